@@ -172,7 +172,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
 namespace {
 
 /// An implementation to be asked, and what it has said so far.
-struct Candidate {
+struct Implementation {
   std::string implementation, kind, form;
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
@@ -227,17 +227,17 @@ class Runner {
   }
 
   // Once for each implementation and reason.
-  void note_trouble(const Candidate& who, const std::string& reason) {
+  void note_trouble(const Implementation& who, const std::string& reason) {
     note(str(who.implementation, who.kind.empty() ? "" : str(" (", who.command.front(), ")"),
              ": not measured: ", reason));
   }
 
-  std::vector<Candidate> candidates(const std::string& dtype, int threads) {
-    std::vector<Candidate> out;
+  std::vector<Implementation> candidates(const std::string& dtype, int threads) {
+    std::vector<Implementation> out;
     std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     auto add_own = [&](const std::string& name, const std::string& form) {
       if (!wanted(name)) return;
-      Candidate& added = out.emplace_back(Candidate{name, "", form, {}, {}});
+      Implementation& added = out.emplace_back(Implementation{name, "", form, {}, {}});
       added.command = {self,
                        "bench",
                        bench_.name,
@@ -256,7 +256,8 @@ class Runner {
     if (!peers_) peers_ = find_peers(bench_.family, options_, result_.notes);
     for (const Peer& peer : *peers_) {
       if (!wanted(peer.name)) continue;
-      Candidate& added = out.emplace_back(Candidate{peer.name, peer.kind, peer.form, peer.command, peer.environment});
+      Implementation& added =
+          out.emplace_back(Implementation{peer.name, peer.kind, peer.form, peer.command, peer.environment});
       for (const std::string& word : {std::string("--dtype"), dtype, std::string("--threads"), std::to_string(threads)})
         added.command.push_back(word);
     }
@@ -264,7 +265,7 @@ class Runner {
   }
 
   // False where the implementation is missing, or is the same as one that is there already.
-  bool start(Candidate& candidate, const std::vector<Candidate>& all, std::unique_ptr<Worker>& worker) {
+  bool start(Implementation& candidate, const std::vector<Implementation>& all, std::unique_ptr<Worker>& worker) {
     worker = std::make_unique<Worker>(candidate.command, candidate.environment);
     auto hello = worker->read();
     if (!hello.contains("ready")) {
@@ -273,7 +274,7 @@ class Runner {
     }
     candidate.version = hello["version"];
     candidate.setting = hello["setting"];
-    return std::none_of(all.begin(), all.end(), [&](const Candidate& other) {
+    return std::none_of(all.begin(), all.end(), [&](const Implementation& other) {
       return &other < &candidate && !other.dropped && other.implementation == candidate.implementation &&
              other.form == candidate.form && other.version == candidate.version && other.setting == candidate.setting;
     });
@@ -284,7 +285,7 @@ class Runner {
   static constexpr std::chrono::milliseconds kRest{300};
 
   void run_setting(const std::string& dtype, int threads) {
-    std::vector<Candidate> all = candidates(dtype, threads);
+    std::vector<Implementation> all = candidates(dtype, threads);
     std::vector<std::vector<Measurement>> found(cases().size(), std::vector<Measurement>(all.size()));
     double seconds = options_.quick ? 0.02 : options_.seconds;
     for (int turn = 0; turn < options_.turns; ++turn) {
@@ -323,7 +324,7 @@ class Runner {
     finished_({result_.measurements.begin() + before, result_.measurements.end()});
   }
 
-  void add_round(Measurement& into, const Candidate& who, const std::map<std::string, std::string>& answer) {
+  void add_round(Measurement& into, const Implementation& who, const std::map<std::string, std::string>& answer) {
     if (auto error = answer.find("error"); error != answer.end()) {
       if (who.implementation != "ceiling" && who.implementation != "host_compiler") note_trouble(who, error->second);
       return;
@@ -334,7 +335,8 @@ class Runner {
     into.high = std::stod(answer.at("high"));
   }
 
-  void keep(Measurement& m, const Candidate& who, const std::string& case_name, const std::string& dtype, int threads) {
+  void keep(Measurement& m, const Implementation& who, const std::string& case_name, const std::string& dtype,
+            int threads) {
     if (m.rounds.empty()) return;
     m.bench = bench_.name;
     m.case_name = case_name;

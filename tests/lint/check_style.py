@@ -19,7 +19,8 @@ GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.
 # convolutions and of pooling are written by hand.
 OPS = "compiler/ops/"
 KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/lower_pool",
-                   "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_", "compiler/ops/random/mrg_uniform.cpp")
+                   "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
+                   "compiler/ops/random/mrg_uniform.cpp")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"
     r"non_temporal\w*|[Pp]refetch\w*|each_vector)\b")

@@ -57,15 +57,24 @@ bool anchor_accepts_layout(const Node& fused, size_t input, const Layout& layout
   return true;
 }
 
-BodyEpilogue::BodyEpilogue(StepBuilder& b) : BodyEpilogue(b, anchor_of(*b.node().bodies[0])) {}
+BodyEpilogue::BodyEpilogue(StepBuilder& b)
+    : BodyEpilogue(b, anchor_of(*b.node().bodies[0]), topological_order(b.node().bodies[0]->outputs)) {}
+
+static std::vector<const Node*> nodes_behind(const Graph& body, const Node& anchor) {
+  std::vector<Expr> below = body.inputs;
+  below.push_back(anchor[0]);
+  return nodes_between(below, body.outputs);
+}
 
 BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor)
-    : lanes_(b.lanes_of(anchor.types[0].dtype)), b_(b), body_(*b.node().bodies[0]), anchor_(anchor) {
-  std::vector<Expr> below = body_.inputs;
-  below.push_back(anchor_[0]);
-  nodes_ = nodes_between(below, body_.outputs);
-  nodes_.push_back(&anchor_);
-}
+    : BodyEpilogue(b, anchor, nodes_behind(*b.node().bodies[0], anchor)) {}
+
+BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor, std::vector<const Node*> nodes)
+    : lanes_(b.lanes_of(anchor.types[0].dtype)),
+      b_(b),
+      body_(*b.node().bodies[0]),
+      anchor_(anchor),
+      nodes_(std::move(nodes)) {}
 
 kernel::Operand BodyEpilogue::operand(size_t i) const {
   return b_.input(place_in(body_, anchor_.inputs[i]));

@@ -19,7 +19,7 @@ class BodyEpilogue : public KernelEpilogue {
  public:
   /// For the step of a fused node.
   explicit BodyEpilogue(kernel::StepBuilder& b);
-  /// What the body computes of the value of this node, which the kernel computes with all that is below.
+  /// What the body computes of the value of this node, which the kernel computes with all that is below it.
   BodyEpilogue(kernel::StepBuilder& b, const Node& anchor);
 
   const Node& anchor() const { return anchor_; }
@@ -42,12 +42,13 @@ class BodyEpilogue : public KernelEpilogue {
   const int lanes_;
 
  private:
+  BodyEpilogue(kernel::StepBuilder& b, const Node& anchor, std::vector<const Node*> nodes);
   bool is_read_by_element(const Expr& input) const;
 
   kernel::StepBuilder& b_;
   const Graph& body_;
   const Node& anchor_;
-  std::vector<const Node*> nodes_;  // the anchor and those behind it
+  std::vector<const Node*> nodes_;  // whose operands are read by element
   std::optional<BodyElements> elements_;
 };
 

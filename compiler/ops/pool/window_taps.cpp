@@ -67,7 +67,8 @@ Term WindowValues::reduced(const Taps& x) {
     for (size_t row = 1; row < x.size(); ++row) column = joined(column, x[row][k]);
     out = k == 0 ? column : joined(out, column);
   }
-  return out;
+  // A sum begins with 0: that of negative zeros is none.
+  return what_ == Pooled::kSum ? out + constant(0, window_lanes_) : out;
 }
 
 Term WindowValues::picked(const Taps& x, const Term& maximum, const Taps& from) {

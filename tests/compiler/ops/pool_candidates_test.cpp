@@ -70,6 +70,15 @@ void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b
   }
 }
 
+TEST(PoolCandidates, SumNegativeZerosToZero) {
+  const Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 4, 6}}, "x");
+  const Tensor zeros = Tensor::of(std::vector<double>(48, -0.0), {2, 4, 6}).cast(DType::kFloat32);
+  for (const char* form : {"columns", "taps"}) {
+    const Tensor sums = by(form, {x}, {pool(x, {.window = {2, 2}, .mode = PoolMode::kSum})}, {zeros})[0];
+    for (int64_t i = 0; i < sums.size(); ++i) EXPECT_FALSE(std::signbit(sums.as_double(i))) << form << " " << i;
+  }
+}
+
 TEST(PoolCandidates, HaveTheSameBits) {
   for (const Row& row : rows())
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
