@@ -59,12 +59,16 @@ double padding_cycles(const Correlation& c) {
   return number(padded_bytes(c)) / kLine * kOfCopies;
 }
 
-double image_cycles(const Correlation& c) {
+double lines_of_images(const Correlation& c) {
   double elements = number(c.n * c.groups * c.inputs);
   // Some rows are under no tap.
   for (const CorrelationAxis& axis : c.axes)
     elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
-  return elements * size_of_element(c.dtype) / kLine * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
+  return elements * size_of_element(c.dtype) / kLine;
+}
+
+double image_cycles(const Correlation& c) {
+  return lines_of_images(c) * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
 }
 
 // ---- forward, and the gradient to the images
@@ -198,11 +202,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
     if (vectors <= 2) factor *= 1.08;
     if (t.width > 4) factor *= 1.2;
     if (is_full(t.taps, t.width, target)) factor *= 1.1;
-    // Each block reads the rows of the image again, each channel's in pages of its own. The gradient is transposed
-    // first.
-    constexpr double kFarBytes = 512 << 10;
-    const double bytes_of_image = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype);
-    const double of_line = number(c.channels()) > kPages && bytes_of_image > kFarBytes ? kOfCopies : kOfSecondCache;
+    // Each block reads the rows of the image again. The gradient is transposed first.
+    const double of_line = c.channels() > kFewStreams ? kOfFetchedSecond : kOfSecondCache;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
     return padding + rows * blocks *
@@ -233,7 +234,12 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   // Patches are written and read; those of a gradient to the images are added where they belong.
   const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
   out += patches / number(c.axes[2].out) * kOfRun + lines * of_line;
-  if (c.axes[2].stride > 1) out += patches * kOfStrided;
+  if (c.axes[2].stride > 1) {
+    // Runs with a stride touch all lines of their rows, which come from further away than the patches.
+    Convolution forward = c;
+    forward.pass = ConvPass::kForward;
+    out += patches * kOfStrided + lines_of_images(correlation_of(forward)) * kOfImages;
+  }
   return out;
 }
 
