@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/conv/direct_weights_plan.h"
 #include "compiler/ops/conv/patches.h"
 #include "compiler/ops/conv/tiles.h"
 
@@ -18,7 +19,7 @@ constexpr double kPage = 4096, kPages = 72;
 
 // Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
 // from further away; and of either where rows are fetched ahead.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 1, kOfFetchedImages = 4;
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -59,12 +60,16 @@ double padding_cycles(const Correlation& c) {
   return number(padded_bytes(c)) / kLine * kOfCopies;
 }
 
-double image_cycles(const Correlation& c) {
+double lines_of_images(const Correlation& c) {
   double elements = number(c.n * c.groups * c.inputs);
   // Some rows are under no tap.
   for (const CorrelationAxis& axis : c.axes)
     elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
-  return elements * size_of_element(c.dtype) / kLine * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
+  return elements * size_of_element(c.dtype) / kLine;
+}
+
+double image_cycles(const Correlation& c) {
+  return lines_of_images(c) * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
 }
 
 // ---- forward, and the gradient to the images
@@ -146,13 +151,14 @@ struct DirectCycles {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
                  bytes_of_plane = number(c.stored_pixels()) * size;
-    // What a row of places reads again and again: is it found in the first cache, and its pages in the first table?
-    // Rows of many planes are fetched ahead.
-    const bool is_fetched = c.inputs > kFewStreams;
-    const double kOfFarPages = is_fetched ? 0.3 : 12, kOfNearPages = is_fetched ? 0 : 3;
+    // What a row of places reads again and again: is it found in the first cache, and its pages in the first table? Of
+    // many planes the newest row is fetched ahead.
+    constexpr double kOfFarPages = 12, kOfNearPages = 3, kOfFetched = 0.5;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
-    const double of_line = bytes > 0.9 * cache && !has_pages ? kOfFarPages : bytes > 0.5 * cache ? kOfNearPages : 0;
+    const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
+                 others = bytes > 0.9 * cache && !has_pages ? kOfFarPages : kOfNearPages;
+    const double of_line = bytes > 0.5 * cache ? fetched * kOfFetched + (1 - fetched) * others : 0;
     double row = 0;
     each_phase([&](int64_t, double taps, double places) {
       const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
@@ -227,11 +233,12 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
     if (vectors <= 2) factor *= 1.08;
     if (t.width > 4) factor *= 1.2;
     if (is_full(t.taps, t.width, target)) factor *= 1.1;
-    // Each block reads the rows of the image again, each channel's in pages of its own. The gradient is transposed
-    // first.
-    constexpr double kFarBytes = 512 << 10;
-    const double bytes_of_image = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype);
-    const double of_line = number(c.channels()) > kPages && bytes_of_image > kFarBytes ? kOfCopies : kOfSecondCache;
+    // Each block reads the rows of the image again, which come from further away where the second cache does not hold
+    // them. The gradient is transposed first.
+    constexpr double kSecondCache = 1 << 20;
+    const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > kSecondCache &&
+                        !WeightsPlan(t, c, static_cast<int>(lanes)).blocks_inside;
+    const double of_line = is_far ? kOfCopies : c.channels() > kFewStreams ? kOfFetchedSecond : kOfSecondCache;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
     return padding + rows * blocks *
@@ -262,7 +269,12 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   // Patches are written and read; those of a gradient to the images are added where they belong.
   const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
   out += patches / number(c.axes[2].out) * kOfRun + lines * of_line;
-  if (c.axes[2].stride > 1) out += patches * kOfStrided;
+  if (c.axes[2].stride > 1) {
+    // Runs with a stride touch all lines of their rows, which come from further away than the patches.
+    Convolution forward = c;
+    forward.pass = ConvPass::kForward;
+    out += patches * kOfStrided + lines_of_images(correlation_of(forward)) * kOfImages;
+  }
   return out;
 }
 
