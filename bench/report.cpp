@@ -51,9 +51,10 @@ std::string ceiling_text(const Measurement& ours, const std::vector<Measurement>
   return "-";
 }
 
-// What a call of a formula or of a convolution counts, 0 of others: with it a rate is also the time of a call.
+// What a call of a formula, a convolution or a pooling counts, 0 of others: with it a rate is also the time of a call.
 double units_of_call(const Measurement& m) {
   if (m.bench == "conv") return 1e-9 * conv_case(m.case_name).flops();
+  if (m.bench == "pool") return pool_case(m.case_name).elements();
   return m.unit == "elements/s" ? std::stod(m.case_name.substr(m.case_name.find('/') + 1)) : 0;
 }
 
@@ -98,9 +99,9 @@ std::string ratio_tables(const std::vector<Measurement>& all) {
     if (!before || before->bench != ours.bench || before->dtype != ours.dtype || before->threads != ours.threads) {
       out += str(before ? "\n" : "", ours.bench, ", ", ours.dtype, ", ", ours.threads,
                  ours.threads == 1 ? " thread" : " threads", ", ", ours.unit, "\n\n");
-      out +=
-          head_text({"case", ours.bench == "conv" ? "candidate" : "output", "thtrain", has_times ? "a call" : "spread",
-                     "of the ceiling", "fastest peer", "thtrain / it", "fastest as users write", "thtrain / it"});
+      out += head_text({"case", ours.bench == "conv" || ours.bench == "pool" ? "candidate" : "output", "thtrain",
+                        has_times ? "a call" : "spread", "of the ceiling", "fastest peer", "thtrain / it",
+                        "fastest as users write", "thtrain / it"});
     }
     before = &ours;
     Ratio best = ratio_to_fastest(ours, all, false), user = ratio_to_fastest(ours, all, true);

@@ -1,11 +1,11 @@
 """Maxima and means of square windows of images, and the gradients to the images.
 
-A case is "max/16x64x56x48/w3s2p1": max, max_gradient, mean or mean_gradient; batch, channels, height and width of the
-images; the window, the stride, and the padding on each side. Means count the padding. Rates are elements of the images
-a second.
+A case is "max/16x64x56x48/w3s2p1": max, max_gradient, mean or mean_gradient; batch, channels, height and width of
+the images; the window, the stride, and the padding on each side. Means count the padding. Rates are elements of the
+images a second.
 
-thtrain finds the maxima again for the gradient; PyTorch is given the places that its forward pass wrote, as in training,
-and JAX is given what its forward pass keeps. Of equal maxima the first has the gradient.
+thtrain finds the maxima again for the gradient; PyTorch is given the places that its forward pass wrote, as in
+training, and JAX is given what its forward pass keeps. Of equal maxima the first has the gradient.
 """
 import importlib.util
 import re

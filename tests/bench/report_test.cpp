@@ -80,6 +80,23 @@ TEST(BenchReport, ConvolutionsHaveTheirCandidateAndTheTimeOfACall) {
             "- |\n");
 }
 
+TEST(BenchReport, PoolingsHaveTheirCandidateAndTheTimeOfACall) {
+  Measurement ours = measured("thtrain", "", {3e9}), peer = measured("torch", "user", {1e9});
+  for (Measurement* m : {&ours, &peer}) {
+    m->bench = "pool";
+    m->case_name = "max_gradient/10x3x100x200/w3s2p1";  // 600,000 elements
+    m->unit = "elements/s";
+  }
+  ours.chosen = "places";
+  EXPECT_EQ(ratio_tables({ours, peer}),
+            "pool, float32, 1 thread, elements/s\n\n"
+            "| case | candidate | thtrain | a call | of the ceiling | fastest peer | thtrain / it | fastest as users "
+            "write | thtrain / it |\n"
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+            "| max_gradient/10x3x100x200/w3s2p1 | places | 3.00 G | 200.00 us | - | torch 1.00 G | 3.00x (3.00-3.00) | "
+            "torch 1.00 G | 3.00x (3.00-3.00) |\n");
+}
+
 TEST(BenchReport, PublishedNumbersStandBesideOurs) {
   Measurement one = measured("thtrain", "", {1000}), two = measured("thtrain", "", {1650}),
               peer = measured("numpy", "user", {70});
