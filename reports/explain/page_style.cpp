@@ -15,7 +15,8 @@ const char* const kPageStyle = R"(
   --shape: #eee9f8; --shape-line: #7a60b0; --index: #ddf2f2; --index-line: #24868a;
   --nnet: #fbe2ed; --nnet-line: #b63a76; --fused: #d7e0ff; --fused-line: #3b4cc0;
   --conv: #e6f0c8; --conv-line: #66801a; --pool: #efe6d8; --pool-line: #8a6a3a;
-  --control: #e3e6f0; --control-line: #44507a; --other: #eeeeee; --other-line: #666666; --end: #e8ebee; --end-line: #1c2126;
+  --control: #e3e6f0; --control-line: #44507a; --other: #eeeeee; --other-line: #666666; --end: #e8ebee;
+  --end-line: #1c2126;
   --word: #a626a4; --literal: #8a5e00; --comment: #526b52; --macro: #7a60b0;
   --gradient: #a8136f; --update: #8a4400;
 }
@@ -29,7 +30,8 @@ const char* const kPageStyle = R"(
     --shape: #2d2445; --shape-line: #ab93e0; --index: #123738; --index-line: #52bfc4;
     --nnet: #431a30; --nnet-line: #ea7fb1; --fused: #222b5e; --fused-line: #8d9bff;
     --conv: #2b3510; --conv-line: #b3cf55; --pool: #372c1b; --pool-line: #d0aa70;
-    --control: #23283c; --control-line: #98a5d8; --other: #2d2f33; --other-line: #9a9fa6; --end: #2b323a; --end-line: #e4e8ec;
+    --control: #23283c; --control-line: #98a5d8; --other: #2d2f33; --other-line: #9a9fa6; --end: #2b323a;
+    --end-line: #e4e8ec;
     --word: #d78fe0; --literal: #e0b26a; --comment: #8fb08f; --macro: #ab93e0;
     --gradient: #ff79c9; --update: #ffab5e;
   }

@@ -161,7 +161,7 @@ TEST(ExplainPage, ColoursCanBeRead) {
         for (const char* text : {"ink", "soft", "gradient", "update"})
           expect(text, name.substr(0, name.size() - 5), 4.5);
       }
-    EXPECT_EQ(fills, 14u);
+    EXPECT_EQ(fills, 15u);
     for (const char* text : {"ink", "soft", "accent", "come", "gone", "gradient", "update"})
       for (const char* ground : {"paper", "panel"}) expect(text, ground, 4.5);
     for (const char* text : {"word", "literal", "comment", "macro"}) expect(text, "panel", 4.5);
