@@ -79,7 +79,20 @@ static void remove_unfinished_sweep(const std::string& path) {
     const bool is_of_start = name == "lock" || (name == "logs" && is_empty_folder(at->path().string()));
     if (!is_of_start && !is_unfinished_file(name)) return;
   }
-  if (!error) empty_folder(path);
+  if (error) return;
+  try {
+    RunLock lock(path);
+    empty_folder(path);
+  } catch (const UserError&) {  // it is taken, then
+  }
+}
+
+// Only the lock, and what a file system has of its own?
+static bool is_empty_but_for_lock(const std::string& path) {
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != "lock" && at->path().filename() != "lost+found") return false;
+  return !error;
 }
 
 static void require_utf8(const SweepFacts& facts) {
@@ -97,19 +110,21 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
   std::error_code error;
   remove_unfinished_sweep(path);
   const bool is_there = is_empty_folder(path);
-  if (fs::exists(fs::symlink_status(path, error)) && !is_there)
-    throw UserError(Message{.what = str(path, ": there is something else at this place"),
-                            .expected = "a folder that does not exist yet, an empty one, or that of this sweep",
-                            .hint = "--run-dir names another folder"});
+  const UserError taken(Message{.what = str(path, ": there is something else at this place"),
+                                .expected = "a folder that does not exist yet, an empty one, or that of this sweep",
+                                .hint = "--run-dir names another folder"});
+  if (fs::exists(fs::symlink_status(path, error)) && !is_there) throw taken;
   // Made beside its place and renamed into it, so that a sweep's folder always holds sweep.json. An empty folder, which
   // may be a link, a mount point or the working folder, is filled where it is.
   remove_stale_folders(parent);
   SweepFolder out(is_there ? path : new_folder_name(parent), std::move(facts));
+  if (is_there) out.lock_ = lock_of(path);
+  if (is_there && !is_empty_but_for_lock(path)) throw taken;  // another process came between
   FolderGuard place(out.path_);
   place.made();
   try {
     make_folder(out.path_ + "/logs");
-    out.lock_ = std::make_shared<RunLock>(out.path_);
+    if (!is_there) out.lock_ = std::make_shared<RunLock>(out.path_);
     AtomicFile file(out.path_ + "/sweep.json");
     file.write(json_of(out.facts_));
     file.commit();
