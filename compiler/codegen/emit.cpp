@@ -344,7 +344,8 @@ class Emitter {
     if (!s.node) return str(s.comment, ": ", name(1), " = ", name(0));
     const std::string text = formula(
         *s.node, name, [&](size_t k) { return k < s.outputs ? name(s.inputs + k) : ""; }, kFormulaLength);
-    return str(writes_nothing(s) ? "checks of " : "", text, scope);
+    const kernel::LibraryCall* call = s.candidate_file.empty() ? nullptr : std::get_if<kernel::LibraryCall>(&s.code);
+    return str(writes_nothing(s) ? "checks of " : "", text, scope, call ? ", by the " + text_of(s, *call) : "");
   }
 
   static bool writes_nothing(const Step& s) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/op.h"
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/fused.h"
 
@@ -140,13 +141,20 @@ std::vector<kernel::Operand> operands_of(std::span<const BufferView> views, size
 // Keeps the last answer.
 class Listener : public kernel::Chooser {
  public:
-  explicit Listener(const kernel::Chooser& chooser) : chooser_(chooser) {}
-  std::string choose(const kernel::ChoiceKey& key) const override { return last_ = chooser_.choose(key); }
+  Listener(const kernel::Chooser& chooser, const kernel::Target& target) : chooser_(chooser), target_(target) {}
+  std::string choose(const kernel::ChoiceKey& key) const override {
+    last_ = chooser_.choose(key);
+    const std::optional<Candidate> candidate = find_candidate(key, last_, target_);
+    file_ = candidate ? candidate->file : std::string();
+    return last_;
+  }
   const std::string& last() const { return last_; }
+  const std::string& file() const { return file_; }
 
  private:
   const kernel::Chooser& chooser_;
-  mutable std::string last_;
+  const kernel::Target& target_;
+  mutable std::string last_, file_;
 };
 
 // A complex number is two floats side by side.
@@ -165,7 +173,7 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
   auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
   std::optional<Listener> listener;
-  if (options_.chooser) listener.emplace(*options_.chooser);
+  if (options_.chooser) listener.emplace(*options_.chooser, options_.target);
   kernel::StepBuilder builder(
       node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()), options_.target,
       {.overwrites = overwritten(at),
@@ -180,7 +188,11 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
   } else {
     node.op->lower(builder);
   }
-  LoweredNode out{builder.take(), builder.workspaces(), listener ? listener->last() : std::string()};
+  LoweredNode out{builder.take(), builder.workspaces()};
+  if (listener) {
+    out.candidate = listener->last();
+    out.candidate_file = listener->file();
+  }
   if (std::any_of(out.code.begin(), out.code.end(), has_check))
     known_.erase(known);
   else

@@ -22,7 +22,8 @@ struct Placement {
 struct LoweredNode {
   std::vector<kernel::StepCode> code;  // operand numbers count the inputs, then the outputs, then the workspaces
   std::vector<kernel::Workspace> workspaces;
-  std::string candidate = {};  // that the lowering took; empty where it asked for none
+  std::string candidate = {};       // that the lowering took; empty where it asked for none
+  std::string candidate_file = {};  // the shared object that this is of
 };
 
 class Lowering {

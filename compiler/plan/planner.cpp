@@ -348,14 +348,16 @@ void Planner::emit(const Node& node, LoweredNode lowered, std::vector<BufferView
                                   std::move(code[k]),
                                   node.origin,
                                   {},
-                                  lowered.candidate});
+                                  lowered.candidate,
+                                  lowered.candidate_file});
   std::vector<LengthDefinition> defined;
   if (node.op->defines)
     for (DefinedLength& length : node.op->defines(node))
       defined.push_back(
           {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
   region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), node.types.size(),
-                                std::move(code.back()), node.origin, std::move(defined), lowered.candidate});
+                                std::move(code.back()), node.origin, std::move(defined), lowered.candidate,
+                                lowered.candidate_file});
 }
 
 // ---- copies --------------------------------------------------------------------------------------------------------

@@ -53,8 +53,12 @@ struct Step {
   kernel::StepCode code;             // operand numbers refer to `operands`
   Origin origin;
   std::vector<LengthDefinition> defines = {};
-  std::string candidate = {};  // that computes it, where its lowering asked the chooser
+  std::string candidate = {};       // that computes it, where its lowering asked the chooser
+  std::string candidate_file = {};  // the shared object that this is of; empty: of none
 };
+
+/// What a step calls, for people: the function's name, "gemm_f32", or "candidate mine of mine.so", the user's.
+std::string text_of(const Step& step, const kernel::LibraryCall& call);
 
 struct Region;
 

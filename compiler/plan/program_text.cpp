@@ -1,4 +1,6 @@
 // A program as text: buffers, arena, steps with what they read and write.
+#include <filesystem>
+
 #include "compiler/base/escape.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
@@ -16,12 +18,12 @@ std::string view_text(const Program& program, const BufferView& view) {
              readable(dims_text(view.layout.strides)), "] ", readable(view.type.text()));
 }
 
-std::string call_text(const kernel::StepCode& code) {
-  if (const auto* call = std::get_if<kernel::KernelCall>(&code))
+std::string call_text(const Step& step) {
+  if (const auto* call = std::get_if<kernel::KernelCall>(&step.code))
     return str("kernel ", call->function->name, " over ", readable(call->range.text()),
                call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())),
                call->schedule.empty() ? "" : ", " + call->schedule);
-  if (const auto* call = std::get_if<kernel::LibraryCall>(&code)) return call->function.name;
+  if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return text_of(step, *call);
   return "a call of the reference";
 }
 
@@ -30,8 +32,7 @@ void print(const Program& program, const std::vector<Roles>& roles, const Region
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
-      out += str(indent, number, ": ", step->comment, "  -- ", call_text(step->code), "  # ", text_of(roles[number]),
-                 "\n");
+      out += str(indent, number, ": ", step->comment, "  -- ", call_text(*step), "  # ", text_of(roles[number]), "\n");
       ++number;
       for (size_t i = 0; i < step->operands.size(); ++i) {
         const bool is_output = i < step->inputs + step->outputs;
@@ -56,6 +57,12 @@ void print(const Program& program, const std::vector<Roles>& roles, const Region
 }
 
 }  // namespace
+
+std::string text_of(const Step& step, const kernel::LibraryCall& call) {
+  if (step.candidate_file.empty()) return call.function.name;
+  const std::string file = std::filesystem::path(step.candidate_file).filename().string();
+  return str("candidate ", escaped(step.candidate), " of ", escaped(file));
+}
 
 std::string program_text(const Program& program) {
   std::string out;

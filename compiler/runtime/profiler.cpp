@@ -13,7 +13,7 @@ double between(std::chrono::steady_clock::time_point from, std::chrono::steady_c
 
 std::string code_of(const Step& step) {
   if (const auto* kernel = std::get_if<kernel::KernelCall>(&step.code)) return "kernel " + kernel->function->name;
-  if (const auto* library = std::get_if<kernel::LibraryCall>(&step.code)) return library->function.name;
+  if (const auto* library = std::get_if<kernel::LibraryCall>(&step.code)) return text_of(step, *library);
   return "reference of " + step.node->op->name;
 }
 

@@ -297,7 +297,7 @@ std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
     return function.empty() ? text : str("<a href=\"#", markup_text(function), "\">", text, "</a>");
   }
   if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code))
-    return markup_text("library: " + call->function.name);
+    return markup_text(str(step.candidate_file.empty() ? "library: " : "", text_of(step, *call)));
   return "a call of the reference";
 }
 

@@ -134,7 +134,7 @@ elseif(PART STREQUAL "guide")
        "[compiler]\ncandidate_files = [\"my_product.so\"]\nonly_candidates = [\"mine\"]\n")
   execute_process(COMMAND ${installed}/bin/thtrain explain ${folder}/e.toml --stage program RESULT_VARIABLE code
                   OUTPUT_VARIABLE output)
-  require_text("${output}" "user_candidate")
+  require_text("${output}" "candidate mine of my_product.so")
 
 elseif(PART STREQUAL "components_that_are_not_there")
   configure_error(error -DASKED=compilr)
