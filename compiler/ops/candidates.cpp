@@ -34,11 +34,21 @@ class Sources {
     std::lock_guard lock(mutex_);
     all_.push_back(std::move(source));
   }
-  std::vector<const CandidateSource*> of(std::string_view computation) {
+  struct Found {
+    const CandidateSource* source;
+    bool is_added;
+
+    const CandidateSource* operator->() const { return source; }
+    Candidate marked(Candidate candidate) const {
+      candidate.is_added = is_added;
+      return candidate;
+    }
+  };
+  std::vector<Found> of(std::string_view computation) {
     std::lock_guard lock(mutex_);
-    std::vector<const CandidateSource*> out;
-    for (const CandidateSource& source : all_)
-      if (source.computation == computation) out.push_back(&source);
+    std::vector<Found> out;
+    for (size_t i = 0; i < all_.size(); ++i)
+      if (all_[i].computation == computation) out.push_back({&all_[i], i >= own_});
     return out;
   }
 
@@ -51,6 +61,7 @@ class Sources {
 #undef TH_CANDIDATES
 #undef TH_COMPUTATION
   };
+  const size_t own_ = all_.size();  // thtrain's
 };
 
 Sources& sources() {
@@ -88,24 +99,56 @@ void add_candidates(CandidateSource source) {
 
 std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target) {
   std::vector<Candidate> out;
-  for (const CandidateSource* source : sources().of(key.computation))
+  for (const Sources::Found& source : sources().of(key.computation))
     for (Candidate& candidate : source->offer(key, target))
       if (std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == candidate.name; }))
-        out.push_back(std::move(candidate));
+        out.push_back(source.marked(std::move(candidate)));
   return out;
 }
 
 std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std::string& name,
                                         const kernel::Target& target) {
-  for (const CandidateSource* source : sources().of(key.computation)) {
+  for (const Sources::Found& source : sources().of(key.computation)) {
     if (source->find) {
-      if (std::optional<Candidate> found = source->find(key, name, target)) return found;
+      if (std::optional<Candidate> found = source->find(key, name, target)) return source.marked(std::move(*found));
       continue;
     }
     for (Candidate& candidate : source->offer(key, target))
-      if (candidate.name == name) return std::move(candidate);
+      if (candidate.name == name) return source.marked(std::move(candidate));
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> stated_names(std::string_view computation) {
+  std::vector<std::string> out;
+  for (const Sources::Found& source : sources().of(computation)) {
+    if (source->names.empty()) return std::nullopt;
+    for (const std::string& name : source->names)
+      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  }
+  return out;
+}
+
+bool is_own_candidate_name(std::string_view computation, std::string_view name) {
+  for (const Sources::Found& source : sources().of(computation))
+    if (!source.is_added && std::any_of(source->names.begin(), source->names.end(),
+                                        [&](const std::string& stated) { return matches_stated_name(stated, name); }))
+      return true;
+  return false;
+}
+
+bool matches_stated_name(std::string_view stated, std::string_view name) {
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  size_t at = 0;
+  for (const char c : stated) {
+    const size_t begin = at;
+    if (c == '#')
+      while (at < name.size() && is_digit(name[at])) ++at;
+    else
+      at += at < name.size() && name[at] == c;
+    if (at == begin) return false;
+  }
+  return at == name.size();
 }
 
 void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key) {

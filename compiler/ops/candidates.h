@@ -38,6 +38,7 @@ struct Candidate {
   std::function<void(kernel::StepBuilder&)> lower = nullptr;
   /// The shared object that it is of: it is tried before it is taken (runtime/user_candidates.h). Empty: the program's.
   std::string file = {};
+  bool is_added = false;  // of a source of add_candidates(); set where it is found
 };
 
 /// A kind of computation. Its op asks for a choice by lower_chosen().
@@ -60,6 +61,9 @@ struct CandidateSource {
   /// One by its name, if it applies, whether it is worth a trial or not; null: among those offered.
   std::function<std::optional<Candidate>(const kernel::ChoiceKey&, const std::string& name, const kernel::Target&)>
       find = nullptr;
+  /// All names that its candidates may have, for any key; `#` stands for a whole number: {"tile #x#x#"}. A function
+  /// that takes a name that none of the sources states is refused. Empty: they may have any name, and none is refused.
+  std::vector<std::string> names = {};
 };
 
 /// The computation of that name; null if there is none.
@@ -76,6 +80,13 @@ std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel:
 /// The candidate of that name; nullopt where there is none, or it does not apply.
 std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std::string& name,
                                         const kernel::Target& target);
+
+/// The names that the sources of a computation state; nullopt where one of them may have any.
+std::optional<std::vector<std::string>> stated_names(std::string_view computation);
+/// Do thtrain's own sources state that name?
+bool is_own_candidate_name(std::string_view computation, std::string_view name);
+/// Is `name` the stated name, in which each `#` stands for a whole number?
+bool matches_stated_name(std::string_view stated, std::string_view name);
 
 /// Writes the step's code by the candidate that its chooser names.
 void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key);

@@ -95,7 +95,8 @@ int main() {
   add_library_function("my_wrong_conv", [] {
     return LibraryImplementation{reinterpret_cast<void*>(my_wrong_conv), "mine 1.0"};
   });
-  add_candidates({"conv", offer, find});
+  // With the names of all, a function that takes a misspelt one is refused.
+  add_candidates({"conv", offer, find, {"mine", "wrong"}});
 
   // Taken by name, it computes what the others compute, up to the order of the sums.
   RandomState rng(1);

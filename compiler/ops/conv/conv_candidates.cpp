@@ -233,11 +233,26 @@ std::optional<Graph> example(const std::string& properties) {
 
 // Not worth a trial: they are taken by name.
 CandidateSource loops_of(ConvPass pass) {
-  return {name_of(pass), [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
+  return {name_of(pass),
+          [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
           [](const ChoiceKey&, const std::string& name, const Target&) {
             const Candidate loops{.name = kLoops, .rounding = RoundingClass::kSame, .lower = lower_conv_loops};
             return name == loops.name ? std::optional(loops) : std::nullopt;
-          }};
+          },
+          {kLoops}};
+}
+
+CandidateSource direct_of(ConvPass pass) {
+  std::vector<std::string> names = {"filters #x#", "rows #x#"};
+  if (pass == ConvPass::kWeightGradient)
+    for (const char* tiling : {"filters #x#", "rows #x#"}) names.push_back(str(kExchanged, tiling));
+  return {name_of(pass), offer_direct, find_direct, std::move(names)};
+}
+
+CandidateSource winograd_of(ConvPass pass) {
+  std::vector<std::string> names;
+  for (int64_t tile : kWinogradTiles) names.push_back(name_of_winograd(tile));
+  return {name_of(pass), offer_winograd, nullptr, std::move(names)};
 }
 
 }  // namespace
@@ -248,10 +263,10 @@ CandidateSource loops_of(ConvPass pass) {
     return computation;                                                               \
   }                                                                                   \
   CandidateSource direct() {                                                          \
-    return {name_of(pass), offer_direct, find_direct};                                \
+    return direct_of(pass);                                                           \
   }                                                                                   \
   CandidateSource winograd() {                                                        \
-    return {name_of(pass), offer_winograd};                                           \
+    return winograd_of(pass);                                                         \
   }                                                                                   \
   CandidateSource loops() {                                                           \
     return loops_of(pass);                                                            \

@@ -17,6 +17,9 @@ using kernel::Target;
 constexpr const char* kPatchesVersion = "1";
 constexpr const char* kOneDnnVersion = "1";
 constexpr const char* kFftVersion = "1";
+constexpr const char* kPatches = "patches";
+constexpr const char* kPatchesBySlabs = "patches by slabs";
+constexpr const char* kOneDnn = "oneDNN";
 constexpr const char* kFft = "FFT";
 
 std::vector<Candidate> offer_patches(const ChoiceKey& key, const Target&) {
@@ -28,7 +31,7 @@ std::vector<Candidate> offer_patches(const ChoiceKey& key, const Target&) {
                      .functions = {conv_patches_function(c.dtype).name},
                      .lower = [c, by_slabs](StepBuilder& builder) { lower_patches(builder, c, by_slabs); }};
   };
-  return {candidate("patches", false), candidate("patches by slabs", true)};
+  return {candidate(kPatches, false), candidate(kPatchesBySlabs, true)};
 }
 
 void lower_onednn(StepBuilder& b, const Convolution& c) {
@@ -41,7 +44,7 @@ void lower_onednn(StepBuilder& b, const Convolution& c) {
 std::vector<Candidate> offer_onednn(const ChoiceKey& key, const Target&) {
   const Convolution c = *convolution_of(key);
   if (c.dtype != DType::kFloat32) return {};
-  return {{.name = "oneDNN",
+  return {{.name = kOneDnn,
            .version = kOneDnnVersion,
            .workspace_bytes = row_major_bytes(c),
            .functions = {conv_onednn_function().name},
@@ -70,15 +73,15 @@ std::vector<Candidate> offer_fft(const ChoiceKey& key, const Target& target) {
 
 }  // namespace
 
-#define TH_CONV_PASS(pass, patches, onednn, fft) \
-  CandidateSource patches() {                    \
-    return {name_of(pass), offer_patches};       \
-  }                                              \
-  CandidateSource onednn() {                     \
-    return {name_of(pass), offer_onednn};        \
-  }                                              \
-  CandidateSource fft() {                        \
-    return {name_of(pass), offer_fft, find_fft}; \
+#define TH_CONV_PASS(pass, patches, onednn, fft)                                 \
+  CandidateSource patches() {                                                    \
+    return {name_of(pass), offer_patches, nullptr, {kPatches, kPatchesBySlabs}}; \
+  }                                                                              \
+  CandidateSource onednn() {                                                     \
+    return {name_of(pass), offer_onednn, nullptr, {kOneDnn}};                    \
+  }                                                                              \
+  CandidateSource fft() {                                                        \
+    return {name_of(pass), offer_fft, find_fft, {kFft}};                         \
   }
 TH_CONV_PASS(ConvPass::kForward, patches_forward, onednn_forward, fft_forward)
 TH_CONV_PASS(ConvPass::kInputGradient, patches_input_gradients, onednn_input_gradients, fft_input_gradients)

@@ -43,11 +43,13 @@ void lower_loops(StepBuilder& b) {
 // Not worth a trial: it is taken by name.
 CandidateSource loop_products() {
   using kernel::ChoiceKey, kernel::Target;
-  return {"matrix_product", [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
+  return {"matrix_product",
+          [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
           [](const ChoiceKey&, const std::string& name, const Target&) {
             const Candidate loops{.name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops};
             return name == loops.name ? std::optional(loops) : std::nullopt;
-          }};
+          },
+          {"loops"}};
 }
 
 }  // namespace thtrain

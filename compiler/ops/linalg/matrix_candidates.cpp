@@ -162,22 +162,28 @@ const Computation& matrix_product() {
 }
 
 CandidateSource library_products() {
-  return {kComputation, [](const ChoiceKey& key, const Target&) {
+  return {kComputation,
+          [](const ChoiceKey& key, const Target&) {
             return std::vector{by_function("library", gemm_function(product_of(key.properties)->dtype))};
-          }};
+          },
+          nullptr,
+          {"library"}};
 }
 
 CandidateSource onednn_products() {
-  return {kComputation, [](const ChoiceKey& key, const Target&) {
+  return {kComputation,
+          [](const ChoiceKey& key, const Target&) {
             std::vector<Candidate> out;
             if (product_of(key.properties)->dtype == DType::kFloat32)
               out.push_back(by_function("oneDNN", onednn_gemm_function()));
             return out;
-          }};
+          },
+          nullptr,
+          {"oneDNN"}};
 }
 
 CandidateSource tiled_products() {
-  return {kComputation, offer_tilings, find_tiling};
+  return {kComputation, offer_tilings, find_tiling, {"tile #x#x#", "rows #x#"}};
 }
 
 ChoiceKey key_of(const MatrixProduct& p) {

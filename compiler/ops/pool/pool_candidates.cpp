@@ -60,7 +60,7 @@ const Computation& pool_choice() {
 }
 
 CandidateSource pool_kernels() {
-  return {kComputation, offer};
+  return {kComputation, offer, nullptr, {kTaps, kColumns}};
 }
 
 void lower_pool(StepBuilder& b) {
