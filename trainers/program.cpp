@@ -9,8 +9,8 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/refusals.h"
 #include "compiler/runtime/threads.h"
-#include "compiler/runtime/user_candidates.h"
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
@@ -21,58 +21,6 @@
 #include "trainers/objective_step.h"
 
 namespace thtrain {
-
-CandidateLists candidate_lists(const CompilerConfig& config) {
-  return {config.only_candidates, config.include_candidates, config.exclude_candidates, config.workspace_limit};
-}
-
-static void load_candidate_files(const CompilerConfig& config) {
-  std::vector<Message> wrong;
-  for (const std::string& path : config.candidate_files) {
-    try {
-      load_candidates(path);
-    } catch (const UserError& error) {
-      for (Message message : error.messages()) {
-        message.config = config.at("candidate_files");
-        wrong.push_back(std::move(message));
-      }
-    }
-  }
-  if (!wrong.empty()) throw UserError(std::move(wrong));
-}
-
-FunctionOptions function_options(const CompilerConfig& config, std::string name) {
-  FunctionOptions out;
-  switch (config.mode) {
-    case CompilerConfig::Mode::kNative:
-      out.mode = Mode::kNative;
-      break;
-    case CompilerConfig::Mode::kReference:
-      out.mode = Mode::kReference;
-      break;
-    case CompilerConfig::Mode::kDebug:
-      out.mode = Mode::kDebug;
-      break;
-  }
-  switch (config.optimizer) {
-    case CompilerConfig::Optimizer::kDefault:
-      out.level = Level::kStandard;
-      break;
-    case CompilerConfig::Optimizer::kStrict:
-      out.level = Level::kStrict;
-      break;
-    case CompilerConfig::Optimizer::kFast:
-      out.level = Level::kFast;
-      break;
-  }
-  out.threads = static_cast<int>(config.threads);
-  out.tune = config.tune;
-  out.conv_tolerance = config.conv_tolerance;
-  out.candidate_lists = candidate_lists(config);
-  if (out.mode != Mode::kReference) load_candidate_files(config);
-  out.name = std::move(name);
-  return out;
-}
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
   const std::vector<TrainedOutput> outputs = outputs_of(experiment);
@@ -167,6 +115,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   known_steps_ = feed_->examples().known_steps();
   check_carried_state(model_, experiment, data, has_rest);
   feed_->set_plan(has_rest ? size : size / batch * batch, batch);
+  const RefusalScope refusals;  // of both steps
   step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);

@@ -8,6 +8,7 @@
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/machine.h"
+#include "compiler/runtime/refusals.h"
 #include "nn/finite.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"
@@ -313,6 +314,7 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
 
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
                                           const std::string& config_folder) {
+  const RefusalScope refusals;
   TrainingProgram program(experiment, data, config_folder);
   std::vector<kernel::ChoiceKey> out;
   for (const kernel::Choice& choice : program.all_choices())

@@ -14,6 +14,7 @@
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
+#include "compiler/runtime/tuning_store.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/program.h"
@@ -52,7 +53,8 @@ std::string trials_text(const Tuned& tuned, const std::vector<std::string>& abse
   for (const CandidateTrial& trial : tuned.refused)
     out += str("* ", trial.candidate, ": not taken: ", printable(trial.refusal), "\n");
   for (const std::string& name : absent) out += str("* ", name, ": not installed\n");
-  return str(out, "= ", tuned.trials.empty() ? "none: no program ran" : tuned.trials.front().candidate, "\n\n");
+  const char* none = tuned.refused.empty() ? "none: no program ran" : "none: each was refused";
+  return str(out, "= ", tuned.trials.empty() ? none : tuned.trials.front().candidate, "\n\n");
 }
 
 // Candidates whose libraries are not here.
@@ -169,7 +171,9 @@ int run_tune(const TuneArguments& arguments) {
   const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
   print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"), " for ",
                  count_text(threads, "thread"),
-                 tuned.empty() ? nothing : str(", remembered in ", cache_folder_text(), "\n")));
+                 tuned.empty()                  ? nothing
+                 : tuning_store().is_replaced() ? ", forgotten when this program ends: see the warning\n"
+                                                : str(", remembered in ", cache_folder_text(), "\n")));
   return kDone;
 }
 

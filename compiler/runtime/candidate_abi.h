@@ -64,7 +64,8 @@ typedef struct ThCandidate {
   /* Bytes of workspace that compute() takes for a key; negative: the candidate does not compute this key. */
   long (*workspace)(const char* properties);
   /* 0, or any other number to fail the call. It writes to out and workspace alone, and equal arguments give equal bits.
-   * It may be called from several threads at once. */
+   * It may be called from several threads at once. It starts no process, and leaves as they are how the processor
+   * rounds, what signals do, and the working folder. */
   int (*compute)(const ThCandidateCall*);
 } ThCandidate;
 

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <set>
 
-#include "compiler/base/escape.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/side_by_side.h"
 #include "compiler/runtime/trial_process.h"
@@ -178,19 +175,15 @@ std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const 
       out.push_back({others[i]->name, version_of(*others[i]).value_or(""), verdict.seconds, verdict.flops, verdict.load,
                      verdict.refusal});
     else
-      warn_of_refusal(*others[i], key, verdict.unavailable);
+      tell_refusal(refusal_of(*others[i], key, verdict.unavailable));
   }
   report({key, "", "", 1});
   return out;
 }
 
-void warn_of_refusal(const Candidate& candidate, const kernel::ChoiceKey& key, const std::string& reason) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  const std::string text =
-      str("the candidate ", candidate.name, " of ", candidate.file, " is not taken for ", key.text(), ": ", reason);
-  std::lock_guard lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "thtrain: warning: %s\n", printable(text).c_str());
+Refusal refusal_of(const Candidate& candidate, const kernel::ChoiceKey& key, std::string reason) {
+  return {str("the candidate ", candidate.name, " of ", candidate.file, " is"), candidate.version, key.text(),
+          std::move(reason)};
 }
 
 void observe_trials(std::function<void(const TrialProgress&)> observer) {

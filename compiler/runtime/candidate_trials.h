@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ops/candidates.h"
+#include "compiler/runtime/refusals.h"
 #include "compiler/runtime/tuning_table.h"
 
 namespace thtrain {
@@ -27,8 +28,8 @@ struct CandidateTrial {
 std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
                                             int threads);
 
-/// One line on standard error, once in a process.
-void warn_of_refusal(const Candidate& candidate, const kernel::ChoiceKey& key, const std::string& reason);
+/// What is said where a candidate of a shared object is not taken (refusals.h).
+Refusal refusal_of(const Candidate& candidate, const kernel::ChoiceKey& key, std::string reason);
 
 /// What is waited for while candidates are timed.
 struct TrialProgress {

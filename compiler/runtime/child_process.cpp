@@ -185,6 +185,7 @@ class Child {
       if (options_.word_after > 0 && seconds > options_.word_after && !std::exchange(told_, true)) tell();
     }
     read_what_is_there();
+    if (options_.ends_others) kill(-child_, SIGKILL);
     return reap();
   }
 

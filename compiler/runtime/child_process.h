@@ -41,6 +41,7 @@ struct RunOptions {
   /// After so many seconds a line on standard error says that the program is waited for; 0: never.
   double word_after = 0;
   ProgramGroup* group = nullptr;
+  bool ends_others = false;  // processes that it started in its group, and that go on when it has ended, are ended
 };
 
 struct Finished {

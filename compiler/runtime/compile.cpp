@@ -8,6 +8,7 @@
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
+#include "compiler/runtime/refusals.h"
 
 namespace thtrain {
 namespace {
@@ -48,6 +49,7 @@ TunerOptions tuner_options(const CompileOptions& options) {
 
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
+  const RefusalScope refusals;
   const kernel::Target target = machine();
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
                    !options.pipeline.records && !options.pipeline.fired;

@@ -172,13 +172,14 @@ class StepChecker {
                  .config = step.origin.config()});
   }
 
-  // The fault of thtrain, but for candidates of a user's shared object.
+  // The fault of thtrain, but for candidates of the user's.
   [[noreturn]] void raise(const Step& step, Message message) const {
     for (const kernel::Choice& choice : s_.program->image.choices) {
       if (step.candidate.empty() || choice.candidate != step.candidate) continue;
       const std::optional<Candidate> candidate = find_candidate(choice.key, choice.candidate, machine());
-      if (!candidate || candidate->file.empty()) continue;
-      message.hint = str("that candidate is of ", candidate->file);
+      if (!candidate || !candidate->is_added) continue;
+      message.hint = candidate->file.empty() ? "that candidate was added by add_candidates()"
+                                             : str("that candidate is of ", candidate->file);
       throw UserError(std::move(message));
     }
     throw InternalError(std::move(message));

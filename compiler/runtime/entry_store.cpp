@@ -110,7 +110,7 @@ std::optional<std::string> detail::entry_content(std::string_view kind, std::str
 
 // ---- folders -------------------------------------------------------------------------------------------------------
 
-EntryStore::EntryStore(std::string folder, uid_t owner) : owner_(owner) {
+EntryStore::EntryStore(std::string folder, uid_t owner, const char* what) : owner_(owner), what_(what) {
   own_.path = std::move(folder);
   if (!own_.path.empty()) own_.path = std::filesystem::absolute(own_.path).string();
   private_.is_private = true;
@@ -221,7 +221,7 @@ void EntryStore::warn_of_replacement(const std::string& reason) {
   }
   const std::string text =
       str("thtrain: warning: cache folder ", own_.path.empty() ? "(none)" : own_.path, " cannot be used (", reason,
-          "): compiled code is kept in ", private_folder(), " until the program ends");
+          "): ", what_, " is kept in ", private_folder(), " until the program ends");
   std::fprintf(stderr, "%s\n", printable(text).c_str());
 }
 

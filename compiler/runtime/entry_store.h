@@ -25,8 +25,9 @@ namespace thtrain {
 /// from several threads.
 class EntryStore {
  public:
-  /// `folder` need not exist; nothing is made before the first write. `owner`: whose files are trusted.
-  explicit EntryStore(std::string folder, uid_t owner);
+  /// `folder` need not exist; nothing is made before the first write. `owner`: whose files are trusted. `what` is in
+  /// it, for the warning.
+  explicit EntryStore(std::string folder, uid_t owner, const char* what = "compiled code");
   EntryStore(const EntryStore&) = delete;
   EntryStore& operator=(const EntryStore&) = delete;
   ~EntryStore();
@@ -130,6 +131,7 @@ class EntryStore {
   void remove_stale_temporaries();
 
   uid_t owner_;
+  const char* const what_;
   mutable std::mutex mutex_;  // guards what follows
   Place own_, private_;
   bool removed_stale_ = false;

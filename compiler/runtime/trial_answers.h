@@ -27,5 +27,7 @@ std::string text_of(const TrialLine& line);
 std::vector<TrialLine> trial_lines(std::string_view output);
 
 inline constexpr const char* kWrongResult = "wrong result";
+/// The exit status where the answer cannot be written: the candidate's code closed what is not its own.
+inline constexpr int kNoAnswer = 97;
 
 }  // namespace thtrain

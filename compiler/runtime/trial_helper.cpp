@@ -27,12 +27,16 @@ using kernel::ChoiceKey;
 bool is_trying = false;
 int answers = -1;  // the descriptor
 
+int64_t memory_bytes() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
 void answer(const char* kind, std::vector<std::string> fields = {}) {
   std::string text = text_of({kind, std::move(fields)});
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(answers, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);
+    if (written <= 0) _exit(kNoAnswer);
     done += static_cast<size_t>(written);
   }
 }
@@ -69,6 +73,19 @@ class Stage {
   const char* stage_;
 };
 
+constexpr rlim_t kBesides = rlim_t{4} << 30;  // for what is mapped and never touched
+
+// A candidate that takes all memory fails, or is the first that the system ends.
+void limit_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const rlim_t most = static_cast<rlim_t>(memory_bytes()) + kBesides;
+  const rlimit limit{most, most};
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file >= 0 && ::write(file, "1000", 4) == 4) close(file);
+}
+
 // What the candidate's code writes is not the answer; what it does to the process is the system's to end.
 void become_trial_process() {
   is_trying = true;
@@ -80,6 +97,7 @@ void become_trial_process() {
   for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) signal(number, SIG_DFL);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  limit_memory();
 }
 
 // ---- judging -------------------------------------------------------------------------------------------------------
@@ -242,6 +260,11 @@ void try_one(const Words& words) {
   }
   if (!candidate || candidate->file.empty()) {
     answer(kRefusedLine, {"another candidate has its name, or it does not compute this"});
+    return;
+  }
+  if (candidate->workspace_bytes > memory_bytes()) {
+    answer(kRefusedLine,
+           {str("its workspace of ", candidate->workspace_bytes, " bytes is larger than this machine's memory")});
     return;
   }
   make_callable(*candidate, key);

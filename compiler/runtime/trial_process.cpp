@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/candidate_answers.h"
 #include "compiler/runtime/child_process.h"
+#include "compiler/runtime/refusals.h"
 #include "compiler/runtime/trial_answers.h"
 #include "compiler/runtime/tuner.h"
 
@@ -31,6 +34,33 @@ std::mutex program_mutex;
 std::vector<std::string>& named_program() {
   static std::vector<std::string> words;
   return words;
+}
+
+// What code of a user did to the processes that tried it, by its file and name.
+constexpr int kMostEnds = 2;
+struct Ends {
+  int times = 0;
+  std::string last;  // "it was ended by SIGSEGV (Segmentation fault) in compute() for matrix_product ..."
+};
+std::mutex ends_mutex;
+std::map<std::string, Ends>& ends() {
+  static std::map<std::string, Ends> all;
+  return all;
+}
+
+void note_end(const std::string& identity, const std::string& trouble, const kernel::ChoiceKey& key) {
+  std::lock_guard lock(ends_mutex);
+  Ends& of = ends()[identity];
+  ++of.times;
+  of.last = str(trouble, " for ", key.text());
+}
+
+// Why it is not tried any more; empty: it is.
+std::string given_up(const std::string& identity) {
+  std::lock_guard lock(ends_mutex);
+  const auto at = ends().find(identity);
+  return at == ends().end() || at->second.times < kMostEnds ? std::string()
+                                                            : str("it was not tried: ", at->second.last);
 }
 
 double number_of(const std::string& text) {
@@ -75,8 +105,8 @@ Answer ask(const std::vector<std::string>& question) {
   }
   const double limit = trial_limit();
   words->insert(words->end(), question.begin(), question.end());
-  const Finished finished =
-      run_program(*words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence});
+  const Finished finished = run_program(
+      *words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence, .ends_others = true});
   out.lines = trial_lines(finished.output);
   if (!out.of(kDoneLine).empty()) return out;
   const std::vector<TrialLine> stages = out.of(kStageLine);
@@ -90,6 +120,8 @@ Answer ask(const std::vector<std::string>& question) {
     out.trouble = str("it did not end within ", limit, " s ", stage);
   else if (finished.signal != 0)
     out.trouble = str("it was ", finished.trouble, " ", stage);
+  else if (finished.exit_code == kNoAnswer)
+    out.trouble = str("it closed files that are not its own ", stage);
   else
     out.trouble = str("it ended the process ", stage, ", with status ", finished.exit_code);
   return out;
@@ -143,9 +175,12 @@ double trial_limit() {
 
 TrialVerdict try_candidate(const Candidate& candidate, const kernel::ChoiceKey& key, int threads) {
   const CandidateFile file = file_of(candidate);
+  const std::string identity = str(file.path, " ", file.hash, " ", candidate.name);
+  if (std::string why = given_up(identity); !why.empty()) return {.refusal = std::move(why)};
   const Answer answer =
       ask({"try", file.path, file.hash, key.computation, key.properties, candidate.name, std::to_string(threads)});
   TrialVerdict out{.refusal = answer.trouble, .unavailable = answer.unavailable};
+  if (!answer.trouble.empty()) note_end(identity, answer.trouble, key);
   if (!out.refusal.empty() || !out.unavailable.empty()) return out;
   for (const TrialLine& line : answer.of(kErrorLine))
     if (!line.fields.empty()) out.unavailable = line.fields[0];
@@ -186,17 +221,23 @@ std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file) {
 }
 
 AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKey& key) {
+  if (std::optional<AppliesAnswer> known = remembered_answer(file, key)) return std::move(*known);
+  const std::string identity = str(file.path, " ", file.hash);
+  auto not_taken = [&](std::string why) {
+    tell_refusal({str("the candidates of ", file.path, " are"), file.hash, key.text(), std::move(why)});
+    return AppliesAnswer();
+  };
+  if (std::string why = given_up(identity); !why.empty()) return not_taken(std::move(why));
   const Answer answer = ask({"applies", file.path, file.hash, key.computation, key.properties});
+  if (!answer.trouble.empty()) note_end(identity, answer.trouble, key);
   std::string trouble = answer.trouble.empty() ? answer.unavailable : answer.trouble;
   for (const TrialLine& line : answer.of(kErrorLine))
     if (!line.fields.empty()) trouble = line.fields[0];
-  if (!trouble.empty()) {
-    warn(str("the candidates of ", file.path, " are not taken for ", key.text(), ": ", trouble));
-    return {};
-  }
+  if (!trouble.empty()) return not_taken(std::move(trouble));
   AppliesAnswer out;
   for (const TrialLine& line : answer.of(kAppliesLine))
     if (line.fields.size() == 2) out[line.fields[0]] = static_cast<int64_t>(number_of(line.fields[1]));
+  remember_answer(file, key, out);
   return out;
 }
 

@@ -30,7 +30,8 @@ struct TrialVerdict {
 
 /// Tries the candidate, of a shared object that load_candidates() took, on `threads` threads: its results beside those
 /// of the computation's plain candidate, what it writes around its workspace and its result, and its time. Interrupted
-/// where the user asks to stop.
+/// where the user asks to stop. One that ended two such processes, or hung in them, is not tried for further keys, and
+/// refused.
 TrialVerdict try_candidate(const Candidate& candidate, const kernel::ChoiceKey& key, int threads);
 /// Does the refusal say that results differ? The debug mode computes with such a candidate all the same, and names it.
 bool is_of_wrong_result(const std::string& refusal);
@@ -38,7 +39,8 @@ bool is_of_wrong_result(const std::string& refusal);
 /// What the file declares, found out in a process of its own; empty, with one warning on standard error, where there is
 /// no program for that. UserError as load_candidates().
 std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file);
-/// The same for the candidates that compute a key; empty, with a warning, where the file's code fails.
+/// The same for the candidates that compute a key, which is remembered (candidate_answers.h); empty, with a warning,
+/// where the file's code fails. It is not asked any more after that happened twice.
 AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKey& key);
 
 // ---- the process that tries ----------------------------------------------------------------------------------------

@@ -79,13 +79,23 @@ std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance,
 
 Tuner::Tuner(TunerOptions options, std::vector<kernel::Choice> answers)
     : options_(std::move(options)), answers_(std::move(answers)) {
-  for (const TakenCandidate& taken : options_.taken)
+  for (const TakenCandidate& taken : options_.taken) {
+    const std::string got = str(escaped(taken.computation), ": ", escaped(taken.candidate));
     if (!find_computation(taken.computation))
       throw UserError({.what = str("there is no computation ", escaped(taken.computation), " to take a candidate for"),
-                       .got = str(escaped(taken.computation), ": ", escaped(taken.candidate))});
+                       .got = got});
+    const std::optional<std::vector<std::string>> names = stated_names(taken.computation);
+    if (!names || std::any_of(names->begin(), names->end(),
+                              [&](const std::string& name) { return matches_stated_name(name, taken.candidate); }))
+      continue;
+    throw UserError({.what = str("there is no candidate ", escaped(taken.candidate), " of ", taken.computation),
+                     .expected = str(join(*names, ", "), " (# stands for a number)"),
+                     .got = got});
+  }
 }
 
 std::string Tuner::choose(const ChoiceKey& key) const {
+  const RefusalScope refusals;
   for (const kernel::Choice& known : answers_)
     if (known.key == key) return known.candidate;
   const std::string name = chosen(key);
@@ -121,13 +131,14 @@ std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
     return candidate && is_listed(options_.lists, key, *candidate, machine());
   };
   if (is_allowed(name)) return name;
-  bool any_refused = false;
-  for (const Candidate& candidate : usable_candidates(key, options_.tolerance, options_.lists)) {
+  std::vector<Candidate> refused;
+  for (Candidate& candidate : usable_candidates(key, options_.tolerance, options_.lists)) {
     if (is_admitted(key, candidate)) return candidate.name;
-    any_refused = true;
+    refused.push_back(std::move(candidate));
   }
   if (is_allowed(computation.plain)) return computation.plain;
-  if (any_refused && !options_.lists.only.empty()) {  // as if they did not apply
+  if (!refused.empty() && !options_.lists.only.empty()) {  // as if they did not apply
+    for (const Candidate& candidate : refused) tell_list_not_followed(refusal_of(candidate, key, ""));
     TunerOptions others = options_;
     others.lists.only.clear();
     return Tuner(others).choice_by_rule(key);
@@ -150,7 +161,7 @@ bool Tuner::is_admitted(const ChoiceKey& key, const Candidate& candidate) const 
   for (const Refused& refused : table.refused_of(key.text()))
     if (is_of(refused)) {
       if (options_.allow_wrong_results && is_of_wrong_result(refused.reason)) return true;
-      warn_of_refusal(candidate, key, refused.reason);
+      tell_refusal(refusal_of(candidate, key, refused.reason));
       return false;
     }
   return is_known(table.of(key.text()));
@@ -192,7 +203,7 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
       for (const CandidateTrial& trial : trials)
         for (const Candidate& candidate : usable)
           if (!trial.refusal.empty() && candidate.name == trial.candidate)
-            warn_of_refusal(candidate, key, trial.refusal);
+            tell_refusal(refusal_of(candidate, key, trial.refusal));
       const TuningTable measured = tuning_of(key, trials);
       remember(measured, options_.threads);
       if (!measured.of(key.text()).empty()) return measured.of(key.text()).front().candidate;

@@ -49,7 +49,8 @@ std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, double to
 /// Chooses for functions that are compiled for this machine, and keeps what it was asked.
 class Tuner : public kernel::Chooser {
  public:
-  /// `answers`: given before, and given again. UserError where a taken candidate is of no computation.
+  /// `answers`: given before, and given again. UserError where a taken candidate is of no computation, or has a
+  /// name that none of the computation's sources states.
   explicit Tuner(TunerOptions options, std::vector<kernel::Choice> answers = {});
   std::string choose(const kernel::ChoiceKey& key) const override;
   /// In the order of the first question.

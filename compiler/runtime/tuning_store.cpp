@@ -7,7 +7,7 @@
 namespace thtrain {
 
 EntryStore& tuning_store() {
-  static EntryStore once(default_cache_folder(), geteuid());
+  static EntryStore once(default_cache_folder(), geteuid(), "what was measured");
   return once;
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/guarded_memory.h"
+#include "compiler/runtime/process_state.h"
 
 namespace thtrain {
 namespace {
@@ -83,8 +84,11 @@ int call_guarded(UserCallWatch& watch, const UserCall& user, ThCandidateCall cal
   call.workspace = workspace.data();
   call.out.data = out.data();
   watch.begin();
+  const ProcessState before;
   const int result = user.compute(&call);
+  const std::string changed = before.change();
   watch.end();
+  if (!changed.empty() && watch.complaint.empty()) watch.complaint = str("it ", changed);
   std::memcpy(wanted, out.data(), out_bytes);
   check(workspace, "workspace", watch.complaint);
   check(out, "result", watch.complaint);

@@ -1,6 +1,7 @@
 #include "compiler/runtime/user_candidates.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@ using kernel::ChoiceKey;
 using kernel::Target;
 
 constexpr size_t kHashDigits = 12;
+// Those that candidate_abi.h describes.
+constexpr const char* kComputations[] = {"matrix_product", "conv", "conv_input_gradient", "conv_weight_gradient"};
 
 // What the code of a file adds, with its functions.
 struct LoadedCandidate {
@@ -57,50 +60,83 @@ std::vector<std::shared_ptr<File>>& files() {
   throw UserError({.what = str(path, ": ", what), .expected = std::move(expected), .hint = std::move(hint)});
 }
 
+// Of names and versions, which stand on one line of the file of times.
+constexpr size_t kMostCharacters = 60;
+
 bool is_plain(const std::string& text) {
   auto is_known = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::strchr("_.+- ", c);
   };
-  return !text.empty() && text.front() != ' ' && text.back() != ' ' && std::all_of(text.begin(), text.end(), is_known);
+  return !text.empty() && text.size() <= kMostCharacters && text.front() != ' ' && text.back() != ' ' &&
+         std::all_of(text.begin(), text.end(), is_known);
 }
 
 // ---- the code of a file --------------------------------------------------------------------------------------------
 
 struct Adding {
   std::vector<LoadedCandidate> found;
-  std::string trouble;
+  std::optional<Message> trouble;
 };
+
+// Of a text that is not plain.
+std::string fault_of(const std::string& text) {
+  if (text.empty()) return "is empty";
+  if (text.size() > kMostCharacters) return str("has ", text.size(), " characters");
+  return str("is \"", escaped(text), "\"");
+}
 
 void add_one(ThCandidateList* list, const ThCandidate* given) {
   Adding& adding = *static_cast<Adding*>(list->host);
   auto text = [](const char* t) { return std::string(t ? t : ""); };
-  auto refuse = [&](std::string why) {
-    if (adding.trouble.empty()) adding.trouble = std::move(why);
+  const std::string plain = str("letters, digits, spaces within, and _ . + -; at most ", kMostCharacters);
+  auto refuse = [&](std::string why, std::string expected) {
+    if (!adding.trouble) adding.trouble = Message{.what = std::move(why), .expected = std::move(expected)};
   };
-  if (!given) return refuse("a candidate is a null pointer");
+  if (!given) return refuse("a candidate is a null pointer", "list->add(list, &candidate)");
   LoadedCandidate out{
       {text(given->computation), text(given->name), text(given->version)}, given->workspace, given->compute};
   DeclaredCandidate& d = out.declared;
   const std::string which = str("the candidate ", escaped(d.name));
-  if (!is_plain(d.name)) return refuse(str("the name of a candidate is ", escaped(d.name)));
-  if (!is_plain(d.version)) return refuse(str(which, " has the version ", escaped(d.version)));
-  if (!find_computation(d.computation)) return refuse(str(which, " is of the computation ", escaped(d.computation)));
-  if (!given->workspace || !given->compute) return refuse(str(which, " has no function"));
+  if (!is_plain(d.name)) return refuse(str("the name of a candidate ", fault_of(d.name)), plain);
+  if (!is_plain(d.version)) return refuse(str(which, ": its version ", fault_of(d.version)), plain);
+  if (std::find(std::begin(kComputations), std::end(kComputations), d.computation) == std::end(kComputations))
+    return refuse(str(which, " is of no computation that may have some: \"", escaped(d.computation), '"'),
+                  join(kComputations, ", "));
+  if (!given->workspace) return refuse(str(which, " has no function workspace"), "a pointer to one");
+  if (!given->compute) return refuse(str(which, " has no function compute"), "a pointer to one");
   if (given->rounding != TH_REORDERED && given->rounding != TH_OTHER)
-    return refuse(str(which, " has the rounding ", given->rounding));
+    return refuse(str(which, " has the rounding ", given->rounding), "TH_REORDERED or TH_OTHER");
   if (given->rounding == TH_OTHER && !(given->error_bound > 0 && std::isfinite(given->error_bound)))
-    return refuse(str(which, " has the error bound ", given->error_bound));
+    return refuse(str(which, " has the error bound ", given->error_bound), "a finite number above 0 with TH_OTHER");
   for (const LoadedCandidate& other : adding.found)
     if (other.declared.name == d.name && other.declared.computation == d.computation)
-      return refuse(str(which, " is added twice for ", d.computation));
+      return refuse(str(which, " is added twice for ", d.computation), "each name once for a computation");
   d.rounding = given->rounding == TH_OTHER ? RoundingClass::kOther : RoundingClass::kReordered;
   d.error_bound = given->rounding == TH_OTHER ? given->error_bound : 0;
   adding.found.push_back(std::move(out));
 }
 
+// Of such a file the dynamic linker says that it is not there.
+void check_processor(const CandidateFile& file) {
+#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__)
+  constexpr Elf64_Half kOwn = EM_X86_64;
+#else
+  constexpr Elf64_Half kOwn = EM_AARCH64;
+#endif
+  Elf64_Ehdr head{};
+  FileDescriptor opened(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const ssize_t got = ::read(opened.get(), &head, sizeof head);
+  if (got < static_cast<ssize_t>(sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return;
+  if (head.e_machine != kOwn || head.e_ident[EI_CLASS] != ELFCLASS64)
+    fail(file.path, "is built for another processor", "a shared object with candidates: g++ -shared -fPIC");
+#endif
+}
+
 // Stays loaded until the process ends.
 std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   if (candidate_file(file.path).hash != file.hash) fail(file.path, "the file changed since it was loaded");
+  check_processor(file);
   void* handle = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();
@@ -116,7 +152,7 @@ std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   Adding adding;
   ThCandidateList list{add_one, &adding};
   reinterpret_cast<void (*)(ThCandidateList*)>(entry)(&list);
-  if (!adding.trouble.empty()) fail(file.path, adding.trouble, "what candidate_abi.h says of each field");
+  if (adding.trouble) fail(file.path, adding.trouble->what, adding.trouble->expected);
   if (adding.found.empty()) fail(file.path, "adds no candidates", "list->add(list, &candidate) in TH_CANDIDATES");
   return std::move(adding.found);
 }
@@ -180,18 +216,37 @@ std::vector<Candidate> offered_by(File& file, const ChoiceKey& key, const std::s
 }
 
 void add_file(const std::shared_ptr<File>& file) {
-  std::vector<std::string> computations;
-  for (const DeclaredCandidate& d : file->declared)
-    if (std::find(computations.begin(), computations.end(), d.computation) == computations.end())
-      computations.push_back(d.computation);
-  for (const std::string& computation : computations)
+  for (const char* computation : kComputations) {
+    std::vector<std::string> names;
+    for (const DeclaredCandidate& d : file->declared)
+      if (d.computation == computation) names.push_back(d.name);
+    // Where no process can say what the file declares, it may have any name.
+    if (names.empty() && !file->declared.empty()) continue;
     add_candidates({computation,
                     [file](const ChoiceKey& key, const Target&) { return offered_by(*file, key, nullptr); },
                     [file](const ChoiceKey& key, const std::string& name, const Target&) -> std::optional<Candidate> {
                       std::vector<Candidate> found = offered_by(*file, key, &name);
                       return found.empty() ? std::nullopt : std::optional(std::move(found[0]));
-                    }});
+                    },
+                    std::move(names)});
+  }
   files().push_back(file);
+}
+
+// One name is one candidate: of two, the second would never be found.
+void check_names(const File& file) {
+  const std::string expected = "a name of its own";
+  for (const DeclaredCandidate& d : file.declared) {
+    const std::string what = str("the candidate ", d.name, " of ", d.computation, " has the name of one of ");
+    if (is_own_candidate_name(d.computation, d.name)) fail(file.file.path, what + "thtrain's own", expected);
+    for (const std::shared_ptr<File>& other : files()) {
+      std::lock_guard lock(other->mutex);
+      if (!other->is_current || other->file.path == file.file.path) continue;
+      for (const DeclaredCandidate& known : other->declared)
+        if (known.name == d.name && known.computation == d.computation)
+          fail(file.file.path, what + other->file.path, expected);
+    }
+  }
 }
 
 std::shared_ptr<File> file_at(const std::string& path) {
@@ -237,6 +292,7 @@ void load_candidates(const std::string& path) {
   auto added = std::make_shared<File>();
   added->declared = ask_what_is_declared(file);
   added->file = std::move(file);
+  check_names(*added);
   if (before) {
     std::lock_guard of_file(before->mutex);
     before->is_current = false;
