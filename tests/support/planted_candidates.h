@@ -36,6 +36,7 @@ struct Planted {
 inline std::string planted_text(const Planted& planted) {
   return str(R"(#include "compiler/runtime/candidate_abi.h"
 #include <signal.h>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
