@@ -1,6 +1,6 @@
 // Lesson 13: a matrix product of our own as a shared object, my_product.cpp beside this file. It is plain C in its
 // interface, needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
-// ["my_product.so"]. `./run_tests -R lesson_06` builds and runs it.
+// ["my_product.so"]. `./run_tests -R lesson_13` builds and runs it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
