@@ -71,8 +71,10 @@ TEST_F(CandidateFiles, ARunTakesTheGoodAndGoesOnWithoutTheBad) {
   const std::string key = "matrix_product float32 20x784x10 NN: ";
   for (const auto& [name, warning] :
        {std::pair<std::string, std::string>("mine", ""),
-        {"crasher", "thtrain: warning: the candidate crasher of crasher.so is not taken for " + key +
-                        "it was ended by SIGSEGV (Segmentation fault) in compute()\n"},
+        {"crasher",
+         "thtrain: warning: the candidate crasher of crasher.so is not taken for " + key +
+             "it was ended by SIGSEGV (Segmentation fault) in compute(); only_candidates allows no other there, and is "
+             "not followed\n"},
         {"liar", "thtrain: warning: the candidate liar of liar.so is not taken for " + key + "wrong result: "}}) {
     for (int start = 0; start < 2; ++start) {
       const Ended ended = workshop_.run({"train", "e.toml", "--quiet", "compiler.only_candidates=[\"" + name + "\"]"});
@@ -82,7 +84,7 @@ TEST_F(CandidateFiles, ARunTakesTheGoodAndGoesOnWithoutTheBad) {
     }
     const std::string program =
         workshop_.run({"explain", "e.toml", "--stage=program", "compiler.only_candidates=[\"" + name + "\"]"}).out;
-    EXPECT_EQ(program.find("-- user_candidate") != std::string::npos, name == "mine") << program;
+    EXPECT_EQ(program.find("-- candidate mine of mine.so  # ") != std::string::npos, name == "mine") << program;
   }
 }
 
