@@ -42,7 +42,7 @@ struct Asked {
 };
 
 // The folder of a run or of a sweep where an experiment file is wanted.
-void refuse_folder(const std::string& path) {
+void refuse_run_folder(const std::string& path) {
   const bool is_sweep = SweepFolder::is_at(path);
   std::error_code error;
   if (!is_sweep && !fs::exists(path + "/run.json", error)) return;
@@ -61,7 +61,7 @@ Asked asked_of(const SweepArguments& arguments) {
       throw UserError(Message{.what = "thtrain sweep: CONFIG is missing",
                               .hint = "give the experiment file, or --resume with the folder of a sweep"});
     const std::string& config = arguments.experiment.config;
-    refuse_folder(config);
+    refuse_run_folder(config);
     Asked out{{.command_line = arguments.command_line,
                .config_file = config,
                .config_path = absolute_path(config),
