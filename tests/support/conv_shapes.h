@@ -40,6 +40,7 @@ inline constexpr const char* kConvShapes[] = {
     "b1 i60x12x26 k20x3x5 p2:2x4:4",
     "b2 i5x6x30 k6x1x1 p1:2x2:1",
     "b2 i6x9x14 k35x2x3 s3x2 p1:1x2:1",
+    "b1 i48x60x60 k70x1x1",
 };
 
 }  // namespace thtrain
