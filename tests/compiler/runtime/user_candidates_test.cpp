@@ -286,6 +286,12 @@ TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
   EXPECT_EQ(plain(load_error(built_object(root_, "empty", "int nothing;\n"))),
             "error: empty.so: exports no thtrain_candidates_version\n"
             "  expected: a shared object that defines TH_CANDIDATES { ... } of candidate_abi.h");
+  const std::string foreign = built_object(root_, "foreign", "int nothing;\n");
+  std::fstream(foreign, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(18)
+      .write("\x02", 2);  // e_machine: SPARC
+  EXPECT_EQ(plain(load_error(foreign)),
+            "error: foreign.so: is built for another processor" + there + ": g++ -shared -fPIC");
   EXPECT_EQ(plain(load_error(built_object(root_, "half", "extern \"C\" const int thtrain_candidates_version = 1;\n"))),
             "error: half.so: exports no thtrain_candidates\n"
             "  expected: a shared object that defines TH_CANDIDATES { ... } of candidate_abi.h");
