@@ -52,18 +52,22 @@ class RoleFinder {
     const Node* outer;  // the fused node around it, or null
     std::vector<size_t> inputs = {};
     bool after_gradient = false;  // depends on a gradient
+    bool is_constant = false;     // computed from constants alone, by whom does not count
     bool for_output = false, for_gradient = false, is_updated = false;
   };
 
   Atom& atom_at(const Expr& value) { return atoms_[atom_of_.at(&value.node())[value.output()]]; }
 
   void add(const Node& node, const Node* outer) {
-    Atom atom{.node = &node, .outer = outer};
+    // A loop's state of zeros may be one node with zeros of the gradient.
+    Atom atom{.node = &node, .outer = outer, .is_constant = node.op == &constant_op() || !node.is_leaf()};
     for (const Expr& input : node.inputs) {
       const size_t from = atom_of_.at(&input.node())[input.output()];
       atom.inputs.push_back(from);
       const Atom& other = atoms_[from];
-      atom.after_gradient = atom.after_gradient || other.after_gradient || other.node->origin.in_gradient;
+      atom.is_constant = atom.is_constant && other.is_constant;
+      atom.after_gradient =
+          atom.after_gradient || other.after_gradient || (other.node->origin.in_gradient && !other.is_constant);
     }
     atoms_.push_back(std::move(atom));
     atom_of_[&node] = std::vector<size_t>(node.types.size(), atoms_.size() - 1);

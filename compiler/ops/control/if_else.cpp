@@ -164,7 +164,7 @@ const Op& if_else_op() {
       .name = "if_else",
       .doc =
           "The outputs of the first body where the condition holds, else those of the second; only that body runs. "
-          "Inputs: a bool scalar, then the captures that both bodies take. The gradient_if_else is a branch on the "
+          "Inputs: a bool scalar, then the captures that both bodies take. The gradient is a branch on the "
           "same "
           "condition.",
       .infer = infer_if_else,

@@ -145,7 +145,7 @@ std::vector<OpCase> cases_op_from_graph() {
 
 [[noreturn]] void fail_gradient(const std::source_location& where, std::string what, std::string expected,
                                 std::string got) {
-  fail_build(where, str("op_from_graph: the gradient_op_from_graph gives ", what), std::move(expected), std::move(got),
+  fail_build(where, str("op_from_graph: the gradient gives ", what), std::move(expected), std::move(got),
              {});
 }
 

@@ -355,7 +355,7 @@ void lower_scan_op(kernel::RegionBuilder& b) {
   Lowering(b).run();
 }
 
-// ---- cases_scan_op
+// ---- cases
 // ---------------------------------------------------------------------------------------------------------
 
 std::vector<OpCase> cases_scan_op() {

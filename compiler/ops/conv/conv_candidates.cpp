@@ -253,7 +253,7 @@ CandidateSource loops_of(ConvPass pass) {
 
 CandidateSource direct_of(ConvPass pass) {
   std::vector<std::string> names = {"filters #x#", "rows #x#"};
-  if (pass == ConvPass::kWeightGradient)
+  if (pass != ConvPass::kInputGradient)
     for (const char* tiling : {"filters #x#", "rows #x#"}) names.push_back(str(kExchanged, tiling));
   return {name_of(pass), offer_direct, find_direct, std::move(names)};
 }

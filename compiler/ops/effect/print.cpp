@@ -51,7 +51,7 @@ const Op& print_op() {
       .doc =
           "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
           "Inputs: x of any type, and the token of the effect before it, which a function adds.\n"
-          "Gradient: the cotangent. Runs by the reference_print, in the order of the tokens.",
+          "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
       .infer = infer_print,
       .reference = reference_print,
       .error = passed_error,

@@ -44,7 +44,7 @@ void lower_nonzero(kernel::StepBuilder& b) {
 }
 
 std::vector<OpCase> cases_nonzero() {
-  // The number of elements is a part of the type: cases_nonzero know it.
+  // The number of elements is a part of the type: cases know it.
   auto all_of = [](const std::vector<Expr>& in) {
     const Expr mask = eq(in[0], in[0]);
     return std::vector{apply(nonzero_op(), {mask, sum(cast(mask, DType::kInt64))}, {{"dims", in[0].dims()}})};

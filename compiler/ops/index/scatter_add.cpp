@@ -63,7 +63,7 @@ std::vector<Tensor> reference_scatter_add(const ReferenceArgs& args) {
   return {out};
 }
 
-// Turns of different indices may write_scatter_add one element; along the other axes each writes an element of its own.
+// Turns of different indices may write one element; along the other axes each writes an element of its own.
 void write_scatter_add(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   const TakeAxes axes(node);
   const kernel::Operand out = parts_of(b.output());

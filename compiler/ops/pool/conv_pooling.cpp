@@ -84,7 +84,7 @@ const Computation& conv_pooling_choice() {
 }
 
 CandidateSource conv_poolings() {
-  return {kPooledConv, offer_pooled_conv};
+  return {kPooledConv, offer_pooled_conv, nullptr, {kApart, kOneWalk}};
 }
 
 }  // namespace thtrain

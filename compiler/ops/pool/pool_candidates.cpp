@@ -66,7 +66,7 @@ const Computation& pool_choice() {
 }
 
 CandidateSource pool_kernels() {
-  return {kComputation, offer, nullptr, {kTaps, kColumns}};
+  return {kComputation, offer, nullptr, {kTaps, kColumns, kPlaces}};
 }
 
 void lower_pool(StepBuilder& b) {

@@ -91,7 +91,7 @@ const Op& broadcast_to_op() {
           "x repeated along new axes on the left and along its axes of known length 1, to the lengths dims.\n"
           "Shapes: other lengths agree, which is checked when a call begins where it cannot be proved.\n"
           "dtypes: any. Gradient: the cotangent summed over the repeated axes.\n"
-          "A view_broadcast_to with strides of 0; not folded, so that zeros never become a constant of their size.",
+          "A view with strides of 0; not folded, so that zeros never become a constant of their size.",
       .infer = infer_broadcast_to,
       .reference = reference_broadcast_to,
       .error = moved_error,

@@ -105,7 +105,7 @@ const Op& dimshuffle_op() {
       .doc =
           "y[i_0, ..., i_m] = x[...], axis k of y being axis order[k] of x, or a new axis of length 1 for -1.\n"
           "Shapes: axes that order leaves out have the known length 1. dtypes: any.\n"
-          "Gradient: the inverse order. A view_dimshuffle.",
+          "Gradient: the inverse order. A view.",
       .infer = infer_dimshuffle,
       .reference = reference_dimshuffle,
       .error = moved_error,

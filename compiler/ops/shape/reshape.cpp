@@ -119,7 +119,7 @@ const Op& reshape_op() {
           "The elements of x in row-major order, read under the lengths dims.\n"
           "Shapes: the numbers of elements agree, which is checked when a call begins where it cannot be proved.\n"
           "dtypes: any. Gradient: the cotangent under the lengths of x.\n"
-          "A view_reshape where the strides of x allow it, else a copy.",
+          "A view where the strides of x allow it, else a copy.",
       .infer = infer_reshape,
       .reference = reference_reshape,
       .error = moved_error,

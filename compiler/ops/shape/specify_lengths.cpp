@@ -12,7 +12,7 @@ const Op& specify_lengths_op() {
       .name = "specify_lengths",
       .doc =
           "x under the lengths `dims`, which a call checks where they cannot be proved; the first at least `least`.\n"
-          "A view_specify_lengths.",
+          "A view.",
       .infer =
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");

@@ -63,6 +63,16 @@ TEST(Roles, AGradientOfAGradient) {
   EXPECT_EQ(role(roles, second), "gradient");
 }
 
+// A recurrence's first state of zeros becomes one node with zeros of its gradient.
+TEST(Roles, WhatIsComputedFromConstantsAloneIsNoGradientOfItsReaders) {
+  TrainingStep s;
+  const Expr ones = grad(sum(s.x), s.x), hidden = tanh(dot(s.x + ones, s.w)), cost = mean(sqr(hidden));
+  ASSERT_TRUE(ones.node().origin.in_gradient);
+  const NodeMap<Roles> roles = roles_of({{s.x}, {cost}, {{s.w, s.w - grad(cost, s.w)}}});
+  EXPECT_EQ(role(roles, hidden), "forward");
+  EXPECT_EQ(role(roles, cost), "forward");
+}
+
 TEST(Roles, InTheTextOfAGraph) {
   Expr x = scalar("x");
   Shared w(3.0, "w");

@@ -100,10 +100,10 @@ TEST(TakenNames, AMisspeltOneIsAnErrorWithThoseThatThereAre) {
     return error_text([&] { Tuner({.taken = {{computation, name}}}); });
   };
   EXPECT_EQ(error_of("pool", "colums"),
-            "error: there is no candidate colums of pool\n  expected: taps, columns (# stands for a number)\n"
+            "error: there is no candidate colums of pool\n  expected: taps, columns, places (# stands for a number)\n"
             "  got:      pool: colums");
   EXPECT_EQ(error_of("pool", ""),
-            "error: there is no candidate  of pool\n  expected: taps, columns (# stands for a number)\n"
+            "error: there is no candidate  of pool\n  expected: taps, columns, places (# stands for a number)\n"
             "  got:      pool: ");
   for (const char* name : {"taps", "columns"}) EXPECT_EQ(error_of("pool", name), "no error") << name;
   // Through a function, which does not get so far as to be compiled.
@@ -111,7 +111,7 @@ TEST(TakenNames, AMisspeltOneIsAnErrorWithThoseThatThereAre) {
   EXPECT_EQ(error_text([&] {
               function({x}, {pool(x, {.window = {2, 2}})}, {}, {.candidates = {{"pool", "colums"}}});
             }),
-            "error: there is no candidate colums of pool\n  expected: taps, columns (# stands for a number)\n"
+            "error: there is no candidate colums of pool\n  expected: taps, columns, places (# stands for a number)\n"
             "  got:      pool: colums");
 }
 
@@ -155,7 +155,7 @@ TEST(TakenNames, AllThatIsOfferedIsStated) {
     EXPECT_FALSE(is_own_candidate_name(key.computation, "no such candidate"));
   }
   EXPECT_TRUE(is_own_candidate_name("conv_weight_gradient", "exchanged filters 6x4"));
-  EXPECT_FALSE(is_own_candidate_name("conv", "exchanged filters 6x4"));
+  EXPECT_FALSE(is_own_candidate_name("conv_input_gradient", "exchanged filters 6x4"));
 }
 
 }  // namespace
