@@ -129,7 +129,7 @@ const Op& isinf_op() {
         else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
         else return false;
       }),
-      .code = code1<kBools | kReals>(is_infinite),
+      .code = code1<kBools | kReals>(exceeds_largest),
       .complex_code = complex1([](const Parts& z) { return Parts(exceeds_largest(z.re) || exceeds_largest(z.im)); }),
       .spread = [](const double*, const double* e, double) {
         return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
