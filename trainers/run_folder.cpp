@@ -215,7 +215,10 @@ RunFolder RunFolder::open(const std::string& wanted) {
   RunFolder out(path, {});
   if (!is_there(out.config()))
     throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
-                            .expected = "a folder that `thtrain train` made"});
+                            .expected = "a folder that `thtrain train` made",
+                            .hint = is_there(path + "/sweep.json")
+                                        ? "this is the folder of a sweep; name the folder of one of its runs"
+                                        : ""});
   if (!is_there(out.facts_file())) {
     const bool has_weights = is_there(out.best());
     throw UserError(Message{

@@ -144,6 +144,12 @@ TEST(RunFolder, OpensOnlyRuns) {
             str("error: ", temporary.path(),
                 ": this is no run folder: it holds no config.toml\n"
                 "  expected: a folder that `thtrain train` made"));
+  temporary.write("sweep/sweep.json", "{}");
+  EXPECT_EQ(error_text([&] { RunFolder::open(temporary.path("sweep")); }),
+            str("error: ", temporary.path("sweep"),
+                ": this is no run folder: it holds no config.toml\n"
+                "  expected: a folder that `thtrain train` made\n"
+                "  hint:     this is the folder of a sweep; name the folder of one of its runs"));
   temporary.write("cut/config.toml", "");
   std::string cut = temporary.path("cut"),
               text = str("error: ", cut,
