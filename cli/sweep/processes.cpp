@@ -84,6 +84,12 @@ std::string first_error(const std::string& path, int64_t start) {
   return "";
 }
 
+UserError no_log(const std::string& path) {
+  return UserError(Message{.what = str(path, ": the log of a run cannot be written"),
+                           .expected = "a file, or a name that is free",
+                           .got = "a link, a pipe or a device"});
+}
+
 }  // namespace
 
 Processes::~Processes() {
@@ -95,10 +101,19 @@ bool Processes::start(int64_t id, const std::vector<std::string>& arguments, int
   std::vector<std::string> words = arguments, variables = environment(threads);
   words.insert(words.begin(), "thtrain");
   std::vector<char*> word_pointers = pointers(words), variable_pointers = pointers(variables);
-  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file < 0) throw write_error(log, errno);
+  // A pipe that nobody reads would be waited for.
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   struct stat status {};
+  if (const int error = errno; file < 0) {
+    const bool is_there = ::lstat(log.c_str(), &status) == 0;
+    throw is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) ? no_log(log) : write_error(log, error);
+  }
   ::fstat(file, &status);
+  if (!S_ISREG(status.st_mode)) {
+    ::close(file);
+    throw no_log(log);
+  }
+  ::fcntl(file, F_SETFL, O_APPEND);
   const pid_t parent = ::getpid();
   const StopsBlocked stops;
   const pid_t process = ::fork();

@@ -187,6 +187,13 @@ TEST_F(CliSweep, ARunWhoseLogCannotBeOpenedFailsAndTheOthersGoOn) {
   EXPECT_NE(workshop.read("s/sweep.csv").find("failed,s/logs/seed=2.log: the file cannot be written: a folder\n"),
             std::string::npos);
   fs::remove(workshop.path("s/logs/seed=2.log"));
+  ASSERT_EQ(::mkfifo(workshop.path("s/logs/seed=2.log").c_str(), 0666), 0);
+  EXPECT_NE(
+      workshop.run({"sweep", "--resume", "s"})
+          .out.find("failed: s/logs/seed=2.log: the log of a run cannot be written: a link, a pipe or a device\n"),
+      std::string::npos)
+      << "and it waits for nobody who reads";
+  fs::remove(workshop.path("s/logs/seed=2.log"));
   EXPECT_EQ(workshop.run({"sweep", "--resume", "s"}).code, 0);
 }
 
