@@ -53,7 +53,7 @@ struct ScalarOp {
   ScalarReference reference;
   /// The loop language; an empty result where there is none for these dtypes (the reference is called back then).
   /// Terms have the signature's input dtypes and any number of lanes.
-  std::function<std::vector<kernel::Term>(std::span<const kernel::Term>, const Signature&)> code;
+  std::function<std::vector<kernel::Term>(std::span<const kernel::Term>, const Signature&)> code = {};
   /// The same where an input or output of the signature is complex. Null: no code, the reference is called back.
   std::function<std::vector<Parts>(std::span<const Parts>, const Signature&)> complex_code = {};
   /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: none has.

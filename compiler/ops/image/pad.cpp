@@ -90,6 +90,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
                        .node = args.node.origin.text(),
                        .config = args.node.origin.config()});
   }
+  const Tensor around = Tensor(padding.value).cast(x.dtype());
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_index(out.shape(), [&](const Shape& at) {
@@ -99,7 +100,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
         from[axis] = source_of(padding.mode, at[axis] - padding.before[axis], x.dim(axis));
         inside = inside && from[axis] >= 0 && from[axis] < x.dim(axis);
       }
-      out.data<T>()[out.offset(at)] = inside ? x.data<T>()[x.offset(from)] : T(padding.value);
+      out.data<T>()[out.offset(at)] = inside ? x.data<T>()[x.offset(from)] : *around.data<T>();
     });
   });
   return {out};
