@@ -10,7 +10,7 @@ namespace thtrain {
 namespace {
 
 constexpr int64_t kExamples = 6000;
-constexpr double kNETLearningRate = 0.01;
+constexpr double kNetLearningRate = 0.01;
 
 // The paper's scale, sqrt(6 / (in + out)), as a real number: its script divided integers and got zeros. The output
 // layer starts at zero, as there.
@@ -33,7 +33,7 @@ struct Data {
 Function training_step(const NetCase& net, Data& data, const WorkloadOptions& options) {
   RandomState& rng = data.rng;
   Shared x_all(data.x, "x", true), y_all(data.y, "y", true);
-  Shared learning_rate(Tensor(kNETLearningRate).cast(options.dtype), "learning_rate");
+  Shared learning_rate(Tensor(kNetLearningRate).cast(options.dtype), "learning_rate");
 
   Expr start = iscalar("start");
   Expr h = rows(x_all, start, net.batch), y = rows(y_all, start, net.batch);

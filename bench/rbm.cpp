@@ -11,7 +11,7 @@ namespace thtrain {
 namespace {
 
 // bench/peers/rbm.py has the same.
-constexpr double kRBMLearningRate = 0.01;
+constexpr double kRbmLearningRate = 0.01;
 
 struct RbmVariables {
   Shared v, W, b, c;
@@ -51,7 +51,7 @@ std::vector<Update> cd_updates(const RbmCase& what, const RbmVariables& rbm, con
   // The last v alone is kept: it is a state, which no step reads.
   auto [ends, updates] = reduce(
       step, {.sequences = chain.draws, .outputs_info = {first, rbm.v.expr()}, .n_steps = what.k, .name = "gibbs"});
-  const Expr rate = make_constant(Tensor(kRBMLearningRate / static_cast<double>(what.batch)).cast(dtype));
+  const Expr rate = make_constant(Tensor(kRbmLearningRate / static_cast<double>(what.batch)).cast(dtype));
   updates.push_back({rbm.W, rbm.W + rate * (dot(rbm.v.T(), first) - dot(ends[1].T(), ends[0]))});
   updates.push_back({rbm.b, rbm.b + rate * sum(rbm.v - ends[1], 0)});
   updates.push_back({rbm.c, rbm.c + rate * sum(first - ends[0], 0)});

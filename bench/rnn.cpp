@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 // bench/peers/rnn.py has the same.
-constexpr double kRNNLearningRate = 1e-5;
+constexpr double kRnnLearningRate = 1e-5;
 
 struct RnnArrays {
   Tensor x, target, Wx, Wh, b;
@@ -50,7 +50,7 @@ Expr last_state(const RnnCase& what, const Expr& a, const Expr& Wh) {
 Function training_step(const RnnCase& what, const WorkloadOptions& options) {
   const RnnArrays arrays(what, options.dtype);
   Shared x(arrays.x, "x"), target(arrays.target, "target"), Wx(arrays.Wx, "Wx"), Wh(arrays.Wh, "Wh"), b(arrays.b, "b");
-  Shared learning_rate(Tensor(kRNNLearningRate).cast(options.dtype), "learning_rate");
+  Shared learning_rate(Tensor(kRnnLearningRate).cast(options.dtype), "learning_rate");
   const Expr cost = sum(sqr(last_state(what, dot(x, Wx) + b, Wh) - target));
   const std::vector<Shared> parameters = {Wx, Wh, b};
   const std::vector<Expr> gradients = grad(cost, std::vector<Expr>(parameters.begin(), parameters.end()));
