@@ -2,6 +2,7 @@
 
 #include "compiler/base/str.h"
 #include "compiler/ops/conv/conv.h"
+#include "compiler/ops/conv/geometry.h"
 
 namespace thtrain {
 namespace {
