@@ -95,7 +95,7 @@ class PoolPlaces : public WindowValues {
       copy_windows(group, row_at(in_block), first_window);
     });
     code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kSequential,
-               [&](Term i) { find_places(i, first_group, end_group); });
+               [&](Term i) { find_places(i, first_group, end_group, first_element, first_window); });
     const int64_t stride = columns().stride, of_vectors = window_lanes_ * stride;
     const int64_t in_vectors = length(2) / of_vectors * of_vectors;
     if (in_vectors > 0)
@@ -120,20 +120,12 @@ class PoolPlaces : public WindowValues {
     return rows().is_cut || groups_ > windows_of(1) ? smaller_of(not_before, Term(length(1) - 1)) : not_before;
   }
 
-  void each_cache_line(int64_t elements, const std::function<void(int64_t)>& body) const {
-    for (int64_t i = 0; i < elements; i += 64 / static_cast<int64_t>(size_of(dtype_))) body(i);
-  }
-
   // A line of the image, its first and last elements repeated where windows stick out: they are in these windows too,
   // and change no maximum.
   void copy_line(const Term& line, const Term& place, const Term& first_element) {
     const Axis& row = columns();
     const int lanes = column_lanes_;
     const Term from = code_.let("from", first_element + line * Term(length(2))), to = code_.let("to", place);
-    each_cache_line(length(2), [&](int64_t i) {
-      b_.prefetch(b_.input(0), from + Term(block_ * rows().stride * length(2) + i), kernel::Prefetch::kL1);
-      b_.prefetch(b_.output(), from + Term(i), kernel::Prefetch::kWrite);
-    });
     auto repeated = [&](const Term& element) { return lanes > 1 ? kernel::splat(element, lanes) : element; };
     if (row.before > 0) {
       const Term first = code_.let("first", repeated(b_.load(b_.input(0), from)));
@@ -152,9 +144,6 @@ class PoolPlaces : public WindowValues {
   void copy_windows(const Term& group, const Term& to, const Term& first_window) {
     auto copy = [&] {
       const Term first = code_.let("first_of_row", first_window + group * Term(windows_of(2)));
-      each_cache_line(windows_of(2), [&](int64_t i) {
-        b_.prefetch(b_.input(1), first + Term(block_ * windows_of(2) + i), kernel::Prefetch::kL1);
-      });
       kernel::each_vector(code_, "i", 0, Term(windows_of(2)), window_lanes_, {}, [&](const Term& i, const Term& count) {
         const Term dy = b_.load(b_.input(1), first + i, window_lanes_, 1, count);
         code_.store(dys_, to + i, 1, padded(dy, count, constant(0, window_lanes_)));
@@ -176,14 +165,32 @@ class PoolPlaces : public WindowValues {
     return found;
   }
 
+  // What the next block reads of the image and of dy at windows i and those behind it, and what this one writes there.
+  // Here, where the processor computes most.
+  void prefetch(const Term& i, const Term& group, const Term& first_element, const Term& first_window) {
+    const int64_t stride = rows().stride, of_vectors = window_lanes_ * columns().stride;
+    const Term line = group * Term(stride) - Term(rows().before);
+    const Term from = code_.let("ahead", first_element + line * Term(length(2)) + i * Term(columns().stride));
+    for (int64_t k = 0; k < stride; ++k)
+      for (int64_t c = 0; c < of_vectors; c += 64 / static_cast<int64_t>(size_of(dtype_))) {
+        const Term next = Term((block_ * stride + kept_lines_ + k) * length(2) + c);
+        if (k < new_lines_) b_.prefetch(b_.input(0), from + next, kernel::Prefetch::kL1);
+        b_.prefetch(b_.output(), from + Term(k * length(2) + c), kernel::Prefetch::kWrite);
+      }
+    const Term window = first_window + (group + Term(block_)) * Term(windows_of(2)) + i;
+    b_.prefetch(b_.input(1), window, kernel::Prefetch::kL1);
+  }
+
   // The numbers of the elements that are the maxima, counted in each window row by row.
-  void find_places(const Term& i, const Term& first_group, const Term& end_group) {
+  void find_places(const Term& i, const Term& first_group, const Term& end_group, const Term& first_element,
+                   const Term& first_window) {
     std::vector<Found> kept;
     for (int64_t k = 0; k < kept_lines_; ++k) {
       const Found found = found_in_line(Term(k), i);
       kept.push_back({code_.var("best_of_line", found.best), code_.var("column_of_line", found.place)});
     }
     each_group(first_group, end_group, [&](const Term& group, const Term& in_block) {
+      prefetch(i, group, first_element, first_window);
       std::vector<Found> lines = kept;
       for (int64_t k = 0; k < new_lines_; ++k)
         lines.push_back(found_in_line(in_block * Term(new_lines_) + Term(kept_lines_ + k), i));
