@@ -85,6 +85,7 @@ class PoolPlaces : public WindowValues {
 
   void block(const Term& first_group, const Term& end_group, const Term& first_element, const Term& first_window) {
     const Term start = code_.let("start", first_group * Term(rows().stride) - Term(rows().before));
+    nan_ = code_.var("nan", constant(0, column_lanes_));
     for (int64_t k = 0; k < kept_lines_; ++k)
       copy_line(code_.let("line", inside(start + Term(k))), Term(k * line_), first_element);
     each_group(first_group, end_group, [&](const Term& group, const Term& in_block) {
@@ -94,8 +95,14 @@ class PoolPlaces : public WindowValues {
                   (in_block * Term(new_lines_) + Term(kept_lines_ + k)) * Term(line_), first_element);
       copy_windows(group, row_at(in_block), first_window);
     });
-    code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kSequential,
-               [&](Term i) { find_places(i, first_group, end_group, first_element, first_window); });
+    auto find = [&](bool may_be_nan) {
+      may_be_nan_ = may_be_nan;
+      code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kSequential,
+                 [&](Term i) { find_places(i, first_group, end_group, first_element, first_window); });
+    };
+    const Term any_nan = code_.let("any_nan", column_lanes_ > 1 ? kernel::reduce_lanes("add", nan_) : nan_);
+    code_.if_(
+        any_nan == any_nan, [&] { find(false); }, [&] { find(true); });
     const int64_t stride = columns().stride, of_vectors = window_lanes_ * stride;
     const int64_t in_vectors = length(2) / of_vectors * of_vectors;
     if (in_vectors > 0)
@@ -132,7 +139,9 @@ class PoolPlaces : public WindowValues {
       for (int64_t c = 0; c < row.before; c += lanes) code_.store(xs_, to + Term(c), 1, first);
     }
     kernel::each_vector(code_, "c", 0, Term(length(2)), lanes, {}, [&](const Term& c, const Term& count) {
-      code_.store(xs_, to + Term(row.before) + c, 1, b_.load(b_.input(0), from + c, lanes, 1, count));
+      const Term x = code_.let("x", b_.load(b_.input(0), from + c, lanes, 1, count));
+      code_.assign(nan_, kernel::select(x == x, nan_, x));
+      code_.store(xs_, to + Term(row.before) + c, 1, x);
     });
     const int64_t end = (windows_of(2) - 1) * row.stride + row.window;
     if (end <= row.before + length(2)) return;
@@ -159,10 +168,19 @@ class PoolPlaces : public WindowValues {
     const Term from = code_.let("from", line * Term(line_));
     Found found;
     for (int64_t k = 0; k < columns().window; ++k) {
-      const Found here{code_.let("x", column_of_windows(xs_, i, from + Term(k))), number_in_row(i, k)};
+      const Found here{column_of_line(from, i, k), number_in_row(i, k)};
       found = k == 0 ? here : better(found, here);
     }
     return found;
+  }
+
+  // Neighbouring columns 2 apart come from the same two vectors.
+  Term column_of_line(const Term& from, const Term& i, int64_t k) {
+    if (window_lanes_ == 1 || columns().stride != 2 || k % 2 == 0)
+      return code_.let("x", column_of_windows(xs_, i, from + Term(k)));
+    const Term first = i * Term(2) + (from + Term(k - 1));
+    return code_.let("x", kernel::odd_lanes(kernel::load(xs_, dtype_, window_lanes_, first, 1),
+                                            kernel::load(xs_, dtype_, window_lanes_, first + Term(window_lanes_), 1)));
   }
 
   // What the next block reads of the image and of dy at windows i and those behind it, and what this one writes there.
@@ -217,7 +235,9 @@ class PoolPlaces : public WindowValues {
 
   // The later one where it is greater, or the first NaN.
   Found better(const Found& before, const Found& later) {
-    const Term is_better = code_.let("is_better", !(later.best <= before.best) && before.best == before.best);
+    const Term is_better =
+        code_.let("is_better",
+                  may_be_nan_ ? !(later.best <= before.best) && before.best == before.best : later.best > before.best);
     return {code_.let("best", kernel::select(is_better, later.best, before.best)),
             code_.let("place", kernel::select(is_better, later.place, before.place))};
   }
@@ -345,6 +365,8 @@ class PoolPlaces : public WindowValues {
   int64_t kept_ = 0;              // zeros before a row of windows
   int64_t block_ = 0;             // groups of rows that are done at once
   std::string xs_, dys_, places_;
+  Term nan_;  // NaN where a line of the block has one, else 0
+  bool may_be_nan_ = true;
   std::string sums_;  // of the block before, for this one; empty where there is one block
 };
 
