@@ -98,7 +98,7 @@ class PoolPlaces : public WindowValues {
     auto find = [&](bool may_be_nan) {
       may_be_nan_ = may_be_nan;
       code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kSequential,
-                 [&](Term i) { find_places(i, first_group, end_group, first_element, first_window); });
+                 [&](Term i) { find_places(i, first_group, end_group, first_element); });
     };
     const Term any_nan = code_.let("any_nan", column_lanes_ > 1 ? kernel::reduce_lanes("add", nan_) : nan_);
     code_.if_(
@@ -107,9 +107,10 @@ class PoolPlaces : public WindowValues {
     const int64_t in_vectors = length(2) / of_vectors * of_vectors;
     if (in_vectors > 0)
       code_.loop("step", 0, Term(in_vectors / stride), Term(window_lanes_), LoopMark::kSequential,
-                 [&](Term step) { add_shares(step, of_vectors, first_group, end_group, first_element); });
+                 [&](Term step) { add_shares(step, of_vectors, first_group, end_group, first_element, first_window); });
     if (in_vectors < length(2))
-      add_shares(Term(in_vectors / stride), length(2) - in_vectors, first_group, end_group, first_element);
+      add_shares(Term(in_vectors / stride), length(2) - in_vectors, first_group, end_group, first_element,
+                 first_window);
   }
 
   void each_group(const Term& first_group, const Term& end_group,
@@ -183,32 +184,44 @@ class PoolPlaces : public WindowValues {
                                             kernel::load(xs_, dtype_, window_lanes_, first + Term(window_lanes_), 1)));
   }
 
-  // What the next block reads of the image and of dy at windows i and those behind it, and what this one writes there.
-  // Here, where the processor computes most.
-  void prefetch(const Term& i, const Term& group, const Term& first_element, const Term& first_window) {
-    const int64_t stride = rows().stride, of_vectors = window_lanes_ * columns().stride;
-    const Term line = group * Term(stride) - Term(rows().before);
-    const Term from = code_.let("ahead", first_element + line * Term(length(2)) + i * Term(columns().stride));
-    for (int64_t k = 0; k < stride; ++k)
-      for (int64_t c = 0; c < of_vectors; c += 64 / static_cast<int64_t>(size_of(dtype_))) {
-        const Term next = Term((block_ * stride + kept_lines_ + k) * length(2) + c);
-        if (k < new_lines_) b_.prefetch(b_.input(0), from + next, kernel::Prefetch::kL1);
-        b_.prefetch(b_.output(), from + Term(k * length(2) + c), kernel::Prefetch::kWrite);
-      }
+  // Prefetching is divided between the two steps that compute: more at once is more than the processor waits for.
+
+  // Rows of a group's own, as many columns as a vector of windows steps over: element(row, column) of the image.
+  void each_cache_line(const Term& i, const Term& group, const Term& first_element,
+                       const std::function<void(int64_t row, const Term& element)>& body) {
+    const Term line = group * Term(rows().stride) - Term(rows().before);
+    const Term first = code_.let("first", first_element + line * Term(length(2)) + i * Term(columns().stride));
+    const int64_t of_line = 64 / static_cast<int64_t>(size_of(dtype_));
+    for (int64_t row = 0; row < rows().stride; ++row)
+      for (int64_t c = 0; c < window_lanes_ * columns().stride; c += of_line)
+        body(row, first + Term(row * length(2) + c));
+  }
+
+  // What this block writes.
+  void prefetch_output(const Term& i, const Term& group, const Term& first_element) {
+    each_cache_line(i, group, first_element,
+                    [&](int64_t, const Term& element) { b_.prefetch(b_.output(), element, kernel::Prefetch::kWrite); });
+  }
+
+  // What the next block reads of the image and of dy.
+  void prefetch_inputs(const Term& i, const Term& group, const Term& first_element, const Term& first_window) {
+    const Term ahead = (block_ * rows().stride + kept_lines_) * length(2);
+    each_cache_line(i, group, first_element, [&](int64_t row, const Term& element) {
+      if (row < new_lines_) b_.prefetch(b_.input(0), element + ahead, kernel::Prefetch::kL1);
+    });
     const Term window = first_window + (group + Term(block_)) * Term(windows_of(2)) + i;
     b_.prefetch(b_.input(1), window, kernel::Prefetch::kL1);
   }
 
   // The numbers of the elements that are the maxima, counted in each window row by row.
-  void find_places(const Term& i, const Term& first_group, const Term& end_group, const Term& first_element,
-                   const Term& first_window) {
+  void find_places(const Term& i, const Term& first_group, const Term& end_group, const Term& first_element) {
     std::vector<Found> kept;
     for (int64_t k = 0; k < kept_lines_; ++k) {
       const Found found = found_in_line(Term(k), i);
       kept.push_back({code_.var("best_of_line", found.best), code_.var("column_of_line", found.place)});
     }
     each_group(first_group, end_group, [&](const Term& group, const Term& in_block) {
-      prefetch(i, group, first_element, first_window);
+      prefetch_output(i, group, first_element);
       std::vector<Found> lines = kept;
       for (int64_t k = 0; k < new_lines_; ++k)
         lines.push_back(found_in_line(in_block * Term(new_lines_) + Term(kept_lines_ + k), i));
@@ -272,7 +285,7 @@ class PoolPlaces : public WindowValues {
   // Elements `step` and those behind it of every column of a group, of which `left` exist, through the rows of the
   // block. The sums of the rows of windows are added from the upper row on, as lower_pool_gradient() does.
   void add_shares(const Term& step, int64_t left, const Term& first_group, const Term& end_group,
-                  const Term& first_element) {
+                  const Term& first_element, const Term& first_window) {
     const int64_t stride = columns().stride;
     std::vector<Term> variables;
     auto each_variable = [&](const std::function<void(int64_t number)>& body) {
@@ -285,6 +298,7 @@ class PoolPlaces : public WindowValues {
           code_.var("partial", sums_.empty() ? zero : kernel::load(sums_, dtype_, window_lanes_, at, 1)));
     });
     each_group(first_group, end_group, [&](const Term& group, const Term& in_block) {
+      prefetch_inputs(step, group, first_element, first_window);
       const Term at = code_.let("at", row_at(in_block) + step);
       std::map<int64_t, Window> windows;
       size_t next = 0, assigned = 0;
