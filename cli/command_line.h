@@ -59,6 +59,7 @@ struct CommandLine {
   BenchArguments bench;
   CompletionArguments completion;
   std::vector<std::string> only;  // of `bench`
+  std::string plot_scale;         // of `compare`
   std::string helped;             // only listed: `help` is looked at by hand
 };
 

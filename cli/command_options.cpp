@@ -223,14 +223,20 @@ void CommandLine::add_runs() {
 }
 
 void CommandLine::add_compare() {
-  CLI::App* c = add("compare", "show in what runs differ, and draw their curves into one picture",
-                    [this] { return run_compare(compare); });
+  CLI::App* c = add("compare", "show in what runs differ, and draw their curves into one picture", [this] {
+    if (plot_scale == "linear") compare.plot_scale = ValueScale::kLinear;
+    if (plot_scale == "log") compare.plot_scale = ValueScale::kLogarithmic;
+    return run_compare(compare);
+  });
   c->add_option("RUN", compare.runs, "the folders of two or more runs; that of a sweep stands for all of its runs")
       ->required()
       ->expected(1, -1);
   c->add_option("--output", compare.output,
-                "the picture, a .png; an .svg is written beside it; compare.png unless given")
+                "the picture, a .png, which may be there; an .svg is written beside it; without it a new compare.png")
       ->type_name("FILE");
+  c->add_option("--plot-scale", plot_scale, "the axis of values: linear, log, or auto (the default)")
+      ->type_name("SCALE")
+      ->check(one_of("compare", "--plot-scale", {"auto", "linear", "log"}));
   c->add_flag("--json", compare.json, "print one JSON object");
 }
 

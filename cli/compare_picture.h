@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "reports/axis.h"
+
 namespace thtrain {
 
 struct NamedCurves {
@@ -15,6 +17,6 @@ struct NamedCurves {
 /// STEM.png and STEM.svg (reports/compared_runs.h), which are returned; where the font is missing, STEM.svg alone, and
 /// a warning on standard error. `metric`: the label of the values. UserError where they cannot be written.
 std::vector<std::string> draw_curves(const std::string& stem, const std::vector<NamedCurves>& curves,
-                                     const std::string& metric);
+                                     const std::string& metric, ValueScale scale);
 
 }  // namespace thtrain

@@ -127,6 +127,64 @@ bool differs(const std::vector<std::string>& row) {
   return std::any_of(row.begin() + 2, row.end(), [&](const std::string& value) { return value != row[1]; });
 }
 
+// "phase.1." of a key of a phase; "" of others.
+std::string phase_prefix(const std::string& key) {
+  const std::vector<std::string> parts = parts_of(key);
+  return parts.size() > 2 && parts[0] == "phase" && is_number(parts[1]) ? str("phase.", parts[1], '.') : "";
+}
+
+// The values of each phase, by their keys without the phase; an element of a list of tables stands as a whole.
+std::map<std::string, std::map<std::string, std::string>> values_of_phases(const ComparedConfig& config) {
+  std::map<std::string, std::map<std::string, std::string>> out;
+  for (const auto& [key, value] : config.values)
+    if (const std::string phase = phase_prefix(key); !phase.empty()) {
+      const std::string inner = key.substr(phase.size()), element = element_of(inner);
+      if (element.empty())
+        out[phase][inner] = value;
+      else
+        out[phase][element] += str(inner, " = ", value, '\n');
+    }
+  return out;
+}
+
+// What all phases of an experiment have in common, in every one of them, is said once, as of an experiment without
+// phases.
+std::vector<ComparedConfig> with_common_phases(std::vector<ComparedConfig> configs) {
+  std::set<std::string> own;        // keys and elements in which some experiment's phases differ
+  std::set<std::string> different;  // keys that have different values there, which are told even of defaults
+  for (const ComparedConfig& config : configs) {
+    const auto phases = values_of_phases(config);
+    for (const auto& [phase, values] : phases)
+      for (const auto& [key, value] : values)
+        for (const auto& [other, others] : phases)
+          if (const auto found = others.find(key); found == others.end() || found->second != value) {
+            own.insert(key);
+            if (found != others.end()) different.insert(key);
+          }
+  }
+  for (ComparedConfig& config : configs) {
+    ComparedConfig out;
+    for (const auto& [key, value] : config.values) {
+      const std::string phase = phase_prefix(key);
+      std::string inner = key.substr(phase.size());
+      const std::string element = element_of(inner);
+      if (phase.empty() || own.contains(element.empty() ? inner : element)) inner = key;
+      out.values[inner] = value;
+      if (config.defaults.contains(key) && (phase.empty() || !different.contains(key.substr(phase.size()))))
+        out.defaults.insert(inner);
+    }
+    config = std::move(out);
+  }
+  return configs;
+}
+
+// "dense1" of {type = "dense"}: what a layer is called that has no name.
+bool is_automatic_name(const std::string& name, const std::string& type) {
+  if (name.size() < 2 || type.size() < 2) return false;
+  const std::string inner = name.substr(1, name.size() - 2), begin = type.substr(1, type.size() - 2);
+  return inner == begin || (inner.starts_with(begin) && is_number(inner.substr(begin.size())));
+}
+
 // "{type = "dense", name = "hidden", units = 20}", or none.
 std::string element_text(const ComparedConfig& config, const std::string& element) {
   const std::string begin = element + '.';
@@ -134,6 +192,8 @@ std::string element_text(const ComparedConfig& config, const std::string& elemen
   for (auto at = config.values.lower_bound(begin); at != config.values.end() && at->first.starts_with(begin); ++at) {
     const std::string name = at->first.substr(begin.size());
     if (name != "type" && config.defaults.contains(at->first)) continue;
+    const auto type = config.values.find(begin + "type");
+    if (name == "name" && type != config.values.end() && is_automatic_name(at->second, type->second)) continue;
     entries.push_back(str(name, " = ", at->second));
   }
   for (const char* first : {"name = ", "type = "})  // these lead
@@ -186,7 +246,8 @@ std::vector<std::vector<std::string>> all_differences(const std::vector<Compared
   return out;
 }
 
-std::vector<std::vector<std::string>> short_differences(const std::vector<ComparedConfig>& configs) {
+std::vector<std::vector<std::string>> short_differences(const std::vector<ComparedConfig>& given) {
+  const std::vector<ComparedConfig> configs = with_common_phases(given);
   std::vector<std::vector<std::string>> out;
   std::string last;  // the element whose row stands there
   for (const std::string& key : keys_of(configs)) {

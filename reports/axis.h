@@ -9,6 +9,13 @@ namespace thtrain {
 /// Round numbers from `low` to `high`, at most `count` + 1 of them: the ticks of an axis. `high` > `low`.
 std::vector<double> axis_ticks(double low, double high, int count);
 
+/// How the values of curves stand on their axis.
+enum class ValueScale {
+  kAuto,         // logarithmic where all are above 0 and go over several powers of ten
+  kLinear,       //
+  kLogarithmic,  // values of 0 or less are left out
+};
+
 struct Axis {
   double low = 0, high = 1;  // with low == high its one value stands in the middle
   bool logarithmic = false;  // ticks at the powers of ten; over fewer than two, also at 2 and 5, or at 3, times these

@@ -15,7 +15,7 @@ CurveStyle compared_style(size_t index) {
 }
 
 std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
-                                            const std::string& metric, const std::string& title) {
+                                            const std::string& metric, const std::string& title, ValueScale scale) {
   std::vector<Curve> curves;
   double epochs = 1;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -34,13 +34,14 @@ std::vector<std::string> draw_compared_runs(const std::string& path, const std::
   }
   if (has_train) curves.push_back({"training", {.colour = plot::kGrey, .dash = {4, 3}, .thickness = 1.1}});
 
+  const std::string name = metric + fit_scale(curves, scale);
   Canvas canvas(960, 480);
   canvas.text(20, 27, shortened(title, 920, 15, true), {.size = 15, .bold = true});
   const Axis x{.low = 1, .high = epochs, .whole = true, .ticks = 12, .name = "epoch"};
-  const Axis y = value_axis(curves);
+  const Axis y = value_axis(curves, 3, scale);
   const Margins around = Panel::margins(x, y);
   Panel panel(canvas, {20 + around.left, 44 + around.top, 940 - around.right, 470 - around.bottom}, x, y);
-  panel.draw(metric, curves);
+  panel.draw(name, curves);
   return canvas.write(path);
 }
 

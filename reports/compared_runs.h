@@ -20,8 +20,9 @@ CurveStyle compared_style(size_t index);
 
 /// PATH.png and PATH.svg, as Canvas::write(), of 960 x 480 pixels: a curve with markers of each run's validation
 /// values, and a thin dashed one, with the same markers hollow, of its training values. Names of runs stand in the
-/// legend.
+/// legend. What a logarithmic axis leaves out is told behind `metric`.
 std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
-                                            const std::string& metric, const std::string& title);
+                                            const std::string& metric, const std::string& title,
+                                            ValueScale scale = ValueScale::kAuto);
 
 }  // namespace thtrain

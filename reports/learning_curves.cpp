@@ -124,13 +124,14 @@ void draw_names(Canvas& canvas, const Panel& panel, const std::vector<Begin>& be
 }
 
 // One column of the picture: the panel, and the learning rate below it.
-void draw_column(Canvas& canvas, double left, double right, const std::string& title, std::vector<Curve> curves,
-                 const Curves& all) {
+void draw_column(Canvas& canvas, double left, double right, const std::string& name, std::vector<Curve> curves,
+                 const Curves& all, ValueScale scale) {
+  const std::string title = name + fit_scale(curves, scale);
   const double decades = all.begins.size() > 1 ? 1.7 : 3;  // phases may have losses of another kind
   Axis x{.low = 1, .high = all.epochs, .whole = true, .ticks = right - left > 600 ? 12 : 8, .name = "epoch"};
   Axis upper = x;
   if (all.rate_changes) upper.has_texts = false, upper.name = "";
-  const Axis y = value_axis(curves, decades);
+  const Axis y = value_axis(curves, decades, scale);
   Axis rate_axis = value_axis({all.rate}, 1);
   rate_axis.ticks = 3;
   const Margins around = Panel::margins(x, y), below = Panel::margins(x, rate_axis);
@@ -162,12 +163,14 @@ std::string run_title(const std::string& path) {
 }
 
 std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
-                                              const MetricName& metric, const std::string& title) {
-  return draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric, title);
+                                              const MetricName& metric, const std::string& title,
+                                              ValueScale loss_scale) {
+  return draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric, title, loss_scale);
 }
 
 std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases,
-                                              const MetricName& metric, const std::string& title) {
+                                              const MetricName& metric, const std::string& title,
+                                              ValueScale loss_scale) {
   const Curves all = curves_of(phases, metric);
   Canvas canvas(static_cast<int>(kWidth),
                 static_cast<int>(kHead + kPanel + 8 + (all.rate_changes ? kStripGap + kStrip : 0)));
@@ -177,9 +180,11 @@ std::vector<std::string> draw_learning_curves(const std::string& path, const std
   if (!metric.unit.empty()) name += str(" (", metric.unit, ')');
   const bool has_both = !all.metric.empty() && !all.losses.empty();
   const double middle = kWidth / 2;
-  if (!all.metric.empty()) draw_column(canvas, kSide, has_both ? middle - 6 : kWidth - kSide, name, all.metric, all);
+  if (!all.metric.empty())
+    draw_column(canvas, kSide, has_both ? middle - 6 : kWidth - kSide, name, all.metric, all,
+                metric.name == "loss" ? loss_scale : ValueScale::kAuto);
   if (has_both || all.metric.empty())
-    draw_column(canvas, has_both ? middle + 6 : kSide, kWidth - kSide, "loss", all.losses, all);
+    draw_column(canvas, has_both ? middle + 6 : kSide, kWidth - kSide, "loss", all.losses, all, loss_scale);
   return canvas.write(path);
 }
 

@@ -46,11 +46,11 @@ MatrixPicture draw_matrix(const Tensor& values, const std::vector<std::string>& 
   if (columns * 2 <= rows) across *= 2;  // a few columns in cells that have room for their names
   const ValueRange range = range_of(values.data<double>(), values.size());
   const double most = std::max({std::abs(range.low), std::abs(range.high), 1e-30});
-  const Pixels cells = repeated(scale_pixels(drawn, {-most, most}, ColourScale::kRedToBlue), across, down);
+  const Pixels cells = repeated(scale_pixels(drawn, {-most, most}, ColourScale::kSigned), across, down);
   SheetSection& section = out.section;
   section.side = times * static_cast<double>(std::max(cells.width, cells.height));
   section.tiles = {{.pixels = cells}};
-  section.scales = {{ColourScale::kRedToBlue, {-most, most}, name}};
+  section.scales = {{ColourScale::kSigned, {-most, most}, name}};
   const auto& left = out.is_transposed ? column_names : row_names;
   const auto& below = out.is_transposed ? row_names : column_names;
   if (times * static_cast<double>(down) >= kLegible) section.pixel_names = left;

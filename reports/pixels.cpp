@@ -38,6 +38,14 @@ static Colour from_white(Colour middle, Colour end, double part) {
   return part < 0.5 ? mix({255, 255, 255}, middle, 2 * part) : mix(middle, end, 2 * part - 1);
 }
 
+// CIE L* of the stops: 13, 35, 54, 75, 95.
+static Colour signed_colour(double part) {
+  constexpr Colour kStops[] = {{12, 26, 88}, {48, 78, 150}, {128, 128, 128}, {208, 184, 92}, {255, 242, 150}};
+  const double at = 4 * part;
+  const auto stop = std::min(static_cast<size_t>(at), size_t{3});
+  return mix(kStops[stop], kStops[stop + 1], at - static_cast<double>(stop));
+}
+
 Colour scale_colour(ColourScale scale, double part) {
   constexpr Colour kBlue{66, 133, 200}, kDarkBlue{8, 40, 100}, kRed{225, 95, 70}, kDarkRed{110, 10, 25};
   switch (scale) {
@@ -45,10 +53,10 @@ Colour scale_colour(ColourScale scale, double part) {
       return from_white(kBlue, kDarkBlue, part);
     case ColourScale::kFromRed:
       return from_white(kRed, kDarkRed, 1 - part);
-    case ColourScale::kRedToBlue:
+    case ColourScale::kSigned:
       break;
   }
-  return part < 0.5 ? from_white(kRed, kDarkRed, 1 - 2 * part) : from_white(kBlue, kDarkBlue, 2 * part - 1);
+  return signed_colour(part);
 }
 
 Pixels scale_pixels(const Tensor& values, const ValueRange& range, ColourScale scale) {

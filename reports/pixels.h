@@ -22,9 +22,11 @@ Pixels image_pixels(const double* first, const ImageShape& image, const ValueRan
 
 /// Colours from the low end of a range to the high one.
 enum class ColourScale {
-  kBlue,       // white to dark blue
-  kFromRed,    // dark red to white
-  kRedToBlue,  // dark red, white in the middle, dark blue
+  kBlue,     // white to dark blue
+  kFromRed,  // dark red to white
+  /// Dark blue, grey in the middle, light yellow: lighter all the way, so that what is below the middle is darker than
+  /// it, and what is above lighter, without colours too.
+  kSigned,
 };
 /// At `part` from 0 to 1 of a scale.
 Colour scale_colour(ColourScale scale, double part);

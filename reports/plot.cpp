@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/base/error.h"
 #include "reports/legend.h"
@@ -100,7 +101,40 @@ std::string shortened(const std::string& text, double width, double size, bool b
   return out + "…";
 }
 
-Axis value_axis(const std::vector<Curve>& curves, double decades) {
+// Of values above 0.
+static Axis logarithmic_axis(double low, double high) {
+  Axis out{.low = low / 1.3, .high = high * 1.3, .logarithmic = true};
+  const double first = std::ceil(std::log10(out.low)), below = std::pow(10.0, first - 1), above = std::pow(10.0, first);
+  if (above <= out.high) return out;
+  if (out.low / below < above / out.high)
+    out.low = below;
+  else
+    out.high = above;
+  return out;
+}
+
+std::string fit_scale(std::vector<Curve>& curves, ValueScale& scale) {
+  if (scale != ValueScale::kLogarithmic) return "";
+  int64_t left_out = 0;
+  bool has_values = false;
+  const auto cannot_be_shown = [](const Point& p) { return std::isfinite(p.second) && p.second <= 0; };
+  for (const Curve& curve : curves) {
+    for (const Point& p : curve.points) has_values |= std::isfinite(p.second) && p.second > 0;
+    if (curve.style.thickness > 0)  // markers alone stand on another curve's values
+      left_out += std::count_if(curve.points.begin(), curve.points.end(), cannot_be_shown);
+  }
+  if (!has_values) {
+    scale = ValueScale::kLinear;
+    return left_out > 0 ? ", linear: no value is above 0" : "";
+  }
+  for (Curve& curve : curves)
+    for (Point& p : curve.points)
+      if (cannot_be_shown(p)) p.second = std::numeric_limits<double>::quiet_NaN();
+  if (left_out == 0) return "";
+  return str(", ", left_out, left_out == 1 ? " value" : " values", " of 0 or less left out");
+}
+
+Axis value_axis(const std::vector<Curve>& curves, double decades, ValueScale scale) {
   double low = HUGE_VAL, high = -HUGE_VAL, late_low = HUGE_VAL, late_high = -HUGE_VAL;
   constexpr double kMost = 1e300;
   for (const Curve& curve : curves)
@@ -114,7 +148,8 @@ Axis value_axis(const std::vector<Curve>& curves, double decades) {
       late_high = std::max(late_high, value);
     }
   if (!(low <= high)) return {};
-  if (low > 0 && high / low > std::pow(10.0, decades))
+  if (scale == ValueScale::kLogarithmic && low > 0) return logarithmic_axis(low, std::min(high, kMost / 10));
+  if (scale == ValueScale::kAuto && low > 0 && high / low > std::pow(10.0, decades))
     return {.low = low / 1.3, .high = std::min(high * 1.3, kMost), .logarithmic = true};
   const bool cuts = late_low < late_high && high / 2 - low / 2 > 1.25 * (late_high - late_low);
   return cuts ? axis_of(late_low, late_high) : axis_of(low, high);

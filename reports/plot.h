@@ -42,8 +42,13 @@ struct Curve {
 };
 
 /// The axis that shows these curves. What is far above or below all that follows, in the first twentieth of a curve, is
-/// cut off; values that go over more than `decades` powers of ten, and are all above 0, are on a logarithmic axis.
-Axis value_axis(const std::vector<Curve>& curves, double decades = 3);
+/// cut off; values that go over more than `decades` powers of ten, and are all above 0, are on a logarithmic axis, by
+/// kAuto; by kLogarithmic all that are above 0 are, whatever their range, and a power of ten is on it.
+Axis value_axis(const std::vector<Curve>& curves, double decades = 3, ValueScale scale = ValueScale::kAuto);
+/// Makes the curves fit for `scale`: by kLogarithmic, values of 0 or less become NaN. Returns what is to be said of it
+/// beside the name of the values, ", 3 values of 0 or less left out", else ""; where no value is above 0, `scale`
+/// becomes kLinear, the curves stay, and it returns ", linear: no value is above 0".
+std::string fit_scale(std::vector<Curve>& curves, ValueScale& scale);
 
 /// Space around a panel, for what is written there.
 struct Margins {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kMargin = 20, kSheetGap = 6, kLine = 15, kSheetTextSize = 11, kSheetTitleSize = 15, kSectionSize = 13;
 constexpr double kSheetWidth = 960, kScaleWidth = 180, kScaleHeight = 34;
+constexpr double kNameHeight = 14;  // of a scale's name below its numbers
 
 // Where the parts of a section stand.
 struct Place {
@@ -85,6 +86,10 @@ std::string number_text(double value) {
   return text;
 }
 
+bool has_middle(const SheetScale& scale) {
+  return scale.scale == ColourScale::kSigned;
+}
+
 void draw_scale(Canvas& canvas, const SheetScale& scale, double left, double top) {
   constexpr int64_t kSteps = 90;
   Pixels bar{.width = kSteps, .height = 1, .channels = 3};
@@ -96,10 +101,14 @@ void draw_scale(Canvas& canvas, const SheetScale& scale, double left, double top
   const Box box{left, top, left + kScaleWidth, top + 10};
   canvas.image(box, bar);
   canvas.frame(box, {.colour = {200, 200, 200}});
-  const double y = box.bottom + 14;
+  const double y = box.bottom + 14, middle = (box.left + box.right) / 2;
+  const TextStyle centred{.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle};
   canvas.text(box.left, y, number_text(scale.range.low), {.size = kSheetTextSize, .colour = plot::kAxis});
-  canvas.text((box.left + box.right) / 2, y, scale.name,
-              {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
+  if (has_middle(scale)) {
+    canvas.line(middle, box.bottom, middle, box.bottom + 3, {.colour = plot::kAxis});
+    canvas.text(middle, y, number_text((scale.range.low + scale.range.high) / 2), centred);
+  }
+  canvas.text(middle, has_middle(scale) ? y + kNameHeight : y, scale.name, centred);
   canvas.text(box.right, y, number_text(scale.range.high),
               {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight});
 }
@@ -107,9 +116,13 @@ void draw_scale(Canvas& canvas, const SheetScale& scale, double left, double top
 double title_height(const SheetSection& section) {
   return section.title.empty() ? 0 : 24;
 }
+double scales_height(const SheetSection& section) {
+  if (section.scales.empty()) return 0;
+  return kScaleHeight + (std::any_of(section.scales.begin(), section.scales.end(), has_middle) ? kNameHeight : 0);
+}
 double height_of(const SheetSection& section, const Place& place) {
   return title_height(section) + static_cast<double>(place.rows) * (place.cell_height + kSheetGap) +
-         (section.scales.empty() ? 0 : kScaleHeight) + 8;
+         scales_height(section) + 8;
 }
 
 void draw_name(Canvas& canvas, const std::string& name, const Place& place, double middle) {

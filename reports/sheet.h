@@ -16,7 +16,8 @@ struct SheetTile {
   std::vector<std::string> lines = {};  // below it
 };
 
-/// A scale of colours with its ends, below the last row of a section.
+/// A scale of colours with the numbers of its ends, and of the middle of ColourScale::kSigned, below the last row of a
+/// section.
 struct SheetScale {
   ColourScale scale = ColourScale::kBlue;
   ValueRange range = {};

@@ -19,6 +19,7 @@
 #include "nn/optimizers/sgd.h"
 #include "nn/schedule.h"
 #include "nn/training_step.h"
+#include "reports/axis.h"
 #include "trainers/phase_config.h"
 
 namespace thtrain {
@@ -109,6 +110,7 @@ struct CompilerConfig : Section {
 struct OutputConfig : Section {
   std::string root = "runs";
   bool plots = true;
+  ValueScale plot_scale = ValueScale::kAuto;  // of the axes of losses
   bool tensorboard = false;
   std::string filters;  // the layer whose weights are drawn; "": none
   int64_t filter_rows = 10, filter_columns = 10;

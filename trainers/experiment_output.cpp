@@ -9,6 +9,14 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
       .synonyms({"run_dir", "output_dir", "save_path"})
       .help("Folder in which the folders of runs are made.");
   f.field("plots", &OutputConfig::plots).help("Draw the learning curves into the run's folder.");
+  f.choice("plot_scale", &OutputConfig::plot_scale,
+           {{"auto", ValueScale::kAuto}, {"linear", ValueScale::kLinear}, {"log", ValueScale::kLogarithmic}})
+      .help(
+          "The axis of losses in the learning curves, those of `thtrain show` too: `linear`; `log`, with ticks at "
+          "powers "
+          "of ten, which leaves out values of 0 or less, and says so above the curves; `auto`: logarithmic where all "
+          "are "
+          "above 0 and go over more than three powers of ten (with several phases, more than a factor of 50).");
   f.field("tensorboard", &OutputConfig::tensorboard)
       .synonyms({"tensorboard_log", "event_files"})
       .help(

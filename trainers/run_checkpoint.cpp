@@ -29,13 +29,8 @@ static Checkpoint checkpoint_of(const RunFolder& folder) {
 std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, const RunFolder& folder,
                                                const TrainHooks& hooks, const TrainOptions& options) {
   std::optional<Checkpoint> out;
-  if (folder.has_checkpoint())
-    out = checkpoint_of(folder);
-  else if (folder.had_checkpoint())
-    throw UserError(
-        Message{.what = str(folder.path(), ": the checkpoint of this run is gone"),
-                .expected = "checkpoint.npz",
-                .hint = str("put it back from a copy; `thtrain train ", folder.config(), "` begins another run")});
+  folder.require_checkpoint();
+  if (folder.has_checkpoint()) out = checkpoint_of(folder);
   if (out)
     refuse_edits(*out, experiment, folder, options);
   else if (hooks.on_message)

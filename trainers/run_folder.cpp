@@ -104,9 +104,9 @@ static std::string without_last_slashes(std::string path) {
 
 // A run that was killed before its first checkpoint left nothing but what a new one writes again. Whoever has its lock
 // may still come to a checkpoint.
-static void remove_unfinished_run(const std::string& path) {
+static bool is_unfinished_run(const std::string& path) {
   std::error_code error;
-  if (!fs::is_directory(path, error) || is_locked(path)) return;
+  if (!fs::is_directory(path, error) || is_locked(path)) return false;
   bool has_config = false, has_facts = false, has_lock = false;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
@@ -114,11 +114,20 @@ static void remove_unfinished_run(const std::string& path) {
     has_facts |= name == "run.json";
     has_lock |= name == "lock";
     const bool is_of_start = name == "config.toml" || name == "run.json" || name == "table.json" || name == "lock";
-    if (!is_of_start && !is_unfinished_file(name)) return;
+    if (!is_of_start && !is_unfinished_file(name)) return false;
   }
-  if (error || !(has_facts ? has_config : has_lock)) return;
+  if (error || !(has_facts ? has_config : has_lock)) return false;
   try {
-    if (has_facts && RunFolder::open(path).had_checkpoint()) return;
+    return !has_facts || !RunFolder::open(path).had_checkpoint();
+  } catch (const UserError&) {  // it is taken, then
+    return false;
+  }
+}
+
+static void remove_unfinished_run(const std::string& path) {
+  if (!is_unfinished_run(path)) return;
+  std::error_code error;
+  try {
     RunLock lock(path);
     // What is not a name of its own stays where it is: a link, and the working folder.
     const bool stays = fs::is_symlink(path, error) || is_same_file(path, ".");
@@ -129,6 +138,18 @@ static void remove_unfinished_run(const std::string& path) {
     if (aside != path) fs::remove_all(aside, error);
   } catch (const UserError&) {  // it is taken, then
   }
+}
+
+std::optional<UserError> RunFolder::why_none_begins(const std::string& wanted) {
+  const std::string path = without_last_slashes(wanted);
+  if (may_be_taken(path) || is_unfinished_run(path)) return {};
+  try {
+    RunFolder run(path, {});
+    if (is_there(run.config()) && !is_there(run.facts_file())) open(path);
+  } catch (const UserError& error) {
+    return error;
+  }
+  return taken(path);
 }
 
 RunFolder RunFolder::create(const std::string& wanted, const Experiment& experiment, RunFacts facts) {
@@ -272,6 +293,12 @@ bool RunFolder::has_checkpoint() const {
 }
 bool RunFolder::had_checkpoint() const {
   return has_fingerprint_ || is_there(metrics()) || is_there(best());
+}
+void RunFolder::require_checkpoint() const {
+  if (has_checkpoint() || !had_checkpoint()) return;
+  throw UserError(Message{.what = str(path_, ": the checkpoint of this run is gone"),
+                          .expected = "checkpoint.npz",
+                          .hint = str("put it back from a copy; `thtrain train ", config(), "` begins another run")});
 }
 
 std::string RunFolder::weights() const {

@@ -54,6 +54,9 @@ class RunFolder {
   /// or the working folder) is filled. UserError if it exists and is not empty, cannot be made, or has to hold a path
   /// that is not UTF-8; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
+  /// Why create() would refuse this path, whatever the experiment; nothing where it would not: there is nothing yet, an
+  /// empty folder, or what a run left that was killed before its first checkpoint. Changes nothing.
+  static std::optional<UserError> why_none_begins(const std::string& path);
   /// The folder of an earlier run, to read from. UserError if it is missing, may not be read, holds no config.toml, or
   /// was written by a newer thtrain.
   static RunFolder open(const std::string& path);
@@ -80,6 +83,8 @@ class RunFolder {
   bool has_checkpoint() const;
   /// Did a process write a checkpoint here, whether it is still there or not?
   bool had_checkpoint() const;
+  /// UserError where a process wrote one, and it is gone.
+  void require_checkpoint() const;
   /// best.npz where there is one, else checkpoint.npz. UserError where there is neither.
   std::string weights() const;
 

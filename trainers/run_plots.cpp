@@ -48,7 +48,8 @@ void Run::draw_plots() {
   if (!experiment_.output.plots) return;
   plot_path("");
   const std::vector<std::string> written =
-      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], run_title(folder_.path()));
+      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], run_title(folder_.path()),
+                           experiment_.output.plot_scale);
   summary_.plot = written.front();
   if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }

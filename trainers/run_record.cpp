@@ -79,6 +79,7 @@ class RecordReader {
     const RunFacts& facts = folder_.facts();
     out_.folder = path;
     out_.config_file = facts.config_file;
+    out_.command_line = facts.command_line;
     out_.config = fs::path(facts.config_file).stem().string();
     if (out_.config.empty()) out_.config = facts.config_file;
   }

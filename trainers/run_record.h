@@ -13,19 +13,20 @@ namespace thtrain {
 
 /// Of a run in phases, `best`, `test` and the epochs are those of the last phase that was begun.
 struct RunRecord {
-  std::string folder;                     // as it was named
-  std::string config;                     // the experiment's file without folder and ending: "mlp_digits"
-  std::string config_file;                // as the user named it
-  MetricName metric = {};                 // that the run goes by
-  std::string phase = {};                 // "" without phases
-  std::optional<double> best = {};        // validation value of the metric; none before the first
-  int64_t best_epoch = 0;                 // of that; 0 where there is none
-  std::optional<double> test = {};        // of the model with the best validation value (trainer.test_at)
-  std::optional<double> train_loss = {};  // of the last epoch
-  int64_t epochs = 0;                     // finished; while a run goes on, those that metrics.jsonl has
-  double seconds = 0;                     // of training, in all phases and processes
-  int64_t started = 0;                    // seconds since 1970
-  std::optional<int64_t> ended = {};      // of the last process; of a run that was killed, its last file
+  std::string folder;                          // as it was named
+  std::string config;                          // the experiment's file without folder and ending: "mlp_digits"
+  std::string config_file;                     // as the user named it
+  std::vector<std::string> command_line = {};  // that began the run
+  MetricName metric = {};                      // that the run goes by
+  std::string phase = {};                      // "" without phases
+  std::optional<double> best = {};             // validation value of the metric; none before the first
+  int64_t best_epoch = 0;                      // of that; 0 where there is none
+  std::optional<double> test = {};             // of the model with the best validation value (trainer.test_at)
+  std::optional<double> train_loss = {};       // of the last epoch
+  int64_t epochs = 0;                          // finished; while a run goes on, those that metrics.jsonl has
+  double seconds = 0;                          // of training, in all phases and processes
+  int64_t started = 0;                         // seconds since 1970
+  std::optional<int64_t> ended = {};           // of the last process; of a run that was killed, its last file
   RunEnd end = RunEnd::kUnfinished;
   std::string why = {};  // the error that ended it
   std::string trouble =

@@ -8,6 +8,7 @@
 
 #include "bench/run.h"
 #include "cli/command_listing.h"
+#include "reports/axis.h"
 
 namespace thtrain {
 
@@ -114,7 +115,8 @@ int run_runs(const RunsArguments& arguments);
 
 struct CompareArguments {
   std::vector<std::string> runs;
-  std::string output = "compare.png";  // and beside it an .svg
+  std::optional<std::string> output = {};  // a .png, and beside it an .svg; not given: compare.png, where it is free
+  ValueScale plot_scale = ValueScale::kAuto;
   bool json = false;
 };
 /// The keys in which the experiments of runs differ, what they came to, and their curves in one picture.

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/compare_picture.h"
 #include "cli/config_differences.h"
+#include "cli/differences_table.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
 #include "cli/sweep/folder.h"
@@ -68,27 +69,6 @@ std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
   return out;
 }
 
-std::vector<ComparedConfig> configs_of(const std::vector<RunToCompare>& runs) {
-  std::vector<ComparedConfig> out;
-  for (const RunToCompare& run : runs) out.push_back(compared_config(load_run(run.record.folder, {}).experiment));
-  return out;
-}
-
-std::string differences_text(const std::vector<RunToCompare>& runs, std::vector<std::vector<std::string>> rows,
-                             int width) {
-  if (rows.empty()) return "the experiments do not differ\n";
-  std::vector<std::string> title = {"key"};
-  std::vector<size_t> flexible = {0};
-  for (const RunToCompare& run : runs) {
-    flexible.push_back(title.size());
-    title.push_back(run.name);
-  }
-  rows.insert(rows.begin(), std::move(title));
-  for (auto& row : rows)
-    for (std::string& cell : row) cell = printable(cell);
-  return fitting_table(std::move(rows), flexible, width);
-}
-
 std::string compare_json(const std::vector<RunToCompare>& runs, const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::string>& pictures) {
   JsonObject keys;
@@ -105,16 +85,35 @@ std::string compare_json(const std::vector<RunToCompare>& runs, const std::vecto
       .line();
 }
 
-// The path without ".png".
-std::string stem_of(const std::string& output) {
-  if (output.ends_with(".png") && fs::path(output).filename() != ".png") return output.substr(0, output.size() - 4);
-  throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
-                          .expected = "a name that ends with .png; an .svg is written beside it",
-                          .got = output});
+// The path without ".png". A name that was typed is meant, as elsewhere; what stands at the standard name stays.
+std::string stem_of(const CompareArguments& arguments) {
+  const std::string output = arguments.output.value_or("compare.png");
+  if (!output.ends_with(".png") || fs::path(output).filename() == ".png")
+    throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
+                            .expected = "a name that ends with .png; an .svg is written beside it",
+                            .got = output});
+  const std::string stem = output.substr(0, output.size() - 4);
+  std::error_code error;
+  for (const char* ending : {".png", ".svg"})
+    if (!arguments.output && fs::exists(fs::symlink_status(stem + ending, error)))
+      throw UserError(Message{.what = str(stem, ending, ": there is a file of this name already"),
+                              .hint = "--output compare.png overwrites it, --output NAME.png writes another one"});
+  return stem;
+}
+
+// Their experiments; the pictures at `stem` must not take the place of a file of the runs.
+std::vector<ComparedConfig> configs_of(const std::vector<RunToCompare>& runs, const std::string& stem) {
+  std::vector<ComparedConfig> out;
+  for (const RunToCompare& run : runs) {
+    const LoadedExperiment loaded = load_run(run.record.folder, {});
+    for (const char* ending : {".png", ".svg"}) refuse_to_overwrite("--output", stem + ending, loaded);
+    out.push_back(compared_config(loaded.experiment));
+  }
+  return out;
 }
 
 // By the metric of the first run. A run that measured another one has no curve.
-std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem) {
+std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem, ValueScale scale) {
   const std::string& metric = runs.front().record.metric.name;
   std::vector<NamedCurves> curves;
   for (const RunToCompare& run : runs) {
@@ -126,7 +125,7 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
     std::fprintf(stderr, "%s has no curve: %s\n", printable(run.name).c_str(), printable(why).c_str());
   }
   const std::string unit = runs.front().record.metric.unit;
-  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(" (", unit, ')')));
+  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(" (", unit, ')')), scale);
 }
 
 }  // namespace
@@ -137,19 +136,26 @@ int run_compare(const CompareArguments& arguments) {
     throw UserError(Message{.what = "thtrain compare: there is nothing to compare with",
                             .expected = "the folders of two or more runs",
                             .got = folders.empty() ? "none" : folders[0]});
-  const std::string stem = stem_of(arguments.output);
+  const std::string stem = stem_of(arguments);
   const std::vector<RunToCompare> runs = read_runs(folders);
-  const std::vector<ComparedConfig> configs = configs_of(runs);
+  const std::vector<ComparedConfig> configs = configs_of(runs, stem);
   if (arguments.json) {
-    print_text(compare_json(runs, all_differences(configs), draw(runs, stem)) + "\n");
+    print_text(compare_json(runs, all_differences(configs), draw(runs, stem, arguments.plot_scale)) + "\n");
     return kDone;
   }
+  constexpr int kWidth = 100;  // of what no terminal shows
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
   std::vector<RunRow> results;
-  for (const RunToCompare& run : runs) results.push_back({run.record});
-  print_text(str(differences_text(runs, short_differences(configs), width), "\n", runs_text(results, width)));
+  std::vector<std::string> names;
+  for (const RunToCompare& run : runs) {
+    results.push_back({run.record});
+    names.push_back(run.name);
+  }
+  print_text(str(differences_text(names, short_differences(configs), width > 0 ? width : kWidth), "\n",
+                 runs_text(results, width)));
   std::string text;  // what is told above does not wait for a picture that cannot be written
-  for (const std::string& picture : draw(runs, stem)) text += str("curves ", printable(picture), "\n");
+  for (const std::string& picture : draw(runs, stem, arguments.plot_scale))
+    text += str("curves ", printable(picture), "\n");
   print_text(text);
   return kDone;
 }

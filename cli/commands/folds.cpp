@@ -1,9 +1,9 @@
 // `thtrain train --folds K`: a run for each part of the training examples.
-#include <cmath>
 #include <filesystem>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
+#include "cli/spread.h"
 #include "cli/text.h"
 #include "trainers/checkpoint.h"
 #include "trainers/run_folder.h"
@@ -11,19 +11,6 @@
 namespace thtrain {
 
 namespace {
-
-struct Spread {
-  double mean = 0, deviation = 0;  // of a sample: divided by n - 1
-};
-
-Spread spread_of(const std::vector<double>& values) {
-  Spread out;
-  const auto count = static_cast<double>(values.size());
-  for (double v : values) out.mean += v / count;
-  for (double v : values) out.deviation += (v - out.mean) * (v - out.mean) / (count - 1);
-  out.deviation = std::sqrt(out.deviation);
-  return out;
-}
 
 // What the run in this folder came to, as its monitor saw it, and by which metric.
 struct BestValue {
@@ -66,21 +53,22 @@ int train_folds(const TrainArguments& arguments) {
     values.push_back(best.value);
     metric = best.metric;
   }
-  Spread spread = spread_of(values);
+  const Spread spread = spread_of(values);
+  const double deviation = spread.deviation.value_or(0);  // there are two folds at least
   auto text = [&](double v) { return metric.unit == "%" ? error_text(v) : loss_text(v); };  // as a run's own lines
   if (arguments.json)
     print_text(JsonObject()
                    .add("folds", arguments.folds)
                    .add("metric", metric.name)
                    .add("mean", spread.mean)
-                   .add("deviation", spread.deviation)
+                   .add("deviation", deviation)
                    .add("run_dir", root)
                    .line() +
                "\n");
   else
     print_text(str(arguments.folds, " folds: best validation ", metric_label(metric.name), ' ', text(spread.mean),
-                   " on average, standard deviation ", text(spread.deviation), " (", join(values, ", ", text),
-                   ")\nruns ", root, "/fold-1 to fold-", arguments.folds, "\n"));
+                   " on average, standard deviation ", text(deviation), " (", join(values, ", ", text), ")\nruns ",
+                   root, "/fold-1 to fold-", arguments.folds, "\n"));
   return kDone;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/sweep/folder.h"
 #include "cli/sweep/leader.h"
 #include "cli/sweep/plan.h"
+#include "cli/sweep/seeds.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/runtime/cpu.h"
@@ -134,7 +135,7 @@ std::vector<SweepRun> runs_in(const SweepFolder& folder, const SweepPoints& poin
   for (int64_t i = 0; i < points.count(); ++i) {
     const std::string name = points.name(i);
     out.push_back({.point = i, .name = name, .folder = folder.run(name)});
-    read_record(out.back());
+    read_record(out.back(), points);
   }
   return out;
 }
@@ -214,16 +215,19 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
     JsonObject out;
     out.add("sweep_dir", folder.path());
     if (has_csv) out.add("csv", folder.csv());
+    if (has_csv && has_seeds(points)) out.add("seeds_csv", folder.seeds_csv());
     out.add("finished", finished).add("failed", failed);
     out.add("interrupted", interrupted != 0).add_raw("runs", results_json(points, runs));
+    if (has_seeds(points)) out.add_raw("seeds", seeds_json(points, runs));
     print_text(out.line() + '\n');
     return code;
   }
-  std::string text = interrupted != 0 ? "" : results_table(points, runs);
+  std::string text = interrupted != 0 ? "" : results_table(points, runs) + seeds_table(points, runs);
   text += str(finished, " of ", count_text(points.count(), "run"), " finished");
   if (failed > 0) text += str(", ", failed, " failed");
   text += str("\nsweep folder ", printable(folder.path()), '\n');
   if (has_csv) text += str("table ", printable(folder.csv()), '\n');
+  if (has_csv && has_seeds(points)) text += str("means ", printable(folder.seeds_csv()), '\n');
   if (interrupted != 0) text += str("`thtrain sweep --resume ", printable(folder.path()), "` goes on with it\n");
   print_text(text);
   return code;
@@ -234,6 +238,7 @@ int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& point
   std::vector<SweepRun> runs;
   if (folder) {
     runs = runs_in(*folder, points);
+    if (has_waiting(runs)) folder->check_logs();
     plan.head = str("sweep ", folder->path());
   } else {
     for (int64_t i = 0; i < points.count(); ++i) runs.push_back({.point = i, .name = points.name(i), .folder = ""});
@@ -268,6 +273,7 @@ int run_sweep(const SweepArguments& arguments) {
   SweepFolder folder = there ? *there : new_folder(asked, checked, arguments);
   folder.lock();
   std::vector<SweepRun> runs = runs_in(folder, points);
+  if (has_waiting(runs)) folder.check_logs();
   plan.head = str("sweep ", folder.path());
   if (!arguments.json && !arguments.quiet) print_text(list_text(plan, points, runs));
   int interrupted = 0;

@@ -182,7 +182,19 @@ void SweepFolder::lock() {
   lock_ = lock_of(path_);
   remove_stale_files(path_);
   std::error_code ignored;
-  fs::create_directory(path_ + "/logs", ignored);  // where somebody removed it; a log says that it cannot be written
+  fs::create_directory(path_ + "/logs", ignored);  // where somebody removed it; else check_logs() tells, or a log
+}
+
+void SweepFolder::check_logs() const {
+  const std::string logs = path_ + "/logs";
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(logs, error);
+  if (status.type() == fs::file_type::not_found || fs::is_directory(logs, error)) return;
+  throw UserError(
+      Message{.what = str(logs, ": the logs of the runs cannot be written: this is no folder"),
+              .expected = "a folder, or nothing: it is made then",
+              .got = fs::is_symlink(status) ? "a link to no folder" : "a file of that name",
+              .hint = str("give it another name, and go on by `thtrain sweep --resume ", printable(path_), "`")});
 }
 
 std::string sweep_path_start(const std::string& root, const std::string& config) {

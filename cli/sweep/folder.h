@@ -2,6 +2,7 @@
 //
 //   sweep.json   the command line, the experiment's file, the lists, the threads of a run, the names of the runs
 //   sweep.csv    a row for each run (cli/sweep/results.h)
+//   seeds.csv    where `seed` is swept: a row for each point of the other lists (cli/sweep/seeds.h)
 //   logs/        what each run's processes printed
 //   NAME/        the folder of a run, for each point
 //   lock         while a process leads the sweep: its number (trainers/run_lock.h)
@@ -42,9 +43,12 @@ class SweepFolder {
 
   /// Of a folder that was opened. UserError where another process has the lock.
   void lock();
+  /// UserError where something else stands at the place of the folder of the logs: no run can be started then.
+  void check_logs() const;
   const std::string& path() const { return path_; }
   const SweepFacts& facts() const { return facts_; }
   std::string csv() const { return path_ + "/sweep.csv"; }
+  std::string seeds_csv() const { return path_ + "/seeds.csv"; }
   std::string run(const std::string& name) const { return path_ + "/" + name; }
   std::string log(const std::string& name) const { return str(path_, "/logs/", name, ".log"); }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "cli/runs_table.h"
+#include "cli/sweep/seeds.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
@@ -96,13 +97,15 @@ void SweepLeader::take_ended() {
     run.state = State::kWaiting;
     run.message = ended.message;
     csv_is_old_ = true;
-    read_record(run);
+    read_record(run, points_);
     const bool was_stopped = handed_on_ > 0 && ended.code > 128;
     if (run.state == State::kWaiting && was_stopped) continue;
     if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
       run.state = State::kFailed;
       run.code = ended.code != 0 ? ended.code : 1;
       if (run.message.empty() && ended.signal == 0) run.message = str("see ", folder_.log(run.name));
+    } else if (!run.record && ended.code != 0) {  // what it left cannot be read
+      run.code = ended.code;
     }
     tell(run);
   }
@@ -163,9 +166,13 @@ void SweepLeader::print_line(const std::string& text) {
 }
 
 void SweepLeader::write_csv() {
-  AtomicFile file(folder_.csv());
-  file.write(results_csv(points_, runs_));
-  file.commit();
+  const auto write = [](const std::string& path, const std::string& text) {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+  };
+  write(folder_.csv(), results_csv(points_, runs_));
+  if (has_seeds(points_)) write(folder_.seeds_csv(), seeds_csv(points_, runs_));
   csv_is_old_ = false;
 }
 

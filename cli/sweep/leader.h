@@ -37,10 +37,10 @@ class SweepLeader {
   /// Starts what waits, goes on with what was stopped, and returns when all have ended, with 0; after a signal, when
   /// those that ran have ended, with 128 + its number. The first signal is handed on, and runs end with a checkpoint;
   /// the second one ends them at once. A run that fails is told, and the others go on; so is one that cannot be started
-  /// (its log cannot be written, or the system starts no process). sweep.csv is kept up to date.
+  /// (its log cannot be written, or the system starts no process). sweep.csv and seeds.csv are kept up to date.
   int lead();
-  /// Behind lead(): is sweep.csv what the runs came to? Where it cannot be written, one warning on standard error says
-  /// why, at the end.
+  /// Behind lead(): are these files what the runs came to? Where one cannot be written, one warning on standard error
+  /// says why, at the end.
   bool has_csv() const { return !csv_is_old_; }
 
  private:

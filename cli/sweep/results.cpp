@@ -6,21 +6,58 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "reports/json.h"
+#include "trainers/run_folder.h"
+#include "trainers/run_lock.h"
 
 namespace thtrain {
 
 using State = SweepRun::State;
 
-void read_record(SweepRun& run) {
+// Each word of a list stands on the command line of the run as the sweep gave it. Nothing is known of a run whose
+// run.json has no command line.
+static void require_values(const SweepRun& run, const SweepPoints& points) {
+  const std::vector<std::string>& given = run.record->command_line;
+  const std::vector<std::string> overrides = points.overrides(run.point);
+  std::vector<std::string> wanted, got;
+  for (const SweptKey& key : points.keys()) {
+    const std::string& word = overrides[key.word];
+    if (std::find(given.begin(), given.end(), word) != given.end()) continue;
+    wanted.push_back(word);
+    const std::string begin = word.substr(0, word.find('=') + 1);
+    const auto other =
+        std::find_if(given.begin(), given.end(), [&](const std::string& w) { return w.starts_with(begin); });
+    got.push_back(other != given.end() ? *other : "no " + key.key);
+  }
+  if (given.empty() || wanted.empty()) return;
+  throw UserError(Message{.what = str(run.folder, ": the run in this folder is another one"),
+                          .expected = join(wanted, " "),
+                          .got = join(got, " ")});
+}
+
+// Can `thtrain resume`, or `thtrain train`, go on with what stands in the folder?
+static void require_usable(const SweepRun& run) {
+  if (run.record && RunFolder::open(run.folder).had_checkpoint())
+    RunFolder::open(run.folder).require_checkpoint();
+  else if (const std::optional<UserError> why = RunFolder::why_none_begins(run.folder))
+    throw *why;
+}
+
+void read_record(SweepRun& run, const SweepPoints& points) {
   std::error_code error;
   run.record.reset();
-  if (!std::filesystem::exists(run.folder + "/run.json", error)) return;
   try {
-    run.record = read_run(run.folder);
+    if (std::filesystem::exists(run.folder + "/run.json", error)) {
+      run.record = read_run(run.folder);
+      require_values(run, points);
+    }
+    const bool is_done = run.record && (is_over(run.record->end) || run.record->end == RunEnd::kNonFinite);
+    if (!is_done && !is_locked(run.folder)) require_usable(run);
   } catch (const UserError& failed) {
+    run.record.reset();
     fail(run, failed);
     return;
   }
+  if (!run.record) return;
   const RunEnd end = run.record->end;
   if (is_over(end)) run.state = State::kDone;
   if (end != RunEnd::kNonFinite) return;
@@ -105,7 +142,7 @@ std::string results_table(const SweepPoints& points, const std::vector<SweepRun>
   return table_text(rows);
 }
 
-static std::string csv_cell(const std::string& text) {
+std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);

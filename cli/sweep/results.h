@@ -23,8 +23,10 @@ struct SweepRun {
 };
 
 /// Reads the run's folder, where there is one: `record`, and `state` where the run is over, its loss was not finite, or
-/// its files cannot be read: what stands in the folder then no process of the sweep goes on with.
-void read_record(SweepRun& run);
+/// no process of the sweep can go on with what stands there: files that cannot be read, a run.json or a checkpoint that
+/// is gone, something that is no run, or a run that was begun with other values than those of the point (of the folder
+/// of another run: a copy, or a link to it). A folder that another process writes to is taken as it is.
+void read_record(SweepRun& run, const SweepPoints& points);
 /// The run has failed by this error: `state`, `code` and `message`.
 void fail(SweepRun& run, const UserError& error);
 
@@ -38,6 +40,8 @@ std::string best_text(const SweepRun& run);
 std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs);
 /// A row for each run, sorted, below a line of titles.
 std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs);
+/// The text in quotes where it needs them (RFC 4180).
+std::string csv_cell(const std::string& text);
 /// sweep.csv: a line of titles, then a row for each run in the order of the points. Columns: run, each swept key,
 /// metric, best, best_epoch, test, epochs, seconds, end, message.
 std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& runs);

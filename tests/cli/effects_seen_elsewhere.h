@@ -13,6 +13,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
     {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
+    {"output.plot_scale", "CliCompare.ThePlotScaleIsThatOfTheKeyAndOfTheOption"},
     {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
     {"output.samples", "PicturesOfRuns.TheirKeysMatter"},

@@ -251,11 +251,11 @@ runs/b  tiny    87.500000  %      1       2  87.500000 TIME  finished
   EXPECT_NE(workshop.read("other/c.svg"), workshop.read("compare.svg"));
   // Experiments that are alike.
   fs::copy(workshop.path("runs/a"), workshop.path("runs/copy"), fs::copy_options::recursive);
-  EXPECT_TRUE(
-      workshop.run({"compare", "runs/a", "runs/copy"}).out.starts_with("the experiments do not differ\n\nrun "));
+  EXPECT_TRUE(workshop.run({"compare", "runs/a", "runs/copy", "--output", "c.png"})
+                  .out.starts_with("the experiments do not differ\n\nrun "));
   // A run that is broken cannot be compared.
   workshop.write("runs/copy/metrics.jsonl", "{}\n");
-  Ended broken = workshop.run({"compare", "runs/a", "runs/copy"});
+  Ended broken = workshop.run({"compare", "runs/a", "runs/copy", "--output", "c.png"});
   EXPECT_EQ(broken.code, 2);
   EXPECT_EQ(broken.err,
             "error: runs/copy/metrics.jsonl, line 1: this is not what a run writes\n"
@@ -326,10 +326,10 @@ TEST_F(CliRuns, OfASweepAreComparedByItsFolder) {
                 .code,
             0);
   fs::remove_all(workshop.path("s/seed=2"));  // as one that was not begun
-  const Ended whole = workshop.run({"compare", "s/"});
+  const Ended whole = workshop.run({"compare", "s/", "--output", "c.png"});
   EXPECT_EQ(whole.code, 0) << whole.err;
   EXPECT_TRUE(whole.out.starts_with("key   seed=1  seed=3\nseed       1       3\n\nrun       config  ")) << whole.out;
-  const Ended listed = workshop.run({"compare", "s/logs/", "s/seed=1/", "s/seed=3/"});
+  const Ended listed = workshop.run({"compare", "s/logs/", "s/seed=1/", "s/seed=3/", "--output", "c.png"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_EQ(listed.out, whole.out);
   fs::remove_all(workshop.path("s/seed=3"));

@@ -93,17 +93,8 @@ TEST_F(CliSweep, ADryRunThatWouldBeginANewSweepSaysSo) {
 }
 
 TEST_F(CliSweep, CombinationsThatCannotBeAreToldBeforeTheFirstRun) {
-  const std::vector<std::string> before = workshop.list();
-  auto text = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"sweep", "tiny.toml"});
-    const Ended ended = workshop.run(words);
-    EXPECT_EQ(ended.code, 2);
-    EXPECT_EQ(ended.out, "");
-    EXPECT_EQ(workshop.list(), before);
-    return ended.err;
-  };
   // Each value is right beside the first ones of the others.
-  EXPECT_EQ(text({"trainer.batch_size=20,40", "seed=1,2", "data.n_train=200,30"}),
+  EXPECT_EQ(refused({"trainer.batch_size=20,40", "seed=1,2", "data.n_train=200,30"}),
             "error: trainer.batch_size is larger than the training set\n"
             "  expected: at most 30 (examples)\n"
             "  got:      40\n"
@@ -128,8 +119,7 @@ TEST_F(CliSweep, FirstWeightsAreReadBeforeTheFirstRun) {
                 "      1 | model.weights=w.npz,text.npz\n"
                 "        |                     ^^^^^^^^\n"));
   EXPECT_FALSE(workshop.exists("s"));
-  const std::vector<std::string> command = {"sweep",    "tiny.toml",        "--run-dir", "s", "model.weights=w.npz",
-                                            "seed=1,2", "trainer.epochs=1", "--quiet"};
+  const std::vector<std::string> command = short_sweep("s", {"model.weights=w.npz", "seed=1,2", "--quiet"});
   EXPECT_EQ(workshop.run(command).code, 0);
   // A sweep does not go on from other weights.
   fs::remove_all(workshop.path("s/seed=2"));
@@ -158,7 +148,7 @@ TEST(SweepProgress, FitsItsLine) {
 }
 
 TEST_F(CliSweep, AFolderIsNoExperimentFile) {
-  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
+  EXPECT_EQ(workshop.run(short_sweep("s", {"seed=1,2", "--quiet"})).code, 0);
   EXPECT_EQ(workshop.run({"sweep", "s", "seed=1,2"}).err,
             "error: s: this is the folder of a sweep, and no experiment file\n"
             "  expected: a TOML file\n"
@@ -171,8 +161,7 @@ TEST_F(CliSweep, AFolderIsNoExperimentFile) {
 
 // A folder stands where the log of one run belongs.
 TEST_F(CliSweep, ARunWhoseLogCannotBeOpenedFailsAndTheOthersGoOn) {
-  const std::vector<std::string> command = {"sweep",     "tiny.toml",        "--run-dir", "s",
-                                            "seed=1..3", "trainer.epochs=1", "--jobs",    "1"};
+  const std::vector<std::string> command = short_sweep("s", {"seed=1..3"});
   EXPECT_EQ(workshop.run(command).code, 0);
   for (const char* seed : {"1", "2", "3"}) fs::remove_all(workshop.path(str("s/seed=", seed)));
   fs::remove(workshop.path("s/logs/seed=2.log"));

@@ -22,6 +22,7 @@ TEST_F(CliSweep, SignalsAndKillsLeaveTheSameTable) {
       << log;
   EXPECT_TRUE(
       log.ends_with("0 of 4 runs finished\nsweep folder stopped\ntable stopped/sweep.csv\n"
+                    "means stopped/seeds.csv\n"
                     "`thtrain sweep --resume stopped` goes on with it\n"))
       << log;
   EXPECT_EQ(read_run(workshop.path("stopped/" + slow_runs()[0])).end, RunEnd::kInterrupted);
@@ -74,7 +75,7 @@ TEST_F(CliSweep, TheSecondSignalEndsItAtOnce) {
 
 // What a killed leader left that still runs is waited for.
 TEST_F(CliSweep, ItWaitsForAProcessThatWritesToARun) {
-  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
+  EXPECT_EQ(workshop.run(short_sweep("s", {"seed=1,2", "--quiet"})).code, 0);
   fs::remove_all(workshop.path("s/seed=2"));
   fs::create_directory(workshop.path("s/seed=2"));
   pid_t process = 0;

@@ -54,7 +54,43 @@ TEST_F(CliSweep, ItsRunsAreThoseOfTrain) {
     text += str(i < 2 ? "            0.1" : "           0.01", "     ", i % 2 + 1, "       ",
                 json_fixed(*records[i].best, 6), " %      ", records[i].best_epoch, "  ",
                 json_fixed(*records[i].test, 6), " %       2 S finished\n");
-  text += "4 of 4 runs finished\nsweep folder runs/tiny-sweep-1\ntable runs/tiny-sweep-1/sweep.csv\n";
+  const auto mean = [&](size_t i, auto value) { return (value(records[i]) + value(records[i + 1])) / 2; };
+  const auto deviation = [&](size_t i, auto value) {
+    const double a = value(records[i]) - mean(i, value), b = value(records[i + 1]) - mean(i, value);
+    return std::sqrt(a * a + b * b);  // n - 1 is 1
+  };
+  const auto best = [](const RunRecord& r) { return *r.best; };
+  const auto test = [](const RunRecord& r) { return *r.test; };
+  const size_t first = mean(0, best) <= mean(2, best) ? 0 : 2;
+  std::string seeds =
+      "trainer.learning_rate,metric,runs,mean,deviation,test_runs,test_mean,test_deviation,left_out,"
+      "left_out_runs\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"learning_rate", "runs", "validation error", "deviation", "test error", "deviation"}};
+  for (size_t i : {first, 2 - first}) {
+    const std::string rate = i < 2 ? "0.1" : "0.01";
+    rows.push_back({rate, "2"});
+    seeds += str(rate, ",error,2");
+    for (double value : {mean(i, best), deviation(i, best), mean(i, test), deviation(i, test)}) {
+      rows.back().push_back(json_fixed(value, 6) + " %");
+      seeds += str(rows.back().size() == 5 ? ",2," : ",", json_number(value));
+    }
+    seeds += ",0,\n";
+  }
+  text += "over the seeds, mean and standard deviation (n - 1)\n";
+  for (const std::vector<std::string>& row : rows) {
+    for (size_t k = 0; k < row.size(); ++k) {
+      const size_t width = std::max({rows[0][k].size(), rows[1][k].size(), rows[2][k].size()});
+      const std::string space(width - row[k].size(), ' ');
+      const bool is_title = row[0] == rows[0][0];  // numbers stand on the right
+      text += str("  ", is_title ? row[k] : space + row[k], is_title && k + 1 < row.size() ? space : "");
+    }
+    text += '\n';
+  }
+  EXPECT_EQ(workshop.read("runs/tiny-sweep-1/seeds.csv"), seeds);
+  text +=
+      "4 of 4 runs finished\nsweep folder runs/tiny-sweep-1\ntable runs/tiny-sweep-1/sweep.csv\n"
+      "means runs/tiny-sweep-1/seeds.csv\n";
   EXPECT_EQ(without_times(ended.out), text);
 }
 
@@ -80,8 +116,7 @@ TEST_F(CliSweep, TheSameCommandAfterItsEndIsANewSweep) {
 }
 
 TEST_F(CliSweep, ARunThatFailsIsToldAndTheOthersGoOn) {
-  const Ended ended = workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "trainer.learning_rate=0.1,1e30,0.01",
-                                    "trainer.epochs=1", "--jobs", "1"});
+  const Ended ended = workshop.run(short_sweep("s", {"trainer.learning_rate=0.1,1e30,0.01"}));
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.err, "");
   const std::string why = "a weight is not finite: epoch 1, minibatch 2 of 10, step 2";
@@ -116,23 +151,14 @@ TEST_F(CliSweep, WhatARunMeetsWhereNothingCanBeWrittenIsTold) {
   workshop.write("t/seed=1/file", "");
   const Ended ended = workshop.run({"sweep", "--resume", "t"});
   EXPECT_EQ(ended.code, 2);
-  EXPECT_NE(ended.out.find("\n2 of 2  seed=1  failed: t/seed=1: there is a run in this folder already, or something "
-                           "else\n"),
+  EXPECT_NE(ended.out.find("\n  1  seed=1  failed: t/seed=1: there is a run in this folder already, or something else\n"
+                           "  2  seed=2  finished\n"),
             std::string::npos)
       << ended.out;
 }
 
 TEST_F(CliSweep, NothingIsMadeWhereAPointIsBad) {
-  const std::vector<std::string> before = workshop.list();
-  auto text = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"sweep", "tiny.toml"});
-    const Ended ended = workshop.run(words);
-    EXPECT_EQ(ended.code, 2);
-    EXPECT_EQ(ended.out, "");
-    EXPECT_EQ(workshop.list(), before);
-    return ended.err;
-  };
-  EXPECT_EQ(text({"seed=1..2", "trainer.learning_rate=0.1,fast,-1"}),
+  EXPECT_EQ(refused({"seed=1..2", "trainer.learning_rate=0.1,fast,-1"}),
             "error: trainer.learning_rate has the wrong type\n"
             "  expected: a number above 0\n"
             "  got:      a string, \"fast\"\n"
@@ -147,21 +173,21 @@ TEST_F(CliSweep, NothingIsMadeWhereAPointIsBad) {
             "      2 | trainer.learning_rate=0.1,fast,-1\n"
             "        |                                ^^\n"
             "  hint:     learning_rate: factor of the gradient in each step\n");
-  EXPECT_EQ(text({"seeds=1..2"}),
+  EXPECT_EQ(refused({"seeds=1..2"}),
             "error: unknown key seeds\n"
             "  config:   command line:1:1\n"
             "      1 | seeds=1..2\n"
             "        | ^^^^^\n"
             "  hint:     did you mean seed?\n");
-  EXPECT_EQ(text({"seed=1,2", "trainer.epochs="}),
+  EXPECT_EQ(refused({"seed=1,2", "trainer.epochs="}),
             "error: \"trainer.epochs=\" has no value behind the =\n"
             "  config:   command line:2:1\n"
             "      2 | trainer.epochs=\n"
             "        | ^^^^^^^^^^^^^^^\n"
             "  hint:     write several values as key=0.1,0.03 or key=1..5\n");
   // What only the data and the model show.
-  EXPECT_EQ(text({"trainer.batch_size=20,100", "data.n_valid=150", "data.n_test=0", "trainer.test_at=never",
-                  "data.n_train=50..90..40"}),
+  EXPECT_EQ(refused({"trainer.batch_size=20,100", "data.n_valid=150", "data.n_test=0", "trainer.test_at=never",
+                     "data.n_train=50..90..40"}),
             "error: trainer.batch_size is larger than the training set\n"
             "  expected: at most 50 (examples)\n"
             "  got:      100\n"
@@ -169,7 +195,7 @@ TEST_F(CliSweep, NothingIsMadeWhereAPointIsBad) {
             "      1 | trainer.batch_size=20,100\n"
             "        |                       ^^^\n"
             "  hint:     trainer.full_batches_only = false allows it\n");
-  EXPECT_EQ(text({"seed=1,2", "compiler.threads=2", "--threads", "1"}),
+  EXPECT_EQ(refused({"seed=1,2", "compiler.threads=2", "--threads", "1"}),
             "error: thtrain sweep: --threads has no effect on a run that has threads of its own\n"
             "  expected: no --threads, or 2\n"
             "  got:      1\n"
@@ -177,7 +203,7 @@ TEST_F(CliSweep, NothingIsMadeWhereAPointIsBad) {
 }
 
 TEST_F(CliSweep, FoldersOfOtherThingsAreRefused) {
-  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
+  EXPECT_EQ(workshop.run(short_sweep("s", {"seed=1,2", "--quiet"})).code, 0);
   const std::string here = fs::canonical(workshop.path()).string();
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2,3", "trainer.epochs=1"}).err,
             str("error: s: the sweep in this folder is another one\n"
@@ -251,7 +277,7 @@ TEST_F(CliSweep, ItDoesNotGoOnWithOtherData) {
 }
 
 TEST_F(CliSweep, ATableThatCannotBeWrittenIsAWarning) {
-  const std::vector<std::string> command = {"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1"};
+  const std::vector<std::string> command = short_sweep("s", {"seed=1,2"});
   ASSERT_EQ(workshop.run(command).code, 0);
   fs::remove(workshop.path("s/sweep.csv"));
   fs::create_directories(workshop.path("s/sweep.csv/inner"));
@@ -295,7 +321,7 @@ TEST_F(CliSweep, AMessageOfARunWithoutPhasesNamesNone) {
 }
 
 TEST_F(CliSweep, OneProcessLeadsASweep) {
-  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
+  EXPECT_EQ(workshop.run(short_sweep("s", {"seed=1,2", "--quiet"})).code, 0);
   fs::remove_all(workshop.path("s/seed=2"));
   {
     const RunLock lock(workshop.path("s"));

@@ -62,6 +62,23 @@ class CliSweep : public testing::Test {
   CliSweep() {
     workshop.write("tiny.toml", tiny_experiment() + "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
   }
+  // A sweep of these lists into a folder, of one epoch, one run at once.
+  static std::vector<std::string> short_sweep(const std::string& folder, const std::vector<std::string>& lists) {
+    std::vector<std::string> out = {"sweep", "tiny.toml", "--run-dir", folder};
+    out.insert(out.end(), lists.begin(), lists.end());
+    out.insert(out.end(), {"trainer.epochs=1", "--jobs", "1"});
+    return out;
+  }
+  // The error of a sweep of these words, which makes nothing.
+  std::string refused(std::vector<std::string> words) {
+    const std::vector<std::string> before = workshop.list();
+    words.insert(words.begin(), {"sweep", "tiny.toml"});
+    const Ended ended = workshop.run(words);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(workshop.list(), before);
+    return ended.err;
+  }
   // Sweeps whose runs take a while, two at once.
   static std::vector<std::string> slow(const std::string& folder) {
     return {"sweep",

@@ -19,8 +19,9 @@ namespace {
 class LearningCurves : public testing::Test {
  protected:
   // The PNG; its SVG has the same size.
-  Picture drawn(const std::vector<PhaseHistory>& phases, const MetricName& metric, const std::string& title) {
-    EXPECT_EQ(draw_learning_curves(folder.path("curves"), phases, metric, title),
+  Picture drawn(const std::vector<PhaseHistory>& phases, const MetricName& metric, const std::string& title,
+                ValueScale scale = ValueScale::kAuto) {
+    EXPECT_EQ(draw_learning_curves(folder.path("curves"), phases, metric, title, scale),
               (std::vector<std::string>{folder.path("curves.png"), svg()}));
     const Picture out = read_png(folder.path("curves.png"));
     EXPECT_EQ(of_svg(svg(), "print(root.get(\"width\"), root.get(\"height\"))"), str(out.width, ' ', out.height, '\n'));
@@ -180,6 +181,96 @@ TEST_F(LearningCurves, TheMetricLossHasOnePanel) {
   EXPECT_TRUE(has_text("training") && has_text("validation") && has_text("loss"));
 }
 
+// Losses of 1, 0.1, 0.01, ..., validation losses of ten times as much: on a logarithmic axis two lines, equally far
+// from each other at all epochs.
+std::vector<EpochReport> falling_losses(int64_t epochs) {
+  std::vector<EpochReport> out;
+  for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
+    const double loss = std::pow(10.0, 1 - static_cast<double>(epoch));
+    out.push_back({.epoch = epoch, .train_loss = loss, .valid_error = 5, .valid_loss = 10 * loss});
+  }
+  return out;
+}
+
+// The corners of the training losses (green) in the panel of the losses.
+std::vector<Point> loss_corners(const std::string& svg) {
+  return curve_of(svg, "#1e824c").corners;
+}
+
+TEST_F(LearningCurves, TheLossAxisMayBeLogarithmic) {
+  drawn({{.epochs = falling_losses(3)}}, {}, "", ValueScale::kLogarithmic);
+  std::vector<Point> corners = loss_corners(svg());
+  ASSERT_EQ(corners.size(), 2u);  // a line: the value in its middle needs no corner
+  EXPECT_NEAR(corners[1].first - corners[0].first, curve_of(svg(), "#1e824c").panel.width(), 3);
+  for (const char* text : {"10", "1", "0.1", "0.01", "loss", "error (%)"})
+    EXPECT_TRUE(has_text(text)) << text << "\n" << svg_texts(svg());
+  const std::string by_hand = read_file(svg());
+  // Two decades are too few for it to be chosen, and linear ones have other ticks.
+  drawn({{.epochs = falling_losses(3)}}, {}, "", ValueScale::kAuto);
+  EXPECT_FALSE(has_text("0.01"));
+  EXPECT_EQ(loss_corners(svg()).size(), 3u);
+  const std::string chosen = read_file(svg());
+  drawn({{.epochs = falling_losses(3)}}, {}, "", ValueScale::kLinear);
+  EXPECT_EQ(read_file(svg()), chosen);
+  // Many decades: chosen, unless another one is asked for.
+  drawn({{.epochs = falling_losses(6)}}, {}, "", ValueScale::kAuto);
+  const std::string many = read_file(svg());
+  drawn({{.epochs = falling_losses(6)}}, {}, "", ValueScale::kLogarithmic);
+  EXPECT_EQ(read_file(svg()), many);
+  drawn({{.epochs = falling_losses(6)}}, {}, "", ValueScale::kLinear);
+  EXPECT_NE(read_file(svg()), many);
+  EXPECT_FALSE(has_text("0.001"));
+  EXPECT_GT(loss_corners(svg()).size(), 2u);
+  // A narrow range has a power of ten, too.
+  std::vector<EpochReport> narrow = falling_losses(1);
+  narrow[0].train_loss = 0.33;
+  narrow[0].valid_loss = 0.3;
+  drawn({{.epochs = narrow}}, {}, "", ValueScale::kLogarithmic);
+  EXPECT_TRUE(has_text("0.1")) << svg_texts(svg());
+}
+
+TEST_F(LearningCurves, ALogarithmicAxisLeavesOutWhatItCannotShowAndSaysSo) {
+  std::vector<EpochReport> history = falling_losses(4);
+  history[1].train_loss = 0;
+  history[2].train_loss = -3;
+  drawn({{.epochs = history}}, {}, "", ValueScale::kLogarithmic);
+  EXPECT_TRUE(has_text("loss, 2 values of 0 or less left out")) << svg_texts(svg());
+  EXPECT_TRUE(has_text("error (%)"));
+  // Of the training losses two points are left, and no line between them.
+  EXPECT_EQ(of_svg(svg(),
+                   "print(sum(e.get(\"d\").count(\"L\") for e in root.iter() if e.get(\"stroke\") == \"#1e824c\" and "
+                   "e.get(\"clip-path\")))"),
+            "0\n");
+  history[2].train_loss = 2;
+  drawn({{.epochs = history}}, {}, "", ValueScale::kLogarithmic);
+  EXPECT_TRUE(has_text("loss, 1 value of 0 or less left out")) << svg_texts(svg());
+  for (EpochReport& report : history) report.train_loss = -1, report.valid_loss = 0;
+  drawn({{.epochs = history}}, {}, "", ValueScale::kLogarithmic);
+  EXPECT_TRUE(has_text("loss, linear: no value is above 0")) << svg_texts(svg());
+  // One panel has all where the metric is the loss; its star stands on a value that counts once.
+  history = falling_losses(4);
+  for (EpochReport& report : history) report.valid_error = report.valid_loss;
+  history[3].valid_error = -0.5;
+  history[3].best = true;
+  drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "", ValueScale::kLogarithmic);
+  EXPECT_TRUE(has_text("loss, 1 value of 0 or less left out")) << svg_texts(svg());
+  EXPECT_TRUE(has_text("best: -0.5 at epoch 4"));
+}
+
+TEST_F(LearningCurves, ComparedRunsMayStandOnALogarithmicAxis) {
+  const std::vector<ComparedRun> runs = {{"a", {{1, 10}, {2, 1}, {3, 0.1}}, {{1, 5}, {2, 0}}}, {"b", {{1, 20}}}};
+  const auto draw = [&](ValueScale scale) {
+    draw_compared_runs(folder.path("curves"), runs, "loss", "two runs", scale);
+    return read_file(svg());
+  };
+  const std::string linear = draw(ValueScale::kLinear);
+  EXPECT_TRUE(has_text("loss"));
+  EXPECT_EQ(draw(ValueScale::kAuto), linear);
+  draw(ValueScale::kLogarithmic);
+  for (const char* text : {"loss, 1 value of 0 or less left out", "10", "1", "0.1", "a", "b"})
+    EXPECT_TRUE(has_text(text)) << text << "\n" << svg_texts(svg());
+}
+
 TEST_F(LearningCurves, ShortAndStrangeRuns) {
   const MetricName error;
   drawn({{.epochs = {{.epoch = 1, .train_loss = 0.5}}}}, error, "one");
@@ -204,7 +295,8 @@ TEST_F(LearningCurves, ValuesThatNoRunHas) {
                          .test_error = epoch == 1 ? 5 : value,
                          .best = true,
                          .learning_rate = value});
-    EXPECT_EQ(drawn({{.epochs = history}}, {}, "\x01\xff <&>").width, 960u) << value;
+    for (ValueScale scale : {ValueScale::kAuto, ValueScale::kLinear, ValueScale::kLogarithmic})
+      EXPECT_EQ(drawn({{.epochs = history}}, {}, "\x01\xff <&>", scale).width, 960u) << value;
   }
 }
 

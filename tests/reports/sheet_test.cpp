@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler/base/str.h"
 #include "reports/matrix_picture.h"
 
@@ -25,12 +27,37 @@ TEST(PixelsOfNumbers, ScalesBeginAndEndWhereTheySay) {
   const Colour white{255, 255, 255};
   EXPECT_EQ(scale_colour(ColourScale::kBlue, 0), white);
   EXPECT_EQ(scale_colour(ColourScale::kFromRed, 1), white);
-  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 0.5), white);
-  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 0), scale_colour(ColourScale::kFromRed, 0));
-  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 1), scale_colour(ColourScale::kBlue, 1));
+  EXPECT_EQ(scale_colour(ColourScale::kSigned, 0.5), (Colour{128, 128, 128}));
   const Pixels got = scale_pixels(Tensor::matrix<double>({{0, 4}}), {0, 4}, ColourScale::kBlue);
   const Colour last = scale_colour(ColourScale::kBlue, 1);
   EXPECT_EQ(got.values, (std::vector<uint8_t>{255, 255, 255, last.red, last.green, last.blue}));
+}
+
+// CIE 1976 lightness of an sRGB colour, 0 to 100: what is left of it in black and white.
+double lightness_of(Colour colour) {
+  const double y = 1.05 / contrast_ratio(colour, {255, 255, 255}) - 0.05;  // relative luminance, by WCAG 2.1
+  return y > 216.0 / 24389 ? 116 * std::cbrt(y) - 16 : 24389.0 / 27 * y;
+}
+
+// Without colours, numbers below 0 are darker than 0 and those above it lighter, in even steps.
+TEST(PixelsOfNumbers, SignsDifferInBlackAndWhite) {
+  const double none = lightness_of(scale_colour(ColourScale::kSigned, 0.5));
+  EXPECT_NEAR(none, 53.6, 0.1);  // of (128, 128, 128)
+  double before = -1;
+  for (int i = 0; i <= 100; ++i) {
+    const double lightness = lightness_of(scale_colour(ColourScale::kSigned, i / 100.0));
+    if (i > 0) {
+      EXPECT_GT(lightness, before + 0.4) << i;
+      EXPECT_LT(lightness, before + 1.5) << i;
+    }
+    before = lightness;
+  }
+  for (double size : {0.1, 0.25, 0.5, 1.0}) {
+    const double below = lightness_of(scale_colour(ColourScale::kSigned, 0.5 - size / 2)),
+                 above = lightness_of(scale_colour(ColourScale::kSigned, 0.5 + size / 2));
+    EXPECT_NEAR(none - below, 41 * size, 3) << size;
+    EXPECT_NEAR(above - none, 41 * size, 3) << size;
+  }
 }
 
 // What stands on the page, in its order: texts and pictures.
@@ -137,12 +164,12 @@ TEST(MatrixPictures, HighOnesAreTransposedAndNamesStandBesideTheirCells) {
   EXPECT_EQ(high.section.pixel_columns, std::vector<std::string>());  // no room
   const Pixels& pixels = high.section.tiles.at(0).pixels;
   ASSERT_EQ(pixels.width, 100);
-  const Colour blue = scale_colour(ColourScale::kBlue, 1);
+  const Colour most = scale_colour(ColourScale::kSigned, 1), none = scale_colour(ColourScale::kSigned, 0.5);
   int64_t coloured = 0;
   for (int64_t i = 0; i < pixels.width * pixels.height; ++i) {
-    if (pixels.values[static_cast<size_t>(3 * i)] == 255) continue;
+    if (pixels.values[static_cast<size_t>(3 * i)] == none.red) continue;
     ++coloured;
-    EXPECT_EQ(pixels.values[static_cast<size_t>(3 * i)], blue.red);
+    EXPECT_EQ(pixels.values[static_cast<size_t>(3 * i)], most.red);
     EXPECT_EQ(i % 100, 99);
     EXPECT_EQ(i / 100 * 3 / pixels.height, 1);
   }
@@ -164,6 +191,43 @@ TEST(MatrixPictures, HighOnesAreTransposedAndNamesStandBesideTheirCells) {
     } else if (text.text == "a long name") {
       EXPECT_GT(text.box.top, box.bottom);
     }
+  }
+}
+
+// The bar below a matrix: its colours are those of the cells, with their numbers and a mark at 0.
+TEST(MatrixPictures, ABarSaysWhichNumbersTheColoursAre) {
+  const MatrixPicture drawn = draw_matrix(Tensor::matrix<double>({{-0.5, 0, 0.25}}), {}, {}, "weight");
+  const Canvas canvas = draw_sheet({.sections = {drawn.section}});
+  const Found found = found_on(canvas);
+  ASSERT_EQ(found.images.size(), 2u);
+  const Box bar = found.images[1];
+  std::vector<std::string> texts;
+  for (const Canvas::Text& text : canvas.texts()) {
+    if (text.text.empty()) continue;
+    texts.push_back(text.text);
+    EXPECT_GT(text.box.top, bar.bottom) << text.text;
+    EXPECT_LT(text.box.bottom, canvas.height() - 4) << text.text;
+    const double middle = (text.box.left + text.box.right) / 2;
+    if (text.text == "-0.5") {
+      EXPECT_NEAR(text.box.left, bar.left, 0.5);
+    } else if (text.text == "0.5") {
+      EXPECT_NEAR(text.box.right, bar.right, 0.5);
+    } else {
+      EXPECT_NEAR(middle, (bar.left + bar.right) / 2, 0.5) << text.text;
+    }
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"-0.5", "0", "weight", "0.5"}));
+  std::vector<const Pixels*> pixels;
+  for (const Canvas::Shape& shape : canvas.shapes())
+    if (const auto* image = std::get_if<Canvas::Image>(&shape)) pixels.push_back(&image->pixels);
+  // Each cell has the colour of its place on the bar.
+  const auto colour_at = [](const Pixels& of, double part) {
+    const auto i = static_cast<size_t>(std::lround(part * static_cast<double>(of.width - 1)));
+    return std::vector<int>{of.values[3 * i], of.values[3 * i + 1], of.values[3 * i + 2]};
+  };
+  for (const auto& [cell, part] : {std::pair(0.0, 0.0), {0.5, 0.5}, {1.0, 0.75}}) {
+    const std::vector<int> of_cell = colour_at(*pixels[0], cell), of_bar = colour_at(*pixels[1], part);
+    for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(of_cell[c], of_bar[c], 3) << cell << ' ' << c;
   }
 }
 

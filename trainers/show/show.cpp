@@ -102,9 +102,9 @@ static void show_history(const ShownRun& run, ShowFolder& folder) {
   const bool has_epochs = std::any_of(run.history.begin(), run.history.end(),
                                       [](const PhaseHistory& phase) { return !phase.epochs.empty(); });
   if (!has_epochs) return folder.leave_out("learning curves", "the run has finished no epoch, or keeps no checkpoint");
-  folder.add_files(
-      draw_learning_curves(folder.file("learning_curves"), run.history, run.history.back().metrics.at(0), run.title),
-      "errors and losses after each epoch");
+  folder.add_files(draw_learning_curves(folder.file("learning_curves"), run.history, run.history.back().metrics.at(0),
+                                        run.title, run.experiment.output.plot_scale),
+                   "errors and losses after each epoch");
 }
 
 // The numbers of an example go into the first layer, classes come from outputs.
