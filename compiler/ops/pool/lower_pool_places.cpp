@@ -186,7 +186,8 @@ class PoolPlaces : public WindowValues {
 
   // Prefetching is divided between the two steps that compute: more at once is more than the processor waits for.
 
-  // Rows of a group's own, as many columns as a vector of windows steps over: element(row, column) of the image.
+  // body(row, element) for what a group of rows has in the columns that a vector of windows steps over: one element of
+  // each 64 bytes.
   void each_cache_line(const Term& i, const Term& group, const Term& first_element,
                        const std::function<void(int64_t row, const Term& element)>& body) {
     const Term line = group * Term(rows().stride) - Term(rows().before);
