@@ -144,11 +144,12 @@ std::optional<SquareAxes> square_axes(const StepBuilder& b, const Nest& nest, co
                                       const std::vector<LoopAxis>& axes) {
   if (axes.size() < 2 || !is_simple(b, nest)) return std::nullopt;
   const int64_t lanes = whole_lanes(b, nest.widest());
-  // Shorter axes leave most of a square empty.
+  // Vectors along a shorter axis would be loaded half empty. Where the stores' axis is short, elements would be loaded
+  // and stored one by one otherwise: it may have any length.
   auto is_long = [&](const LoopAxis& axis) { return axis.length.is_known() && 2 * axis.length.value() >= lanes; };
   SquareAxes out{axes.size() - 1, axes.size()};
   const LoopAxis& stored = axes.back();
-  if (lanes < 2 || !is_long(stored) || !stored.strides[tracks.of_store(0)].is(1)) return std::nullopt;
+  if (lanes < 2 || !stored.length.is_known() || !stored.strides[tracks.of_store(0)].is(1)) return std::nullopt;
   for (const LoopAxis& axis : axes)
     if (axis.kind != AxisKind::kParallel) return std::nullopt;
   for (size_t v = 0; v < nest.values().size(); ++v) {
