@@ -4,6 +4,7 @@
 
 #include "compiler/kernel/schedule/places.h"
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/kernel/schedule/squares.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -257,6 +258,9 @@ class ElementLoops {
 }  // namespace
 
 void schedule_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  const Tracks tracks(nest);
+  if (const std::optional<SquareAxes> square = square_axes(b, nest, tracks, collapse(tracks.axes())))
+    return schedule_squares(b, nest, *square, std::move(name), std::move(comment));
   ElementLoops(b, nest).run(std::move(name), std::move(comment));
 }
 

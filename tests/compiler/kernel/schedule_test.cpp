@@ -92,6 +92,39 @@ TEST(Schedule, TheSameNestGivesTheSameResultsAtEveryWidthAndWithoutVectors) {
   expect_equal(NativeProgram(graph, {"g++", 16}, true, without_vectors)(inputs), "without vectors");
 }
 
+// What is read along another axis than it is written: whole squares and the rests of both axes, images with their
+// channels last and first, with images of a number that only the call knows, in a loop with operands that lie as the
+// result does.
+TEST(Schedule, SquaresAreTransposedAtEveryWidth) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    auto input = [&](Dims dims, const char* name) {
+      return make_input({.dtype = dtype, .dims = std::move(dims)}, name);
+    };
+    const Expr x = input({37, 50}, "x"), y = input({50, 37}, "y"), row = input({37}, "row"),
+               column = input({50, 1}, "column"), images = input({"n", 9, 7, 20}, "images"),
+               few = input({2, 40, 3}, "few");
+    const std::vector<Expr> outputs{transpose(x) + 0.0,
+                                    transpose(x) * y + row - transpose(x) * column,
+                                    transpose(images, {0, 3, 1, 2}) * 2.0,
+                                    transpose(transpose(images, {0, 3, 1, 2}) * 2.0, {0, 2, 3, 1}) + 0.0,
+                                    transpose(few, {0, 2, 1}) + 0.0,
+                                    transpose(reshape(few, {2, 3, 40}), {0, 2, 1}) + 0.0};
+    std::vector<Tensor> inputs;
+    for (const Shape& shape : std::vector<Shape>{{37, 50}, {50, 37}, {37}, {50, 1}, {3, 9, 7, 20}, {2, 40, 3}})
+      inputs.push_back(numbers(shape).cast(dtype));
+    const std::vector<Expr> all{x, y, row, column, images, few};
+    std::vector<std::pair<Expr, Tensor>> given;
+    for (size_t i = 0; i < all.size(); ++i) given.emplace_back(all[i], inputs[i]);
+    const std::vector<Tensor> expected = evaluate(outputs, given);
+    for (const Target& target : all_targets()) {
+      if (!why_not(target).empty()) continue;
+      const std::vector<Tensor> got = NativeProgram({all, outputs, {}}, target)(inputs);
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_FALSE(difference(got[i], expected[i], 0)) << target.text() << ", " << name_of(dtype) << ", output " << i;
+    }
+  }
+}
+
 TEST(Schedule, ANestIsScalar) {
   kernel::Nest nest(Dims{10});
   EXPECT_THROW(nest.let("x", kernel::splat(kernel::constant(DType::kFloat32, 1), 8)), InternalError);
@@ -110,6 +143,7 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   prints(sum(x, 0), ", vectors of 16 over columns, 1 accumulator, tail masked");
   prints(x / sum(exp(x), 1, true), ", vectors of 16 over the row, 1 accumulator, tail masked");
   prints(argmax(x, 1), ", vectors of 16 over the row, 2 accumulators");
+  prints(transpose(x) + 1.0, ", vectors of 16 over squares");
   const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
   prints(take(x, at), ", vectors of 16 over elements, tail masked, rows by index");
 }

@@ -242,6 +242,23 @@ TEST(Function, TwoThreadsWithACopyEach) {
   EXPECT_EQ(totals[1], totals[2]);
 }
 
+// Threads share squares of a matrix, of which the last ones are not whole.
+TEST(Function, ThreadsShareATransposedMatrix) {
+  const Shape shape{605, 1203};
+  Tensor value = Tensor::empty(DType::kFloat64, shape);
+  for (int64_t i = 0; i < value.size(); ++i) value.data<double>()[i] = static_cast<double>(i);
+  const Expr x = tensor("x", {605, 1203}, DType::kFloat64);
+  for (int threads : {1, 2, 3}) {
+    const Tensor out = function({x}, {transpose(x)}, {}, {.threads = threads})({value})[0];
+    ASSERT_EQ(out.shape(), (Shape{1203, 605}));
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < 1203; ++row)
+      for (int64_t i = 0; i < 605; ++i)
+        wrong += out.data<double>()[row * 605 + i] != static_cast<double>(i * 1203 + row);
+    EXPECT_EQ(wrong, 0) << threads << " threads";
+  }
+}
+
 TEST(Function, NoOutputsAndNoInputs) {
   EXPECT_TRUE(function({}, {})({}).empty());
   EXPECT_EQ(function({}, {make_constant(numbers({2}))})({})[0].text(), "[1, 2]");
