@@ -324,6 +324,17 @@ TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
             "  expected: list->add(list, &candidate) in TH_CANDIDATES");
 }
 
+// As the constructor does that -ffast-math links.
+TEST_F(SharedCandidates, FilesWhoseLoadingChangesTheProcessAreErrors) {
+  const std::string there = "\n  expected: a shared object that leaves the process as it is";
+  const std::string flush = "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);";
+  EXPECT_EQ(plain(load_error(plant("flushes", {.at_load = flush}, 18))),
+            "error: flushes.so: loading it changed how the processor rounds" + there +
+                "\n  hint:     -ffast-math and -Ofast may link code that does: link without them");
+  EXPECT_EQ(plain(load_error(plant("walks", {.at_load = "if (chdir(\"/\")) return;"}, 18))),
+            "error: walks.so: loading it changed the working folder" + there);
+}
+
 TEST_F(SharedCandidates, AWorkspaceFunctionThatCrashesIsAWarning) {
   load_candidates(plant("shaky", {.workspace_code = "if (std::strstr(properties, \"x17 \")) std::abort();"}, 17));
   testing::internal::CaptureStderr();
