@@ -55,7 +55,7 @@ ProcessState::ProcessState() : process_(getpid()), floating_point_(floating_poin
 std::string ProcessState::change() const {
   if (getpid() != process_) _exit(0);
   const ProcessState now;
-  if (now.floating_point_ != floating_point_) return "changed how the processor rounds";
+  if (now.floating_point_ != floating_point_) return kChangedRounding;
   if (!is_same(now.blocked_, blocked_)) return "changed which signals are blocked";
   if (now.handlers_ != handlers_) return "changed what signals do";
   if (now.folder_ != folder_ || now.folder_device_ != folder_device_) return "changed the working folder";

@@ -10,12 +10,14 @@
 
 namespace thtrain {
 
+constexpr const char* kChangedRounding = "changed how the processor rounds";
+
 /// The state of this process and thread where it was built.
 class ProcessState {
  public:
   ProcessState();
-  /// What differs now: "changed the rounding of the processor"; empty where nothing does. In a process that is a copy
-  /// (fork) the copy ends.
+  /// What differs now: kChangedRounding, "changed the working folder"; empty where nothing does. In a process that is a
+  /// copy (fork) the copy ends.
   std::string change() const;
 
  private:

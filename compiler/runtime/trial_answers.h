@@ -20,7 +20,7 @@ inline constexpr const char* kAppliesLine = "applies";    // name, bytes of work
 inline constexpr const char* kTimeLine = "time";          // seconds, flops, load
 inline constexpr const char* kRefusedLine = "refused";    // why
 inline constexpr const char* kErrorLine = "error";        // a Message: what, expected, got, hint
-inline constexpr const char* kDoneLine = "done";          // the last one
+inline constexpr const char* kDoneLine = "done";          // that was all
 
 std::string text_of(const TrialLine& line);
 /// Of a whole output; what is no such line is left out.

@@ -108,7 +108,8 @@ Answer ask(const std::vector<std::string>& question) {
   const Finished finished = run_program(
       *words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence, .ends_others = true});
   out.lines = trial_lines(finished.output);
-  if (!out.of(kDoneLine).empty()) return out;
+  const bool ended_by_itself = finished.signal == 0 && !finished.out_of_time;
+  if (!out.of(kDoneLine).empty() && ended_by_itself) return out;
   const std::vector<TrialLine> stages = out.of(kStageLine);
   if (stages.empty() || stages.back().fields.empty()) {
     const std::string status = finished.trouble.empty() ? str("exit status ", finished.exit_code) : finished.trouble;
@@ -208,7 +209,7 @@ std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file) {
   }
   if (!answer.trouble.empty())
     throw UserError({.what = str(file.path, ": cannot be loaded: ", answer.trouble),
-                     .expected = "a shared object whose constructors and thtrain_candidates() return"});
+                     .expected = "constructors, destructors and a thtrain_candidates() that return"});
   raise(answer);
   std::vector<DeclaredCandidate> out;
   for (const TrialLine& line : answer.of(kDeclaredLine))

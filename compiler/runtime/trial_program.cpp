@@ -16,7 +16,12 @@ Tensor filled(const Type& type, const TrialNumbers& numbers, size_t array) {
   Tensor out = Tensor::empty(type.dtype, type.known_shape());
   visit(type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < out.size(); ++i) out.data<T>()[i] = static_cast<T>(numbers(array, i));
+    for (int64_t i = 0; i < out.size(); ++i) {
+      if constexpr (is_complex_v<T>)
+        out.data<T>()[i] = static_cast<typename T::value_type>(numbers(array, i));
+      else
+        out.data<T>()[i] = static_cast<T>(numbers(array, i));
+    }
   });
   return out;
 }

@@ -20,6 +20,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/process_state.h"
 #include "compiler/runtime/trial_process.h"
 #include "compiler/runtime/trusted_folder.h"
 #include "compiler/runtime/user_candidate_calls.h"
@@ -133,10 +134,21 @@ void check_processor(const CandidateFile& file) {
 #endif
 }
 
+// What loading a file changed, of the process that tries it: there nothing else runs. Objects that g++ 12 links with
+// -ffast-math have a constructor that lets the processor take small numbers for 0, in all of the thread's later work.
+void check_loading(const CandidateFile& file, const ProcessState& before) {
+  if (!is_trial_process()) return;
+  const std::string change = before.change();
+  if (change.empty()) return;
+  fail(file.path, str("loading it ", change), "a shared object that leaves the process as it is",
+       change == kChangedRounding ? "-ffast-math and -Ofast may link code that does: link without them" : "");
+}
+
 // Stays loaded until the process ends.
 std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   if (candidate_file(file.path).hash != file.hash) fail(file.path, "the file changed since it was loaded");
   check_processor(file);
+  const ProcessState before;
   void* handle = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();
@@ -152,6 +164,7 @@ std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   Adding adding;
   ThCandidateList list{add_one, &adding};
   reinterpret_cast<void (*)(ThCandidateList*)>(entry)(&list);
+  check_loading(file, before);
   if (adding.trouble) fail(file.path, adding.trouble->what, adding.trouble->expected);
   if (adding.found.empty()) fail(file.path, "adds no candidates", "list->add(list, &candidate) in TH_CANDIDATES");
   return std::move(adding.found);

@@ -58,7 +58,9 @@ TEST_P(ClassPages, EveryCommandRuns) {
     EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
     ++run;
   }
-  if (GetParam() == "docs/labs.md") EXPECT_GE(run, 20u);
+  if (GetParam() == "docs/labs.md") {
+    EXPECT_GE(run, 20u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, ClassPages, testing::ValuesIn(kPages), [](const auto& info) {

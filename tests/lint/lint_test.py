@@ -4,6 +4,7 @@ import os
 import tempfile
 import unittest
 
+import check_declared
 import check_includes
 import check_lists
 import check_style
@@ -74,6 +75,20 @@ class LintTest(unittest.TestCase):
                              ("nn/x.cpp", "CLI/CLI.hpp"), ("compiler/runtime/x.cpp", "cuda.h"),
                              ("compiler/ops/cuda_x.cpp", "cublas_v2.h"), ("nn/x.cpp", "nvrtc.h")]:
             self.assert_one(check_includes.check, {path: f"#include <{header}>\n"}, "may see")
+
+    def test_what_is_used_is_included(self):
+        header = {"nn/a.h": "namespace n {\nstruct Layer {};\nint depth_of(const Layer& layer);\n}\n",
+                  "nn/b.h": '#include "nn/a.h"\n'}
+        for use, name in [("int f(const Layer& x);\n", "Layer"), ("int f() { return depth_of({}); }\n", "depth_of"),
+                          ("int f() {\n  return g(1, depth_of({}));\n}\n", "depth_of")]:
+            self.assert_one(check_declared.check, {**header, "nn/c.cpp": use}, f"{name} is of nn/a.h")
+            use = '#include "nn/b.h"\n' + use
+            self.assertEqual([], self.findings(check_declared.check, {**header, "nn/c.cpp": use}))
+        for other in ["struct Layer;\nvoid f(const Layer& x);\n", "template <class... Layer> void f(Layer... x);\n",
+                      "// Layer\nconst char* f = \"Layer\";\n", "int f(A a) { return a.depth_of(1); }\n",
+                      "int g() {\n  std::vector<int> a(2), depth_of(3);\n}\n", "TEST(Deep, Layer) {}\n",
+                      "int g() {\n  auto depth_of = [](int) { return 1; };\n  return depth_of(1);\n}\n"]:
+            self.assertEqual([], self.findings(check_declared.check, {**header, "nn/c.cpp": other}))
 
     def test_missing_file_room_and_cycle(self):
         self.assert_one(check_includes.check, {"nn/x.cpp": '#include "y.h"\n'}, "is not there")

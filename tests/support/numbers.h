@@ -3,6 +3,7 @@
 
 #include "compiler/base/random_state.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/ir/type.h"
 
 namespace thtrain {
 

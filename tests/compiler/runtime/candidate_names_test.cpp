@@ -50,7 +50,7 @@ TH_CANDIDATES {
 TEST_F(CandidateNames, EachFieldThatIsWrongIsNamed) {
   const std::string rest = ", \"1\", TH_REORDERED, 0, workspace, compute";
   const std::string characters = "\n  expected: letters, digits, spaces within, and _ . + -; at most 60";
-  for (const std::string& none : {"\"\"", "0"})
+  for (const std::string none : {"\"\"", "0"})
     EXPECT_EQ(error_of("none", "\"matrix_product\", " + none + rest),
               "error: none.so: the name of a candidate is empty" + characters);
   EXPECT_EQ(error_of("long", str("\"matrix_product\", \"", std::string(300, 'a'), '"', rest)),
@@ -62,7 +62,7 @@ TEST_F(CandidateNames, EachFieldThatIsWrongIsNamed) {
   EXPECT_EQ(error_of("version", "\"conv\", \"of names\", \"\", TH_REORDERED, 0, workspace, compute"),
             "error: version.so: the candidate of names: its version is empty" + characters);
   const std::string computations = "\n  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient";
-  for (const std::string& other : {"pool", "matmul", ""})
+  for (const std::string other : {"pool", "matmul", ""})
     EXPECT_EQ(error_of("other", '"' + other + "\", \"of names\"" + rest),
               "error: other.so: the candidate of names is of no computation that may have some: \"" + other + "\"" +
                   computations);
@@ -80,7 +80,7 @@ TEST_F(CandidateNames, EachFieldThatIsWrongIsNamed) {
 // The second would never be found.
 TEST_F(CandidateNames, ANameIsOneCandidate) {
   const std::string rest = ", \"1\", TH_REORDERED, 0, workspace, compute", its_own = "\n  expected: a name of its own";
-  for (const std::string& name : {"library", "oneDNN", "tile 6x4x392", "loops"})
+  for (const std::string name : {"library", "oneDNN", "tile 6x4x392", "loops"})
     EXPECT_EQ(
         error_of("copy", "\"matrix_product\", \"" + name + '"' + rest),
         "error: copy.so: the candidate " + name + " of matrix_product has the name of one of thtrain's own" + its_own);

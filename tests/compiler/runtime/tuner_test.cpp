@@ -107,10 +107,11 @@ TEST(Tuner, LargerErrorsAreTakenWithinTheToleranceOnly) {
   EXPECT_EQ(tolerant.choose(key), "winograd 2");
   EXPECT_FALSE(tuner(Tune::kCached, kThreads).agrees(tolerant.answers())) << "finished programs are made anew";
 
-  EXPECT_EQ(tuner_options({.conv_tolerance = bound}).tolerance, bound);
-  CompileOptions strict{.conv_tolerance = bound};
-  strict.pipeline.level = Level::kStrict;
-  EXPECT_EQ(tuner_options(strict).tolerance, 0);
+  CompileOptions options;
+  options.conv_tolerance = bound;
+  EXPECT_EQ(tuner_options(options).tolerance, bound);
+  options.pipeline.level = Level::kStrict;
+  EXPECT_EQ(tuner_options(options).tolerance, 0);
 }
 
 TEST(Tuner, ProcessesThatRememberAtTheSameTimeForgetNothing) {

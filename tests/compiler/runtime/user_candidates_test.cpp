@@ -301,10 +301,12 @@ TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
                                           "void thtrain_candidates(void*) { __builtin_trap(); }\n}\n"))),
             "error: old.so: is built for version 7 of the interface of candidates\n  expected: version 1\n"
             "  hint:     build it again with the headers of this thtrain");
-  const std::string what = "\n  expected: a shared object whose constructors and thtrain_candidates() return";
+  const std::string what = "\n  expected: constructors, destructors and a thtrain_candidates() that return";
   EXPECT_EQ(
       plain(load_error(plant("boom", {.at_load = "*(volatile int*)0 = 1;"}, 18))),
       "error: boom.so: cannot be loaded: it was ended by SIGSEGV (Segmentation fault) while it was loaded" + what);
+  EXPECT_EQ(plain(load_error(plant("leaver", {.at_load = "std::atexit([] { std::abort(); });"}, 18))),
+            "error: leaver.so: cannot be loaded: it was ended by SIGABRT (Aborted) when the process ended" + what);
   setenv("THTRAIN_TRIAL_LIMIT", "0.5", 1);
   EXPECT_EQ(plain(load_error(plant("sleeper", {.at_load = "for (volatile int i = 0;;) i = 1;"}, 18))),
             "error: sleeper.so: cannot be loaded: it did not end within 0.5 s while it was loaded" + what);
@@ -322,6 +324,15 @@ TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
   EXPECT_EQ(plain(load_error(plant("nothing", {.at_load = "return;"}, 18))),
             "error: nothing.so: adds no candidates\n"
             "  expected: list->add(list, &candidate) in TH_CANDIDATES");
+}
+
+// As the constructor does that -ffast-math links.
+TEST_F(SharedCandidates, AFileWhoseLoadingChangesTheProcessIsAnError) {
+  const std::string flush = "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);";
+  EXPECT_EQ(plain(load_error(plant("flushes", {.at_load = flush}, 18))),
+            "error: flushes.so: loading it changed how the processor rounds\n"
+            "  expected: a shared object that leaves the process as it is\n"
+            "  hint:     -ffast-math and -Ofast may link code that does: link without them");
 }
 
 TEST_F(SharedCandidates, AWorkspaceFunctionThatCrashesIsAWarning) {

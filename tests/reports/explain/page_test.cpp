@@ -172,7 +172,7 @@ TEST(ExplainPage, ColoursCanBeRead) {
 // An input whose value is a place in another node's properties is no operand, but it is read.
 TEST(GraphDrawing, LengthsAreDashedEdges) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {100}}, "x"), start = iscalar("start");
-  Graph graph{{x, start}, {exp(rows(x, start, 10))}};
+  Graph graph{{x, start}, {exp(rows(x, start, 10))}, {}};
   NodeNumbers numbers;
   for (const Node* node : text_order(graph)) numbers[node] = numbers.size();
   ASSERT_EQ(text_order(graph).size(), 4u) << graph_text(graph);
