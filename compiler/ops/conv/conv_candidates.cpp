@@ -58,13 +58,14 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
           .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, step_of(builder, c), tiling); }};
 }
 
-// As many filters as leave registers for two rows, and as many rows as the registers then take.
+// As many filters as leave sums for two rows, and as many rows as the sums then suffice for. With a quarter fewer sums
+// than registers take, all taps of a row are unrolled, and nothing is spilled.
 std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
   constexpr int kMostRows = 8;
   std::vector<PlanesTiling> out;
   const int64_t row = ceil_div(c.axes[2].out * static_cast<int64_t>(size_of(c.dtype)), target.vector_bytes);
   for (int vectors = 2; vectors <= 4; ++vectors) {
-    const int sums = most_sums(target) / vectors;
+    const int sums = most_sums(target) * 3 / 4 / vectors;
     const int filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
     const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
     if (vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);

@@ -195,10 +195,12 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
                tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
                sums = filters * t.rows * vectors;
   // Of one channel: rows of the image that are under taps of all rows of a tile, and of some of them.
+  constexpr double kOfLoads = 0.1;  // what a load costs beside multiply-adds that take longer
   double tile = 0;
   for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
-    tile += taps * tile_cycles(filters * rows, vectors, filters * rows + 2 * vectors) + 2;
+    const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
+    tile += taps * (tile_cycles(filters * rows, vectors, loads) + kOfLoads * loads) + 2;
   }
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.

@@ -21,7 +21,8 @@ constexpr int64_t kBandBytes = 64 << 10;     // of a channel's rows, and of the 
 constexpr int64_t kSlabOfPlanes = 24 << 10;  // half of a first cache of 48 KiB, if one channel has no more
 constexpr int64_t kBandsOfThreads = 32;      // that threads share, where there is as much
 constexpr int64_t kGrainOfPlanes = 500'000;  // floating-point operations
-constexpr int64_t kMostUnrolledTaps = 128;   // multiply-adds of a row of taps that is unrolled
+constexpr int64_t kMostUnrolledTaps = 192;   // multiply-adds of a row of taps that is unrolled
+constexpr int64_t kOfSets = 2 << 10;         // rows so long fall in the same few sets of a first cache
 constexpr int64_t kLineOfPlanes = 64;        // bytes
 
 int64_t to_lanes(int64_t n, int lanes) {
@@ -44,9 +45,7 @@ class PlanesKernel {
   void run() {
     planes_ = code_.local_array("planes", {c_.dtype, 1, 0}, plan_.slab * plan_.plane).node().name;
     if (plan_.slabs > 1)
-      sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, tiling_.filters * plan_.tall * plan_.vectors * lanes_)
-                  .node()
-                  .name;
+      sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, tiling_.filters * plan_.tall * plan_.sums_pitch).node().name;
     if (results_.is_ended()) results_.begin(plan_.band);
     // What rows have beside their elements is never written again.
     code_.loop("at", 0, plan_.slab * plan_.plane, lanes_, LoopMark::kSequential,
@@ -103,7 +102,6 @@ class PlanesKernel {
   void slab(const Term& begin, int64_t count, bool is_first, bool is_last) {
     copy(begin, count);
     code_.loop("y", first_, last_, tiling_.rows, LoopMark::kSequential, [&](const Term& y) {
-      if (!is_last) fetch(begin, y);
       Tiles(plan_.vectors, tiling_.vectors).each([&](int64_t vectors, int64_t from, int64_t to) {
         auto at = [&](const Term& x, bool ends) { tile(begin, count, y, x, vectors, ends, is_first, is_last); };
         // The last vector of a row may be shorter: its tile stands alone.
@@ -144,16 +142,13 @@ class PlanesKernel {
     });
   }
 
-  // What the next slab will copy for rows y to y + rows: their last tap's rows.
-  void fetch(const Term& begin, const Term& y) {
-    const int64_t line = kLineOfPlanes / static_cast<int64_t>(size_of(c_.dtype));
-    const Term row = y + Term(height().kernel - 1 - height().before);
-    code_.loop("c", plan_.slab, [&](const Term& c) {
-      const Term at = code_.let(
-          "ahead", image_ + (begin + c + Term(plan_.slab)) * Term(c_.stored_pixels()) + row * Term(width().in));
-      code_.loop("x", 0, tiling_.rows * width().in, line, LoopMark::kSequential,
-                 [&](const Term& x) { builder_.prefetch(at_.image, at + x, kernel::Prefetch::kL2); });
-    });
+  // Where the image has what will be copied next for row y, its last tap's row: of the next slab; or of the first one,
+  // for the next band, or the next image.
+  Term ahead(const Term& begin, int64_t count, const Term& y, bool is_last) {
+    const bool is_band = is_last && plan_.bands > 1;
+    const Term row = y + Term((is_band ? plan_.band : 0) + height().kernel - 1 - height().before),
+               channel = is_band ? Term(0) : begin + Term(count);
+    return code_.let("ahead", image_ + channel * Term(c_.stored_pixels()) + row * Term(width().in));
   }
 
   // Rows y to y + rows, places x to x + vectors lanes; of what lies behind the band or the row nothing is stored.
@@ -161,7 +156,7 @@ class PlanesKernel {
             bool is_last) {
     const Term row = code_.let("row", y - first_);
     auto place = [&](int64_t f, int64_t r, int64_t v) {
-      return (Term(f * plan_.tall + r) + row) * Term(plan_.vectors * lanes_) + x + Term(v * lanes_);
+      return (Term(f * plan_.tall + r) + row) * Term(plan_.sums_pitch) + x + Term(v * lanes_);
     };
     sum_.clear();
     for (int64_t f = 0; f < tiling_.filters; ++f)
@@ -172,10 +167,11 @@ class PlanesKernel {
     auto sum = [&](int64_t f, int64_t r, int64_t v) -> const Term& {
       return sum_[static_cast<size_t>((f * tiling_.rows + r) * vectors + v)];
     };
+    const Term ahead = code_.let("ahead", this->ahead(begin, count, y, is_last) + x);
     code_.loop("c", count, [&](const Term& c) {
       const Term plane = code_.let("plane", c * Term(plan_.plane) + row * Term(plan_.pitch) + x + Term(plan_.shift)),
                  w = code_.let("taps", w_ + (begin + c) * Term(c_.taps() * int64_t{tiling_.filters}));
-      rows_of_image(y, plane, w, vectors, sum);
+      rows_of_image(y, plane, w, code_.let("next", ahead + c * Term(c_.stored_pixels())), vectors, sum);
     });
     for (int64_t r = 0; r < tiling_.rows; ++r) {
       auto store = [&] {
@@ -216,7 +212,9 @@ class PlanesKernel {
   }
 
   // Row y + d of the padded image is under tap d - r of row y + r. Rows that are under taps of all rows are a loop.
-  void rows_of_image(const Term& y, const Term& plane, const Term& w, int64_t vectors, const Sum& sum) {
+  // What will be copied next is fetched meanwhile, a few lines at a time.
+  void rows_of_image(const Term& y, const Term& plane, const Term& w, const Term& ahead, int64_t vectors,
+                     const Sum& sum) {
     const int64_t kernel = height().kernel, rows = tiling_.rows;
     auto one = [&](const Term& d, int64_t first, int64_t last) {
       auto taps = [&] { row_of_taps(d, first, last, plane, w, vectors, sum); };
@@ -224,7 +222,10 @@ class PlanesKernel {
       const Term at = code_.let("at", y + d - Term(height().before));
       code_.if_(at >= Term(0) && at < Term(height().in), taps);
     };
+    const int64_t line = kLineOfPlanes / static_cast<int64_t>(size_of(c_.dtype));
     for (int64_t d = 0; d < rows + kernel - 1; ++d) {
+      for (int64_t x = 0; d < rows && x < vectors * lanes_; x += line)
+        builder_.prefetch(at_.image, ahead + Term(d * width().in + x), kernel::Prefetch::kL2);
       if (d >= rows - 1 && d < kernel) {
         if (d == rows - 1 && kernel > rows)
           code_.loop("d", d, kernel, 1, LoopMark::kSequential, [&](const Term& k) { one(k, 0, rows); });
@@ -308,7 +309,8 @@ PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) 
   const int64_t first = std::max<int64_t>(0, width.before);
   shift = to_lanes(first, lanes) - first;
   pitch = to_lanes(shift + vectors * lanes + width.kernel - 1, lanes);
-  const int64_t of_row = std::max(pitch, t.filters * vectors * lanes) * size;
+  sums_pitch = vectors * lanes * size % kOfSets == 0 ? (vectors + 1) * lanes : vectors * lanes;
+  const int64_t of_row = std::max(pitch, t.filters * sums_pitch) * size;
   const int64_t of_threads = ceil_div(height.out * c.n * c.groups * blocks, kBandsOfThreads);
   band = std::clamp<int64_t>(std::min(kBandBytes / of_row, of_threads), 1, height.out);
   band = std::min(height.out, ceil_div(even_part(height.out, band), t.rows) * t.rows);
@@ -318,7 +320,7 @@ PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) 
   slab = even_part(c.inputs, std::clamp<int64_t>(kSlabOfPlanes / (plane * size), 1, c.inputs));
   slabs = ceil_div(c.inputs, slab);
   planes_bytes = slab * plane * size;
-  sums_bytes = slabs > 1 ? t.filters * tall * vectors * lanes * size : 0;
+  sums_bytes = slabs > 1 ? t.filters * tall * sums_pitch * size : 0;
 }
 
 bool is_possible(const PlanesTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {

@@ -41,6 +41,7 @@ struct PlanesPlan {
   int64_t blocks;                           // of filters
   int64_t vectors;                          // of a row of places
   int64_t shift, pitch;                     // of the array's rows: where padded element 0 lies; from row to row
+  int64_t sums_pitch;                       // from row to row of the sums
   int64_t band, bands;                      // rows of places of a part; a band's array has whole tiles of rows
   int64_t tall;                             // rows of a band's sums
   int64_t slab, slabs;                      // channels

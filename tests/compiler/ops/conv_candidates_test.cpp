@@ -18,8 +18,9 @@
 namespace thtrain {
 namespace {
 
-const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
-                                "rows 12x1",    "rows 6x4",    "rows 3x2",    "rows 2x1",    "rows 1x1"};
+const char* const kTilings[] = {"filters 14x1", "filters 6x4",  "filters 4x2", "filters 3x1", "filters 1x1",
+                                "rows 12x1",    "rows 6x4",     "rows 3x2",    "rows 2x1",    "rows 1x1",
+                                "planes 3x2x2", "planes 2x1x3", "planes 1x4x1"};
 
 constexpr size_t kTilingsOfShape = 4;  // of float64 half as many
 
@@ -31,6 +32,14 @@ const char* const kWinogradShapes[] = {
     "b2 i3x14x182 k5x3x3",          "b1 i300x9x9 k130x3x3",       "b3 i2x20x20 k3x3x3 p1:1x1:1",
 };
 const char* const kWinograd[] = {"winograd 2", "winograd 4"};
+
+// For few results' channels: one slab of channels and three, a band whose last rows fill no tile, blocks that are not
+// whole, rows of taps that are few and that make a loop. In the gradient to the images the channels are the results'.
+const char* const kPlanesShapes[] = {"b2 i3x9x40 k70x3x3 p1:1x1:1", "b1 i2x11x37 k150x4x2 p3:2x1:0",
+                                     "b1 i4x70x21 k5x2x13"};
+const char* const kPlanesShapesForward[] = {"b2 i70x9x40 k3x3x3 p1:1x1:1", "b1 i150x11x37 k2x4x2 p3:2x1:0",
+                                            "b1 i5x70x21 k4x2x13 p0:0x7:9"};
+const char* const kPlanes[] = {"planes 3x2x2", "planes 1x4x3"};
 
 ThContext context_of(int threads) {
   ThContext context{};
@@ -108,10 +117,14 @@ double norm_of(const Convolution& c, const Defined<T>& defined) {
 template <class T>
 void expect_definition(const ConvCandidates& candidates, const std::vector<ConvCandidates::One>& all) {
   std::optional<Defined<T>> of_convolution;
+  std::vector<T> of_tilings;  // the bits that all tilings of a correlation have
   for (size_t i = 0; i < all.size(); ++i) {
     const Convolution& c = all[i].convolution;
     SCOPED_TRACE(str(key_of(c).text(), " by ", all[i].name));
-    if (i == 0 || all[i - 1].convolution != c) of_convolution.emplace(c);
+    if (i == 0 || all[i - 1].convolution != c) {
+      of_convolution.emplace(c);
+      of_tilings.clear();
+    }
     const Defined<T>& defined = *of_convolution;
     std::vector<T> one(defined.values.size(), std::numeric_limits<T>::quiet_NaN());
     ThContext context = context_of(1);
@@ -121,6 +134,11 @@ void expect_definition(const ConvCandidates& candidates, const std::vector<ConvC
       context = context_of(threads);
       candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), many.data());
       ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << threads << " threads";
+    }
+    const bool is_tiling = std::find(std::begin(kTilings), std::end(kTilings), all[i].name) != std::end(kTilings);
+    if (is_tiling && c.pass != ConvPass::kWeightGradient) {
+      if (of_tilings.empty()) of_tilings = one;
+      ASSERT_EQ(std::memcmp(one.data(), of_tilings.data(), one.size() * sizeof(T)), 0) << "bits of another tiling";
     }
     const Candidate candidate = find_candidate(key_of(c), all[i].name, target_of(64)).value();
     const bool is_other = candidate.rounding == RoundingClass::kOther;
@@ -163,6 +181,12 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
       if (i % 3 == 0 || (dtype == DType::kFloat32 && vector_bytes == 64))
         for (const char* name : kWinograd)
           all.push_back({convolution_of({name_of(pass), str(name_of(dtype), " ", kWinogradShapes[i])}).value(), name});
+    const bool is_forward = pass == ConvPass::kForward;
+    for (const char* shape : is_forward ? kPlanesShapesForward : kPlanesShapes)
+      for (const char* name : kPlanes)
+        if (const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
+            find_candidate(key, name, target))
+          all.push_back({convolution_of(key).value(), name});
     const ConvCandidates candidates(all, target);
     if (dtype == DType::kFloat32)
       expect_definition<float>(candidates, all);
