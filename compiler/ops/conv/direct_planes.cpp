@@ -17,7 +17,9 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 constexpr int64_t kPlanesStackBytes = 256 << 10;
-constexpr int64_t kBandBytes = 64 << 10;     // of a channel's rows, and of the sums, of a band
+// Of a channel's rows, and of the sums, of a band: with so many multiply-adds for each element of a row, what two bands
+// share is copied twice for the sake of a first cache.
+constexpr int64_t kNearBand = 32 << 10, kFarBand = 64 << 10, kManyOfElement = 100;
 constexpr int64_t kSlabOfPlanes = 24 << 10;  // half of a first cache of 48 KiB, if one channel has no more
 constexpr int64_t kBandsOfThreads = 32;      // that threads share, where there is as much
 constexpr int64_t kGrainOfPlanes = 500'000;  // floating-point operations
@@ -312,7 +314,8 @@ PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) 
   sums_pitch = vectors * lanes * size % kOfSets == 0 ? (vectors + 1) * lanes : vectors * lanes;
   const int64_t of_row = std::max(pitch, t.filters * sums_pitch) * size;
   const int64_t of_threads = ceil_div(height.out * c.n * c.groups * blocks, kBandsOfThreads);
-  band = std::clamp<int64_t>(std::min(kBandBytes / of_row, of_threads), 1, height.out);
+  band = std::clamp<int64_t>(
+      std::min((t.filters * c.taps() < kManyOfElement ? kFarBand : kNearBand) / of_row, of_threads), 1, height.out);
   band = std::min(height.out, ceil_div(even_part(height.out, band), t.rows) * t.rows);
   bands = ceil_div(height.out, band);
   tall = ceil_div(band, t.rows) * t.rows;

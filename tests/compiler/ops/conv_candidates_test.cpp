@@ -18,9 +18,10 @@
 namespace thtrain {
 namespace {
 
-const char* const kTilings[] = {"filters 14x1", "filters 6x4",  "filters 4x2", "filters 3x1", "filters 1x1",
-                                "rows 12x1",    "rows 6x4",     "rows 3x2",    "rows 2x1",    "rows 1x1",
-                                "planes 3x2x2", "planes 2x1x3", "planes 1x4x1"};
+const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
+                                "rows 12x1",    "rows 6x4",    "rows 3x2",    "rows 2x1",    "rows 1x1"};
+
+const char* const kDirect[] = {"filters", "rows", "planes"};
 
 constexpr size_t kTilingsOfShape = 4;  // of float64 half as many
 
@@ -33,13 +34,20 @@ const char* const kWinogradShapes[] = {
 };
 const char* const kWinograd[] = {"winograd 2", "winograd 4"};
 
-// For few results' channels: one slab of channels and three, a band whose last rows fill no tile, blocks that are not
-// whole, rows of taps that are few and that make a loop. In the gradient to the images the channels are the results'.
-const char* const kPlanesShapes[] = {"b2 i3x9x40 k70x3x3 p1:1x1:1", "b1 i2x11x37 k150x4x2 p3:2x1:0",
-                                     "b1 i4x70x21 k5x2x13"};
-const char* const kPlanesShapesForward[] = {"b2 i70x9x40 k3x3x3 p1:1x1:1", "b1 i150x11x37 k2x4x2 p3:2x1:0",
-                                            "b1 i5x70x21 k4x2x13 p0:0x7:9"};
-const char* const kPlanes[] = {"planes 3x2x2", "planes 1x4x3"};
+// Of few filters: one slab of channels and three, bands whose last rows fill no tile, blocks that are not whole,
+// groups, one axis, taps on nothing but zeros, rows of taps that are few and that make a loop.
+const char* const kPlanesShapes[] = {"b2 i70x9x40 k3x3x3 p1:1x1:1",  "b1 i150x11x37 k2x4x2 p3:2x1:0",
+                                     "b1 i5x70x21 k4x2x13 p0:0x7:9", "b3 i8x5x17 k6x3x1 p1:0x0:0 g2",
+                                     "b2 i3x50 k5x7 p3:2",           "b2 i2x3x9 k1x1x1 p2:2x1:3",
+                                     "b40 i1x12x12 k2x5x5"};
+const char* const kPlanes[] = {"rows 2x1", "planes 1x4x3", "planes 2x2x2", "planes 3x1x1"};
+
+// The convolution whose gradient to the images is as the forward pass of `c`: channels and filters exchanged.
+Convolution gradient_like(Convolution c) {
+  c.pass = ConvPass::kInputGradient;
+  std::swap(c.c, c.f);
+  return c;
+}
 
 ThContext context_of(int threads) {
   ThContext context{};
@@ -135,7 +143,8 @@ void expect_definition(const ConvCandidates& candidates, const std::vector<ConvC
       candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), many.data());
       ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << threads << " threads";
     }
-    const bool is_tiling = std::find(std::begin(kTilings), std::end(kTilings), all[i].name) != std::end(kTilings);
+    const bool is_tiling =
+        std::any_of(std::begin(kDirect), std::end(kDirect), [&](auto form) { return all[i].name.starts_with(form); });
     if (is_tiling && c.pass != ConvPass::kWeightGradient) {
       if (of_tilings.empty()) of_tilings = one;
       ASSERT_EQ(std::memcmp(one.data(), of_tilings.data(), one.size() * sizeof(T)), 0) << "bits of another tiling";
@@ -181,12 +190,6 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
       if (i % 3 == 0 || (dtype == DType::kFloat32 && vector_bytes == 64))
         for (const char* name : kWinograd)
           all.push_back({convolution_of({name_of(pass), str(name_of(dtype), " ", kWinogradShapes[i])}).value(), name});
-    const bool is_forward = pass == ConvPass::kForward;
-    for (const char* shape : is_forward ? kPlanesShapesForward : kPlanesShapes)
-      for (const char* name : kPlanes)
-        if (const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
-            find_candidate(key, name, target))
-          all.push_back({convolution_of(key).value(), name});
     const ConvCandidates candidates(all, target);
     if (dtype == DType::kFloat32)
       expect_definition<float>(candidates, all);
@@ -194,6 +197,34 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
       expect_definition<double>(candidates, all);
   }
 }
+
+class Planes : public testing::TestWithParam<std::tuple<ConvPass, int>> {};
+
+TEST_P(Planes, AreTheDefinition) {
+  const auto [pass, vector_bytes] = GetParam();
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    std::vector<ConvCandidates::One> all;
+    for (const char* shape : kPlanesShapes) {
+      Convolution c = convolution_of({name_of(ConvPass::kForward), str(name_of(dtype), " ", shape)}).value();
+      if (pass == ConvPass::kInputGradient) c = gradient_like(c);
+      for (const char* name : kPlanes)
+        if (find_candidate(key_of(c), name, target_of(vector_bytes))) all.push_back({c, name});
+    }
+    EXPECT_GE(all.size(), 2 * std::size(kPlanesShapes));
+    const ConvCandidates candidates(all, target_of(vector_bytes));
+    if (dtype == DType::kFloat32)
+      expect_definition<float>(candidates, all);
+    else
+      expect_definition<double>(candidates, all);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ConvCandidates, Planes,
+                         testing::Combine(testing::Values(ConvPass::kForward, ConvPass::kInputGradient),
+                                          testing::Values(32, 64)),
+                         [](const auto& info) {
+                           return str(name_of(std::get<0>(info.param)), "_", std::get<1>(info.param), "_bytes");
+                         });
 
 INSTANTIATE_TEST_SUITE_P(
     ConvCandidates, OfPass,
