@@ -270,8 +270,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
                          (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
                           lines_of_image * of_line);
   }
-  // Most loads of both cross a cache line, and rows are short.
-  const double factor = 1.35 * (1 + 0.1 * (channels - 1));
+  // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
+  const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   return padding +
          rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);

@@ -63,8 +63,14 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
 bool exchanges(const Convolution& c, const WeightTiling& t, int lanes) {
   const int64_t channels = c.channels(), filters = c.filters();
   auto in_lanes = [&](int64_t n) { return ceil_div(n, lanes) * lanes; };
-  return reads_one_element(c) && t.over_filters && channels < filters &&
-         in_lanes(channels) * filters <= in_lanes(filters) * channels;
+  if (!reads_one_element(c) || !t.over_filters || channels >= filters ||
+      in_lanes(channels) * filters > in_lanes(filters) * channels)
+    return false;
+  // What is broadcast is the larger operand then: it is to be read once.
+  Convolution exchanged = c;
+  std::swap(exchanged.c, exchanged.f);
+  const WeightsPlan plan(t, exchanged, lanes);
+  return plan.blocks == 1 || plan.blocks_inside;
 }
 
 Convolution as_computed(Convolution c, const WeightTiling& t, int lanes) {

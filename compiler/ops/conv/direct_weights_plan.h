@@ -30,7 +30,7 @@ struct WeightsPlan {
 };
 
 /// Where a place reads the element of the same place alone, images and gradients are interchangeable. Vectors hold what
-/// is transposed first: the channels in the place of the filters, where these are more?
+/// is transposed first: the channels in the place of the filters, where these are more and need not be read twice?
 bool exchanges(const Convolution& c, const WeightTiling& tiling, int lanes);
 /// The convolution that the tiling's kernel computes: where a place reads the element of the same place alone, with
 /// rows of another length, and with channels and filters exchanged if the tiling exchanges them.
