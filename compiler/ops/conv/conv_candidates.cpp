@@ -9,9 +9,11 @@
 #include "compiler/ops/conv/conv_cycles.h"
 #include "compiler/ops/conv/conv_step.h"
 #include "compiler/ops/conv/direct.h"
+#include "compiler/ops/conv/direct_planes.h"
 #include "compiler/ops/conv/direct_weights.h"
 #include "compiler/ops/conv/exchanged.h"
 #include "compiler/ops/conv/patches.h"
+#include "compiler/ops/conv/tiles.h"
 #include "compiler/ops/conv/winograd.h"
 #include "compiler/ops/conv/winograd_weights.h"
 
@@ -23,7 +25,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "4";
+constexpr const char* kDirectVersion = "5";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
@@ -54,6 +56,28 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
           .version = kDirectVersion,
           .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
           .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, step_of(builder, c), tiling); }};
+}
+
+// As many filters as leave sums for two rows, and as many rows as the sums then suffice for. With a quarter fewer sums
+// than registers take, all taps of a row are unrolled, and nothing is spilled.
+std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
+  constexpr int kMostRows = 8;
+  std::vector<PlanesTiling> out;
+  const int64_t row = ceil_div(c.axes[2].out * static_cast<int64_t>(size_of(c.dtype)), target.vector_bytes);
+  for (int vectors = 2; vectors <= 4; ++vectors) {
+    const int sums = most_sums(target) * 3 / 4 / vectors;
+    const int filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
+    const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
+    if (vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);
+  }
+  return out;
+}
+
+Candidate candidate_of(const Correlation& c, const PlanesTiling& tiling, const Target&) {
+  return {.name = name_of(tiling),
+          .version = kDirectVersion,
+          .workspace_bytes = workspace_of(tiling, c),
+          .lower = [c, tiling](StepBuilder& builder) { lower_direct_planes(builder, c, step_of(builder, c), tiling); }};
 }
 
 // ---- the gradient to the filters
@@ -109,30 +133,27 @@ std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target
 
 // ---- the tilings of all
 
-template <class Tiling>
 struct Expected {
-  Tiling tiling;
+  Candidate candidate;
   double cycles;
 };
 
-// The tilings, the best by the model first.
-template <class Lengths>
-auto sorted_tilings(const Lengths& c, const Target& target) {
-  std::vector<Expected<typename decltype(tilings_of(c, target))::value_type>> out;
+// All that apply, the best by the model first.
+std::vector<Expected> sorted_tilings(const Convolution& c, const Target& target) {
+  std::vector<Expected> out;
   if (!has_fma(target)) return out;
-  for (const auto& tiling : tilings_of(c, target)) out.push_back({tiling, expected_cycles(tiling, c, target)});
+  auto add = [&](const auto& tilings, const auto& lengths) {
+    for (const auto& tiling : tilings)
+      out.push_back({candidate_of(lengths, tiling, target), expected_cycles(tiling, lengths, target)});
+  };
+  if (c.pass == ConvPass::kWeightGradient) {
+    add(tilings_of(c, target), c);
+  } else {
+    const Correlation correlation = correlation_of(c);
+    add(tilings_of(correlation, target), correlation);
+    add(planes_of(correlation, target), correlation);
+  }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
-  return out;
-}
-
-// Those that the model finds near the best are worth a trial.
-template <class Lengths>
-std::vector<Candidate> offer_tilings(const Lengths& c, const Target& target) {
-  constexpr double kNear = 1.5;
-  std::vector<Candidate> out;
-  const auto tilings = sorted_tilings(c, target);
-  for (const auto& one : tilings)
-    if (one.cycles <= kNear * tilings.front().cycles) out.push_back(candidate_of(c, one.tiling, target));
   return out;
 }
 
@@ -172,19 +193,11 @@ struct Best {
   }
 };
 
-template <class Lengths>
-void take_tiling(Best& best, const Lengths& c, const Target& target) {
-  const auto tilings = sorted_tilings(c, target);
-  if (!tilings.empty()) best.take(name_of(tilings.front().tiling), tilings.front().cycles);
-}
-
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
   const Convolution c = *convolution_of(key);
   Best best;
-  if (c.pass == ConvPass::kWeightGradient)
-    take_tiling(best, c, target);
-  else
-    take_tiling(best, correlation_of(c), target);
+  const std::vector<Expected> tilings = sorted_tilings(c, target);
+  if (!tilings.empty()) best.take(tilings.front().candidate.name, tilings.front().cycles);
   // By slabs, whose bits do not depend on the number of threads, as those of tilings do not.
   best.take(kPatchesBySlabs, expected_patches_cycles(c, target));
   if (tolerance > 0)
@@ -197,15 +210,21 @@ std::string rule(const ChoiceKey& key, const Target& target, int, double toleran
 
 // ---- the sources
 
+// Those that the model finds near the best are worth a trial.
 std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) {
-  const Convolution c = *convolution_of(key);
-  return c.pass == ConvPass::kWeightGradient ? offer_tilings(c, target) : offer_tilings(correlation_of(c), target);
+  constexpr double kNear = 1.5;
+  std::vector<Candidate> out;
+  const std::vector<Expected> tilings = sorted_tilings(*convolution_of(key), target);
+  for (const Expected& one : tilings)
+    if (one.cycles <= kNear * tilings.front().cycles) out.push_back(one.candidate);
+  return out;
 }
 
 std::optional<Candidate> find_direct(const ChoiceKey& key, const std::string& name, const Target& target) {
   const Convolution c = *convolution_of(key);
   if (name.starts_with(kExchanged)) return find_exchanged(c, name.substr(kExchanged.size()), target);
   if (c.pass == ConvPass::kWeightGradient) return find_tiling(weight_tiling_named(name), c, target);
+  if (const auto planes = planes_tiling_named(name)) return find_tiling(planes, correlation_of(c), target);
   return find_tiling(direct_tiling_named(name), correlation_of(c), target);
 }
 
@@ -253,6 +272,7 @@ CandidateSource loops_of(ConvPass pass) {
 
 CandidateSource direct_of(ConvPass pass) {
   std::vector<std::string> names = {"filters #x#", "rows #x#"};
+  if (pass != ConvPass::kWeightGradient) names.push_back("planes #x#x#");
   if (pass != ConvPass::kInputGradient)
     for (const char* tiling : {"filters #x#", "rows #x#"}) names.push_back(str(kExchanged, tiling));
   return {name_of(pass), offer_direct, find_direct, std::move(names)};

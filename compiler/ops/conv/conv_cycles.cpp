@@ -188,6 +188,29 @@ double expected_cycles(const DirectTiling& t, const Correlation& c, const Target
   return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
+double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
+  const PlanesPlan plan(t, c, target.vector_bytes / static_cast<int>(size_of(c.dtype)));
+  const CorrelationAxis &height = c.axes[1], &width = c.axes[2];
+  const double filters = t.filters, kernel = number(height.kernel), taps = number(width.kernel),
+               tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
+               sums = filters * t.rows * vectors;
+  // Of one channel: rows of the image that are under taps of all rows of a tile, and of some of them.
+  constexpr double kOfLoads = 0.1;  // what a load costs beside multiply-adds that take longer
+  double tile = 0;
+  for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
+    const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
+    const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
+    tile += taps * (tile_cycles(filters * rows, vectors, loads) + kOfLoads * loads) + 2;
+  }
+  tile *= share_of_elements(height);
+  // Rows of a band are copied, and sums loaded and stored for each slab.
+  const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 2;
+  const double groups = up(number(plan.band), t.rows);
+  const double band =
+      number(c.inputs) * (groups * tiles * tile + copied) + number(plan.slabs) * groups * tiles * (sums * 1.5 + 10);
+  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * kOfFetchedImages;
+}
+
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
                                 const Target& target) {
   constexpr double kOfTransposing = 8;  // a line of sums
@@ -209,7 +232,9 @@ double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, con
   return gain;
 }
 
-double expected_cycles(const WeightTiling& t, const Convolution& c, const Target& target) {
+double expected_cycles(const WeightTiling& t, const Convolution& convolution, const Target& target) {
+  const Convolution c = as_computed(convolution, t, target.vector_bytes / static_cast<int>(size_of(convolution.dtype)));
+  const WeightsPlan plan(t, c, target.vector_bytes / static_cast<int>(size_of(c.dtype)));
   const Correlation padded = images_read_by(t, c, target.vector_bytes);
   const double padding = padding_cycles(padded);
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
@@ -237,7 +262,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
     // them. The gradient is transposed first.
     constexpr double kSecondCache = 1 << 20;
     const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > kSecondCache &&
-                        !WeightsPlan(t, c, static_cast<int>(lanes)).blocks_inside;
+                        plan.blocks > 1 && !plan.blocks_inside;
     const double of_line = is_far ? kOfCopies : c.channels() > kFewStreams ? kOfFetchedSecond : kOfSecondCache;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
@@ -245,8 +270,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
                          (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
                           lines_of_image * of_line);
   }
-  // Most loads of both cross a cache line, and rows are short.
-  const double factor = 1.35 * (1 + 0.1 * (channels - 1));
+  // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
+  const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   return padding +
          rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);

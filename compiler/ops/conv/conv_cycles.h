@@ -5,11 +5,13 @@
 #include "compiler/kernel/target.h"
 #include "compiler/ops/conv/correlation.h"
 #include "compiler/ops/conv/direct.h"
+#include "compiler/ops/conv/direct_planes.h"
 #include "compiler/ops/conv/direct_weights.h"
 
 namespace thtrain {
 
 double expected_cycles(const DirectTiling& tiling, const Correlation& c, const kernel::Target& target);
+double expected_cycles(const PlanesTiling& tiling, const Correlation& c, const kernel::Target& target);
 double expected_cycles(const WeightTiling& tiling, const Convolution& c, const kernel::Target& target);
 /// Of one kernel that pools its sums: how many less it takes than the convolution and the pooling behind it; negative
 /// where it takes more.

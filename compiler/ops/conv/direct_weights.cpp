@@ -16,28 +16,19 @@ using kernel::LoopMark;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kWeightStackBytes = 512 << 10;
-constexpr int64_t kMostWeightBorders = 1024;  // multiply-adds of the code for places with taps on zeros
-
-// Is one of `count` taps from k on, of that place of a row, on a zero?
-bool is_over_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
-  for (int64_t tap = k; tap < k + count; ++tap)
-    if (width.falls_on_zero(place, tap)) return true;
-  return false;
-}
-
 class DirectWeights {
  public:
   DirectWeights(StepBuilder& builder, const Convolution& c, const WeightStep& step, const WeightTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
-        c_(with_other_rows(c, tiling, builder.lanes_of(c.dtype))),
-        step_(step),
+        c_(as_computed(c, tiling, builder.lanes_of(c.dtype))),
+        is_exchanged_(exchanges(c, tiling, builder.lanes_of(c.dtype))),
+        step_(is_exchanged_ ? WeightStep{step.dy, step.image, step.out} : step),
         tiling_(tiling),
         plan_(tiling, c_, builder.lanes_of(c.dtype)),
         padded_(images_read_by(tiling, c_, builder.vector_bytes())),
         lanes_(plan_.lanes),
-        image_(padded_images(builder, padded_, step.image)),
+        image_(padded_images(builder, padded_, step_.image)),
         sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c_, tiling))) {}
 
   void run() {
@@ -300,7 +291,9 @@ class DirectWeights {
   // ---- from sums to filters
 
   void write() {
-    if (tiling_.over_filters)
+    if (is_exchanged_)
+      write_exchanged();
+    else if (tiling_.over_filters)
       write_filters();
     else
       write_rows();
@@ -349,6 +342,26 @@ class DirectWeights {
                            std::max<int64_t>(1, (1 << 14) / (taps * lanes_)));
   }
 
+  // Vectors hold channels, and lie as they are wanted.
+  void write_exchanged() {
+    const int64_t filters = c_.channels(), channels = c_.filters();
+    code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
+      const Term of_group = code_.let("of_group", i % Term(filters)), group = code_.let("group", i / Term(filters));
+      auto vectors = [&](const Term& block, int64_t exist) {
+        const Term from = ((group * Term(plan_.blocks) + block) * Term(filters) + of_group) * Term(plan_.block),
+                   to = i * Term(channels) + block * Term(plan_.block);
+        for (int64_t v = 0; v < exist; v += lanes_)
+          builder_.store(step_.out, to + Term(v), added(from + Term(v), lanes_), 1,
+                         exist - v < lanes_ ? Term(exist - v) : Term());
+      };
+      const int64_t whole = channels / plan_.block;
+      if (whole > 0) code_.loop("b", whole, [&](const Term& b) { vectors(b, plan_.block); });
+      if (channels % plan_.block != 0) vectors(Term(whole), channels % plan_.block);
+    });
+    builder_.finish_kernel("conv_weights", str("the sums of ", plan_.parts, " parts, as filters"), c_.c,
+                           std::max<int64_t>(1, (1 << 14) / channels));
+  }
+
   void write_rows() {
     const int64_t taps = c_.channels() * c_.taps(), filters = c_.filters();
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -369,7 +382,8 @@ class DirectWeights {
   StepBuilder& builder_;
   Code& code_;
   const Convolution c_;
-  const WeightStep& step_;
+  const bool is_exchanged_;  // the image is the gradient, and channels are filters
+  const WeightStep step_;
   WeightTiling tiling_;
   WeightsPlan plan_;
   Correlation padded_;
@@ -381,48 +395,6 @@ class DirectWeights {
 };
 
 }  // namespace
-
-std::string name_of(const WeightTiling& t) {
-  return name_of_tiling(t.over_filters, t.taps, t.width);
-}
-
-std::optional<WeightTiling> weight_tiling_named(std::string_view name) {
-  const auto parts = tiling_named(name);
-  if (!parts) return std::nullopt;
-  return WeightTiling{parts->over_filters, parts->first, parts->second};
-}
-
-bool is_possible(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
-  const Convolution c = with_other_rows(convolution, t, vector_bytes / static_cast<int>(size_of(convolution.dtype)));
-  const int registers = vector_bytes == 64 ? 32 : 16;
-  if (t.taps * t.width + t.width + 1 > registers) return false;
-  if (!t.over_filters) return c.axes[2].stride == 1;
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
-  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
-}
-
-Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_bytes) {
-  c.pass = ConvPass::kForward;
-  Correlation out = correlation_of(c);
-  out.axes[0].is_bare = out.axes[1].is_bare = true;
-  CorrelationAxis& width = out.axes[2];
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
-  int64_t work = 0;  // of places that need code of their own
-  plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
-    for (int64_t k = from; k < to; k += tile)
-      for (int64_t x = 0; x < width.out && work <= kMostWeightBorders; ++x)
-        if (is_over_zeros(width, x, k, tile)) work += tile * plan.channels_of_tile * plan.vectors;
-  });
-  width.is_bare = t.over_filters && work <= kMostWeightBorders;
-  return out;
-}
-
-int64_t workspace_of(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
-  const int64_t size = static_cast<int64_t>(size_of(convolution.dtype));
-  const Convolution c = with_other_rows(convolution, t, vector_bytes / static_cast<int>(size));
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size));
-  return padded_bytes(images_read_by(t, c, vector_bytes)) + plan.parts * plan.sums(c, t) * size;
-}
 
 WeightStep weight_step_of(const StepBuilder& b) {
   return {b.input(0), b.input(1), b.output()};

@@ -13,6 +13,10 @@
 //         sums += over the chunk's places: taps of the image times filters of the gradient
 //   the parts added, in order, and laid out as filters
 //
+// Where a place reads the element of the same place alone (1x1 filters, stride 1), images and gradients are
+// interchangeable, and vectors hold neighbouring channels, and filters are broadcast, if channels are fewer: what
+// vectors hold is transposed once for all of the other.
+//
 // How rows are parted follows from the lengths: the bits do not depend on the threads.
 #pragma once
 

@@ -29,7 +29,14 @@ struct WeightsPlan {
   }
 };
 
-/// The convolution with rows of another length, where a place reads the element of the same place alone.
-Convolution with_other_rows(Convolution c, const WeightTiling& tiling, int lanes);
+/// Where a place reads the element of the same place alone, images and gradients are interchangeable. Vectors hold what
+/// is transposed first: the channels in the place of the filters, where these are more and need not be read twice?
+bool exchanges(const Convolution& c, const WeightTiling& tiling, int lanes);
+/// The convolution that the tiling's kernel computes: where a place reads the element of the same place alone, with
+/// rows of another length, and with channels and filters exchanged if the tiling exchanges them.
+Convolution as_computed(Convolution c, const WeightTiling& tiling, int lanes);
+
+/// Is one of `count` taps from k on, of that place of a row, on a zero?
+bool is_over_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count);
 
 }  // namespace thtrain

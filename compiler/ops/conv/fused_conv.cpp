@@ -5,6 +5,7 @@
 
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/direct.h"
+#include "compiler/ops/conv/direct_planes.h"
 #include "compiler/ops/conv/winograd.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
@@ -40,6 +41,10 @@ Lowering lowering_named(const std::string& name, const Correlation& c) {
   if (const std::optional<DirectTiling> tiling = direct_tiling_named(name)) {
     if (!is_possible(*tiling, c, kWidestVector, true)) return nullptr;
     return [tiling, c](StepBuilder& b, const CorrelationStep& step) { lower_direct(b, c, step, *tiling); };
+  }
+  if (const std::optional<PlanesTiling> tiling = planes_tiling_named(name)) {
+    if (!is_possible(*tiling, c, kWidestVector, true)) return nullptr;
+    return [tiling, c](StepBuilder& b, const CorrelationStep& step) { lower_direct_planes(b, c, step, *tiling); };
   }
   if (const std::optional<int64_t> tile = winograd_named(name))
     return [tile, c](StepBuilder& b, const CorrelationStep& step) { lower_winograd(b, c, step, *tile); };

@@ -21,6 +21,8 @@ namespace {
 const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
                                 "rows 12x1",    "rows 6x4",    "rows 3x2",    "rows 2x1",    "rows 1x1"};
 
+const char* const kDirect[] = {"filters", "rows", "planes"};
+
 constexpr size_t kTilingsOfShape = 4;  // of float64 half as many
 
 // Of 3 x 3 taps: places that are no whole tiles, channels and filters that are no whole vectors or blocks, rows in
@@ -31,6 +33,21 @@ const char* const kWinogradShapes[] = {
     "b2 i3x14x182 k5x3x3",          "b1 i300x9x9 k130x3x3",       "b3 i2x20x20 k3x3x3 p1:1x1:1",
 };
 const char* const kWinograd[] = {"winograd 2", "winograd 4"};
+
+// Of few filters: one slab of channels and three, bands whose last rows fill no tile, blocks that are not whole,
+// groups, one axis, taps on nothing but zeros, rows of taps that are few and that make a loop.
+const char* const kPlanesShapes[] = {"b2 i70x9x40 k3x3x3 p1:1x1:1",  "b1 i150x11x37 k2x4x2 p3:2x1:0",
+                                     "b1 i5x70x21 k4x2x13 p0:0x7:9", "b3 i8x5x17 k6x3x1 p1:0x0:0 g2",
+                                     "b2 i3x50 k5x7 p3:2",           "b2 i2x3x9 k1x1x1 p2:2x1:3",
+                                     "b40 i1x12x12 k2x5x5"};
+const char* const kPlanes[] = {"rows 2x1", "planes 1x4x3", "planes 2x2x2", "planes 3x1x1"};
+
+// The convolution whose gradient to the images is as the forward pass of `c`: channels and filters exchanged.
+Convolution gradient_like(Convolution c) {
+  c.pass = ConvPass::kInputGradient;
+  std::swap(c.c, c.f);
+  return c;
+}
 
 ThContext context_of(int threads) {
   ThContext context{};
@@ -108,10 +125,14 @@ double norm_of(const Convolution& c, const Defined<T>& defined) {
 template <class T>
 void expect_definition(const ConvCandidates& candidates, const std::vector<ConvCandidates::One>& all) {
   std::optional<Defined<T>> of_convolution;
+  std::vector<T> of_tilings;  // the bits that all tilings of a correlation have
   for (size_t i = 0; i < all.size(); ++i) {
     const Convolution& c = all[i].convolution;
     SCOPED_TRACE(str(key_of(c).text(), " by ", all[i].name));
-    if (i == 0 || all[i - 1].convolution != c) of_convolution.emplace(c);
+    if (i == 0 || all[i - 1].convolution != c) {
+      of_convolution.emplace(c);
+      of_tilings.clear();
+    }
     const Defined<T>& defined = *of_convolution;
     std::vector<T> one(defined.values.size(), std::numeric_limits<T>::quiet_NaN());
     ThContext context = context_of(1);
@@ -121,6 +142,12 @@ void expect_definition(const ConvCandidates& candidates, const std::vector<ConvC
       context = context_of(threads);
       candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), many.data());
       ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << threads << " threads";
+    }
+    const bool is_tiling =
+        std::any_of(std::begin(kDirect), std::end(kDirect), [&](auto form) { return all[i].name.starts_with(form); });
+    if (is_tiling && c.pass != ConvPass::kWeightGradient) {
+      if (of_tilings.empty()) of_tilings = one;
+      ASSERT_EQ(std::memcmp(one.data(), of_tilings.data(), one.size() * sizeof(T)), 0) << "bits of another tiling";
     }
     const Candidate candidate = find_candidate(key_of(c), all[i].name, target_of(64)).value();
     const bool is_other = candidate.rounding == RoundingClass::kOther;
@@ -170,6 +197,34 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
       expect_definition<double>(candidates, all);
   }
 }
+
+class Planes : public testing::TestWithParam<std::tuple<ConvPass, int>> {};
+
+TEST_P(Planes, AreTheDefinition) {
+  const auto [pass, vector_bytes] = GetParam();
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    std::vector<ConvCandidates::One> all;
+    for (const char* shape : kPlanesShapes) {
+      Convolution c = convolution_of({name_of(ConvPass::kForward), str(name_of(dtype), " ", shape)}).value();
+      if (pass == ConvPass::kInputGradient) c = gradient_like(c);
+      for (const char* name : kPlanes)
+        if (find_candidate(key_of(c), name, target_of(vector_bytes))) all.push_back({c, name});
+    }
+    EXPECT_GE(all.size(), 2 * std::size(kPlanesShapes));
+    const ConvCandidates candidates(all, target_of(vector_bytes));
+    if (dtype == DType::kFloat32)
+      expect_definition<float>(candidates, all);
+    else
+      expect_definition<double>(candidates, all);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ConvCandidates, Planes,
+                         testing::Combine(testing::Values(ConvPass::kForward, ConvPass::kInputGradient),
+                                          testing::Values(32, 64)),
+                         [](const auto& info) {
+                           return str(name_of(std::get<0>(info.param)), "_", std::get<1>(info.param), "_bytes");
+                         });
 
 INSTANTIATE_TEST_SUITE_P(
     ConvCandidates, OfPass,
