@@ -386,14 +386,29 @@ class Loader {
 
   void name_classes() {
     if (options_.class_names.empty()) return;
-    auto count = static_cast<int64_t>(options_.class_names.size());
-    int64_t known = out_.targets() == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
-    if (out_.targets() == Targets::kValues || (known != 0 && known != count))
+    const Targets targets = out_.targets();
+    auto refuse = [&](const std::string& expected, const std::string& got, const std::string& hint) {
       throw UserError({.what = "data.class_names does not fit the data",
-                       .expected = out_.targets() == Targets::kValues ? "classes or labels to name"
-                                                                      : str(known, " names, one for each"),
-                       .got = out_.targets() == Targets::kValues ? "data.target = \"values\"" : str(count, " names"),
-                       .config = place_of(options_.class_names_where)});
+                       .expected = expected,
+                       .got = got,
+                       .config = place_of(options_.class_names_where),
+                       .hint = hint});
+    };
+    if (targets == Targets::kValues)
+      refuse("classes or labels to name", "data.target = \"values\"",
+             "values have no names: leave data.class_names out");
+    auto count = static_cast<int64_t>(options_.class_names.size());
+    int64_t known = targets == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
+    const bool is_counted = known == 0 && (targets == Targets::kClasses || targets == Targets::kLabelSequences);
+    // There may be names of classes that have no examples.
+    if (is_counted) known = std::max(count_classes(whole_), count);
+    if (known != 0 && known != count)
+      refuse(str(known, known == 1 ? " name" : " names", ", one for each ",
+                 targets == Targets::kLabels ? "label" : "class", " of the data"),
+             str(count, count == 1 ? " name" : " names", ": ", excerpt(join(options_.class_names, ", "), 60)),
+             is_counted ? str("the largest label of ", whole_.y_array().origin, " is ", known - 1,
+                              ", and labels are numbered from 0")
+                        : "");
     out_.class_names = options_.class_names;
     known_classes_ = count;
   }
