@@ -98,7 +98,8 @@ std::string near_value(std::string_view name, const std::vector<std::string>& ca
   for (const std::string& candidate : candidates) {
     const std::string have = letters(candidate);
     if (have.size() < kFewest || have.size() <= longest) continue;
-    if (wanted.starts_with(have) || wanted.ends_with(have)) out = candidate, longest = have.size();
+    const bool is_within = have.size() > kFewest && wanted.find(have) != std::string::npos;
+    if (is_within || wanted.starts_with(have) || wanted.ends_with(have)) out = candidate, longest = have.size();
   }
   if (out.empty() && wanted.size() >= kFewest)
     out = first([&](const std::string& candidate) { return letters(candidate).starts_with(wanted); });
