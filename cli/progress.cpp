@@ -159,6 +159,7 @@ static std::string summary_json(const TrainSummary& summary) {
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (!summary.phase.empty()) out.add("phase", summary.phase);
   if (summary.out_of_time) out.add("out_of_time", true);
+  if (summary.diverged) out.add("diverged", true);
   if (summary.confusion) {
     out.add("confusion_part", name_of(summary.confusion_part));
     if (!summary.class_names.empty()) out.add("classes", summary.class_names);
@@ -205,6 +206,7 @@ void Progress::print_values(const TrainSummary& summary) {
                         ? str("converged after epoch ", summary.stop_epoch, ": ", summary.converged)
                         : str("done after epoch ", summary.stop_epoch);
   if (!summary.phase.empty()) how += str(" of ", summary.phase);
+  if (summary.diverged) how += ", diverged";
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
                  summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
                  seconds_text(summary.seconds - seconds_before_)));

@@ -44,7 +44,7 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
       if (dynamic_cast<const MachineLayer*>(output.layer))
         messages.back().hint =
             str("loss.type = \"contrastive_divergence\" trains the layer ", output.layer->name(), ", without targets");
-      else if (are_class_numbers(targets.value) && !takes_classes(target_forms()))
+      else if (is_float(output.value.dtype()) && are_class_numbers(targets.value) && !takes_classes(target_forms()))
         messages.back().hint =
             "loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type \"softmax\"; "
             "data.target = \"values\" reads them as numbers to approximate";
