@@ -5,6 +5,7 @@
 
 #include "compiler/base/escape.h"
 #include "datasets/array_file.h"
+#include "datasets/class_names.h"
 #include "datasets/csv.h"
 #include "datasets/cut.h"
 #include "datasets/digits_generator.h"
@@ -387,28 +388,13 @@ class Loader {
   void name_classes() {
     if (options_.class_names.empty()) return;
     const Targets targets = out_.targets();
-    auto refuse = [&](const std::string& expected, const std::string& got, const std::string& hint) {
-      throw UserError({.what = "data.class_names does not fit the data",
-                       .expected = expected,
-                       .got = got,
-                       .config = place_of(options_.class_names_where),
-                       .hint = hint});
-    };
-    if (targets == Targets::kValues)
-      refuse("classes or labels to name", "data.target = \"values\"",
-             "values have no names: leave data.class_names out");
-    auto count = static_cast<int64_t>(options_.class_names.size());
+    const auto count = static_cast<int64_t>(options_.class_names.size());
     int64_t known = targets == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
     const bool is_counted = known == 0 && (targets == Targets::kClasses || targets == Targets::kLabelSequences);
     // There may be names of classes that have no examples.
     if (is_counted) known = std::max(count_classes(whole_), count);
-    if (known != 0 && known != count)
-      refuse(str(known, known == 1 ? " name" : " names", ", one for each ",
-                 targets == Targets::kLabels ? "label" : "class", " of the data"),
-             str(count, count == 1 ? " name" : " names", ": ", excerpt(join(options_.class_names, ", "), 60)),
-             is_counted ? str("the largest label of ", whole_.y_array().origin, " is ", known - 1,
-                              ", and labels are numbered from 0")
-                        : "");
+    check_class_names(options_.class_names, place_of(options_.class_names_where), targets, known,
+                      is_counted ? whole_.y_array().origin : "");
     out_.class_names = options_.class_names;
     known_classes_ = count;
   }
