@@ -137,15 +137,25 @@ class WordCheck {
     return word.starts_with("--") && command_.get_option_no_throw(word.substr(0, word.find('=')));
   }
 
+  // All at once.
   void missing() const {
     const std::vector<const CLI::Option*> places = positionals();
-    if (positionals_ == 0 && !places.empty() && places.front()->get_required())
-      refuse(str(places.front()->get_name(true), " is missing"), str("give ", about(*places.front())));
+    std::vector<std::string> names, hints;
+    if (positionals_ == 0 && !places.empty() && places.front()->get_required()) {
+      names.push_back(places.front()->get_name(true));
+      hints.push_back(str("give ", about(*places.front())));
+    }
     for (const CLI::Option* option : command_.get_options())
       if (!option->get_positional() && option->get_required() &&
-          std::find(given_.begin(), given_.end(), option) == given_.end())
-        refuse(str(option->get_name(), " is missing"),
-               str("write ", option->get_name(), ' ', option->get_type_name(), ": ", option->get_description()));
+          std::find(given_.begin(), given_.end(), option) == given_.end()) {
+        names.push_back(option->get_name());
+        hints.push_back(str("write ", names.back(), ' ', option->get_type_name(), ": ", about(*option)));
+      }
+    if (names.empty()) return;
+    const std::string last = names.back();
+    names.pop_back();
+    refuse(names.empty() ? str(last, " is missing") : str(join(names, ", "), " and ", last, " are missing"),
+           join(hints, ";\n"));
   }
 
   static std::string about(const CLI::Option& option) { return option.get_description(); }

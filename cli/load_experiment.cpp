@@ -10,6 +10,7 @@
 #include "datasets/file.h"
 #include "datasets/warnings.h"
 #include "trainers/load_data.h"
+#include "trainers/model_warnings.h"
 #include "trainers/replaced_kinds.h"
 
 namespace thtrain {
@@ -150,6 +151,8 @@ static bool learns_targets(const Experiment& experiment) {
 
 void print_warnings(const Experiment& experiment, const Dataset& data) {
   for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle, learns_targets(experiment)))
+    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
+  for (const std::string& warning : model_warnings(experiment, data))
     std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
 }
 

@@ -42,7 +42,7 @@ void refuse_to_overwrite(const std::string& option, const std::string& output, c
 void refuse_to_overwrite(const std::string& option, const std::string& output, const std::string& read,
                          const std::string& what);
 
-/// Doubts about what can be learned from the data, a line each on standard error.
+/// Doubts about what can be learned from the data, and by this model, a line each on standard error.
 void print_warnings(const Experiment& experiment, const Dataset& data);
 
 }  // namespace thtrain

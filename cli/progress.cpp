@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <set>
 
 #include "cli/text.h"
 #include "compiler/base/escape.h"
@@ -28,20 +30,35 @@ static std::string value_text(const MetricName& metric, double value) {
   return str(metric_label(metric.name), ' ', metric.unit == "%" ? error_text(value) : loss_text(value));
 }
 
+// Short, so that a line of an epoch has room on a terminal: metrics.jsonl and the end of the run have all digits.
+static std::string short_loss(double loss) {
+  return loss_text(loss, std::abs(loss) < 0.1 ? 6 : 4);
+}
+static std::string short_value(const MetricName& metric, double value) {
+  return metric.unit == "%" ? str(json_fixed(value, 2), " %") : short_loss(value);
+}
+
 std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNames& names) {
   std::string number = std::to_string(report.epoch);
   size_t width = std::max(std::to_string(epochs).size(), number.size());
   std::string out =
-      str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", loss_text(report.train_loss, 6));
-  auto add = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
-    if (value) out += str("  ", set, ' ', value_text(metric, *value));
+      str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", short_loss(report.train_loss));
+  // The name of a set before the first of its values, and that of a value where it comes first.
+  std::string last = "train";
+  std::set<std::string> named = {"loss"};
+  auto add = [&](const std::string& set, const std::string& label, const std::string& value) {
+    out += str(set == last ? ", " : str("  ", set, ' '), named.insert(label).second ? label + ' ' : "", value);
+    last = set;
+  };
+  auto add_metric = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
+    if (value) add(set, metric_label(metric.name), short_value(metric, *value));
   };
   const bool has_loss = std::any_of(names.begin(), names.end(), [](const MetricName& n) { return n.name == "loss"; });
-  if (names.at(0).name != "loss") add("train", names[0], report.train_error);
-  if (report.valid_loss && !has_loss) out += str("  validation loss ", loss_text(*report.valid_loss, 6));
-  add("validation", names[0], report.valid_error);
-  add("test", names[0], report.test_error);
-  for (size_t i = 0; i < report.others.size(); ++i) add("validation", names.at(i + 1), report.others[i].valid);
+  if (names.at(0).name != "loss") add_metric("train", names[0], report.train_error);
+  if (report.valid_loss && !has_loss) add("valid", "loss", short_loss(*report.valid_loss));
+  add_metric("valid", names[0], report.valid_error);
+  for (size_t i = 0; i < report.others.size(); ++i) add_metric("valid", names.at(i + 1), report.others[i].valid);
+  add_metric("test", names[0], report.test_error);
   if (report.evaluations) out += str("  ", count_text(*report.evaluations, "evaluation"));
   return out + str("  ", seconds_text(report.seconds), report.best ? "  best" : "");
 }
@@ -120,6 +137,7 @@ void Progress::start(const ModelSummary& model) {
     print_line(str(count_text(model.train_examples), " training, ", count_text(model.valid_examples), " validation, ",
                    count_text(model.test_examples), " test examples; ", count_text(model.parameters, "parameter"), "; ",
                    count_text(model.threads, "thread")));
+    if (std::string used = used_text(model); !used.empty()) print_line(str("used: ", used));
   }
 }
 
@@ -159,6 +177,7 @@ static std::string summary_json(const TrainSummary& summary) {
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (!summary.phase.empty()) out.add("phase", summary.phase);
   if (summary.out_of_time) out.add("out_of_time", true);
+  if (summary.diverged) out.add("diverged", true);
   if (summary.confusion) {
     out.add("confusion_part", name_of(summary.confusion_part));
     if (!summary.class_names.empty()) out.add("classes", summary.class_names);
@@ -205,6 +224,7 @@ void Progress::print_values(const TrainSummary& summary) {
                         ? str("converged after epoch ", summary.stop_epoch, ": ", summary.converged)
                         : str("done after epoch ", summary.stop_epoch);
   if (!summary.phase.empty()) how += str(" of ", summary.phase);
+  if (summary.diverged) how += ", diverged";
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
                  summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
                  seconds_text(summary.seconds - seconds_before_)));

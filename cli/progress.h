@@ -52,7 +52,8 @@ class Progress {
 /// `batch` as a bar of at most `width` characters.
 std::string bar_text(const BatchProgress& batch, int64_t epochs, int width);
 
-/// "epoch  3  train loss 0.412345  train error 7.0 %  validation loss 0.4  validation error 7.500000 %  1.2 s"
+/// "epoch  3  train loss 0.4123, error 7.00 %  valid 0.4000, 7.50 %  test 7.25 %  1.250 s  best": a value is named
+/// where it comes first. Four decimals of a loss (six below 0.1) and two of per cents: metrics.jsonl has all digits.
 std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNames& names = {{}});
 
 }  // namespace thtrain

@@ -102,6 +102,15 @@ std::string targets_text(const Dataset& data) {
   return "";
 }
 
+std::string used_text(const ModelSummary& model) {
+  if (model.train_used == model.train_examples && model.valid_used == model.valid_examples &&
+      model.test_used == model.test_examples)
+    return "";
+  return str(count_text(model.train_used), " training, ", count_text(model.valid_used), " validation, ",
+             count_text(model.test_used), " test in full minibatches of ", count_text(model.batch_size),
+             "; the others are left out (trainer.full_batches_only)");
+}
+
 std::string summary_text(const ModelSummary& model, const std::string& targets) {
   std::vector<std::vector<std::string>> rows = {{"input", "", model.input}};
   for (const LayerSummary& layer : model.layers)
@@ -129,6 +138,7 @@ std::string summary_text(const ModelSummary& model, const std::string& targets) 
     facts.erase(facts.begin() + 1);
   else if (model.classes == 0)
     facts[1] = {"targets", targets};
+  if (std::string used = used_text(model); !used.empty()) facts.insert(facts.begin() + 1, {"used", used});
   if (std::string forced = forced_kernels_text(); !forced.empty()) facts.emplace_back("BLAS", forced);
   if (!model.reference_steps.empty()) facts.emplace_back("reference mode", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);
@@ -155,6 +165,9 @@ void add_summary(JsonObject& out, const ModelSummary& model) {
       .add("train_examples", model.train_examples)
       .add("valid_examples", model.valid_examples)
       .add("test_examples", model.test_examples)
+      .add("train_used", model.train_used)
+      .add("valid_used", model.valid_used)
+      .add("test_used", model.test_used)
       .add("batches", model.batches)
       .add("kernels_compiled", model.kernels_compiled)
       .add("seconds_compile", model.seconds_compile)

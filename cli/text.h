@@ -36,6 +36,9 @@ std::string targets_text(const Dataset& data);
 /// Layers, parameters, memory, compiling: some lines. `targets` stands in the place of the classes where there are
 /// none.
 std::string summary_text(const ModelSummary& model, const std::string& targets = "");
+/// "400 training, 200 validation, 0 test in full minibatches of 100; the others are left out
+/// (trainer.full_batches_only)"; empty where all examples are used.
+std::string used_text(const ModelSummary& model);
 /// Adds the same to `out`.
 void add_summary(JsonObject& out, const ModelSummary& model);
 

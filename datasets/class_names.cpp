@@ -44,4 +44,25 @@ std::vector<std::string> read_class_names(const std::string& path, const ConfigP
   }
 }
 
+void check_class_names(const std::vector<std::string>& names, const ConfigPosition& where, Targets targets,
+                       int64_t known, const std::string& counted_in) {
+  auto refuse = [&](const std::string& expected, const std::string& got, const std::string& hint) {
+    throw UserError({.what = "data.class_names does not fit the data",
+                     .expected = expected,
+                     .got = got,
+                     .config = where,
+                     .hint = hint});
+  };
+  if (targets == Targets::kValues)
+    refuse("classes or labels to name", "data.target = \"values\"", "values have no names: leave data.class_names out");
+  const auto count = static_cast<int64_t>(names.size());
+  if (known == 0 || known == count) return;
+  const char* of = targets == Targets::kLabels ? "label" : "class";
+  refuse(str(known, known == 1 ? " name" : " names", ", one for each ", of, " of the data"),
+         str(count, count == 1 ? " name" : " names", ": ", excerpt(join(names, ", "), 60)),
+         counted_in.empty()
+             ? ""
+             : str("the largest label of ", counted_in, " is ", known - 1, ", and labels are numbered from 0"));
+}
+
 }  // namespace thtrain

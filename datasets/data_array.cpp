@@ -150,14 +150,15 @@ std::string counting_hint(const DataArray& array) {
                                       bool is_too_large) {
   const bool is_named = array.text && !array.text->label.empty();
   const std::string column = is_named ? str(", column ", array.text->label) : "";
+  const std::string values = "data.target = \"values\" takes numbers to approximate";
+  std::string hint = counting_hint(array);
+  if (!is_too_large && value.find("nan") == std::string::npos) hint = str(values, hint.empty() ? "" : ";\n", hint);
   throw UserError({.what = str(row_place(array, row), column,
                                is_too_large ? ": the label is too large" : ": the label is not an integer"),
                    .expected = "the number of a class",
                    .got = value,
                    .config = array.where,
-                   .hint = is_named ? "data.label_column names another column; data.target = \"values\" takes "
-                                      "numbers to approximate"
-                                    : counting_hint(array)});
+                   .hint = is_named ? str("data.label_column names another column; ", values) : hint});
 }
 
 // Calls f(i, position in the row, element) for the elements of each row that are looked at, and puts what it gives into

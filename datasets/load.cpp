@@ -5,6 +5,7 @@
 
 #include "compiler/base/escape.h"
 #include "datasets/array_file.h"
+#include "datasets/class_names.h"
 #include "datasets/csv.h"
 #include "datasets/cut.h"
 #include "datasets/digits_generator.h"
@@ -386,14 +387,14 @@ class Loader {
 
   void name_classes() {
     if (options_.class_names.empty()) return;
-    auto count = static_cast<int64_t>(options_.class_names.size());
-    int64_t known = out_.targets() == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
-    if (out_.targets() == Targets::kValues || (known != 0 && known != count))
-      throw UserError({.what = "data.class_names does not fit the data",
-                       .expected = out_.targets() == Targets::kValues ? "classes or labels to name"
-                                                                      : str(known, " names, one for each"),
-                       .got = out_.targets() == Targets::kValues ? "data.target = \"values\"" : str(count, " names"),
-                       .config = place_of(options_.class_names_where)});
+    const Targets targets = out_.targets();
+    const auto count = static_cast<int64_t>(options_.class_names.size());
+    int64_t known = targets == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
+    const bool is_counted = known == 0 && (targets == Targets::kClasses || targets == Targets::kLabelSequences);
+    // There may be names of classes that have no examples.
+    if (is_counted) known = std::max(count_classes(whole_), count);
+    check_class_names(options_.class_names, place_of(options_.class_names_where), targets, known,
+                      is_counted ? whole_.y_array().origin : "");
     out_.class_names = options_.class_names;
     known_classes_ = count;
   }

@@ -11,6 +11,21 @@ namespace thtrain {
 
 // ---- images --------------------------------------------------------------------------------------------------------
 
+bool looks_channels_last(const Shape& image) {
+  constexpr int64_t kMostChannels = 4;
+  return image.size() == 3 && image[2] <= kMostChannels && image[0] > kMostChannels && image[1] > kMostChannels;
+}
+
+// Of the examples alone: what a layer gives has its channels first.
+static bool are_channels_last(const LayerInput& input, const Shape& image) {
+  return input.names == std::vector<std::string>{"x"} && looks_channels_last(image);
+}
+
+std::string channels_last_hint() {
+  return "the examples look like [height, width, channels]; NumPy's x.transpose(0, 3, 1, 2) makes "
+         "[channels, height, width] of them";
+}
+
 // Of rows of so many numbers: square images of one channel or three, where the numbers are as many.
 static std::string shape_hint(int64_t numbers) {
   for (int64_t channels : {1, 3}) {
@@ -34,7 +49,9 @@ static Shape given_shape(std::string_view type, const LayerOptions& layer, const
                from.size() == 3 ? str("images of image_shape ", shape_text(image_shape))
                                 : str(element_count(image_shape), " numbers for each example, those of image_shape ",
                                       shape_text(image_shape)),
-               from.size() == 3 ? "without image_shape the layer takes images as they are" : "");
+               from.size() != 3                 ? ""
+               : are_channels_last(input, from) ? channels_last_hint()
+                                                : "without image_shape the layer takes images as they are");
   return image_shape;
 }
 
@@ -137,7 +154,7 @@ void check_fit(std::string_view type, const LayerOptions& layer, const LayerInpu
   fail_layer(type, layer, input,
              str("images of at least ", sides_text(least[0], least[1]), ", which its ", what, " spans",
                  is_padded ? " without the padding" : ""),
-             "a smaller size fits, and so does more padding");
+             are_channels_last(input, image) ? channels_last_hint() : "a smaller size fits, and so does more padding");
 }
 
 }  // namespace thtrain

@@ -20,6 +20,12 @@ inline constexpr double kLongestSide = 65535;
 Shape image_of(std::string_view type, const LayerOptions& layer, const LayerInput& input,
                const std::vector<int64_t>& image_shape = {});
 
+/// Is a shape [a, b, c] more likely one of [height, width, channels] than of [channels, height, width]? At most 4
+/// numbers along its last axis, more along both others.
+bool looks_channels_last(const Shape& image);
+/// What to do about it.
+std::string channels_last_hint();
+
 /// x [batch, ...] as images [batch, channels, height, width]. A view.
 Expr as_images(const Expr& x, const Shape& image);
 /// A variable for a batch of such images, of which builders tell the shape of what they make.

@@ -1,5 +1,7 @@
 #include "nn/objective.h"
 
+#include <algorithm>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -18,6 +20,14 @@ Expr weighted_mean(const Expr& x, const Expr& w, const Axes& axes) {
   return sum(w * x, axes) / where(eq(total, 0), 1, total);
 }
 
+bool are_class_numbers(const Expr& targets) {
+  return targets.has_value() && targets.rank() == 1 && targets.dtype() == DType::kInt64;
+}
+
+bool takes_classes(const std::vector<TargetForm>& forms) {
+  return std::find(forms.begin(), forms.end(), TargetForm::kClasses) != forms.end();
+}
+
 }  // namespace
 
 std::optional<Message> Objective::misfit(const ModelOutput&, TargetForm) const {
@@ -30,10 +40,14 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
     try {
       return form_of(who, target_forms(), output, targets, position_);
     } catch (const UserError& error) {
-      if (!dynamic_cast<const MachineLayer*>(output.layer)) throw;
       std::vector<Message> messages = error.messages();
-      messages.back().hint =
-          str("loss.type = \"contrastive_divergence\" trains the layer ", output.layer->name(), ", without targets");
+      if (dynamic_cast<const MachineLayer*>(output.layer))
+        messages.back().hint =
+            str("loss.type = \"contrastive_divergence\" trains the layer ", output.layer->name(), ", without targets");
+      else if (is_float(output.value.dtype()) && are_class_numbers(targets.value) && !takes_classes(target_forms()))
+        messages.back().hint =
+            "loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type \"softmax\"; "
+            "data.target = \"values\" reads them as numbers to approximate";
       throw UserError(std::move(messages));
     }
   }();

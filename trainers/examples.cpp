@@ -141,6 +141,23 @@ Split sample_of(const Split& split, int64_t count, bool streamed) {
   return split.part(std::move(rows));
 }
 
+// What learns such targets.
+static const char* objective_hint(Targets targets) {
+  switch (targets) {
+    case Targets::kValues:
+      return "loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole numbers that "
+             "are "
+             "classes are read as such with data.target = \"classes\"";
+    case Targets::kLabels:
+      return "loss.type = \"binary_crossentropy\" learns several labels, behind a last layer of type \"dense\" with "
+             "activation = \"sigmoid\"";
+    case Targets::kLabelSequences:
+      return "loss.type = \"ctc\" learns sequences of labels";
+    default:
+      return "";
+  }
+}
+
 void require_classes(const Split& split) {
   if (split.size() == 0 || split.targets() == Targets::kClasses) return;
   throw UserError(Message{.what = str(split.x_array().origin, ": a classifier learns from class numbers"),
@@ -149,7 +166,8 @@ void require_classes(const Split& split) {
                                  : split.targets() == Targets::kValues         ? "target values"
                                  : split.targets() == Targets::kLabelSequences ? "a sequence of labels of each sequence"
                                                                                : "several labels of each example",
-                          .config = split.x_array().where});
+                          .config = split.x_array().where,
+                          .hint = objective_hint(split.targets())});
 }
 
 }  // namespace thtrain

@@ -26,6 +26,33 @@ std::string* find_entry(Fingerprint& fingerprint, std::string_view name) {
   return found == fingerprint.end() ? nullptr : &found->second;
 }
 
+// "conv float32 b50: rows 12x2 (4), matrix_product float32 50x20x10 NN: library (1)": computations and what does them.
+static std::map<std::string, std::string> choices_of_text(const std::string& text) {
+  std::map<std::string, std::string> out;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(", ", start), text.size());
+    const std::string one = text.substr(start, end - start);
+    const size_t colon = std::min(one.find(": "), one.size());
+    out[one.substr(0, colon)] = colon < one.size() ? one.substr(colon + 2) : "";
+    start = end + 2;
+  }
+  return out;
+}
+
+// A list of all of them would hide the few that differ.
+static void add_different_choices(const std::string& then, const std::string& now, std::vector<std::string>& out) {
+  const std::map<std::string, std::string> old = choices_of_text(then), current = choices_of_text(now);
+  auto text = [](const std::map<std::string, std::string>& choices, const std::string& computation) {
+    auto found = choices.find(computation);
+    return found == choices.end() ? "none" : found->second;
+  };
+  std::map<std::string, std::string> all = old;
+  all.insert(current.begin(), current.end());
+  for (const auto& [computation, choice] : all)
+    if (const std::string before = text(old, computation), after = text(current, computation); before != after)
+      out.push_back(str(kChoicesEntry, ": ", computation, ": ", before, " then, ", after, " now"));
+}
+
 std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now) {
   std::map<std::string, std::string> old(then.begin(), then.end()), current(now.begin(), now.end());
   std::vector<std::string> out;
@@ -33,6 +60,8 @@ std::vector<std::string> differences(const Fingerprint& then, const Fingerprint&
     auto found = old.find(name);
     if (found == old.end())
       out.push_back(str(name, ": not known then, ", value, " now"));
+    else if (name == kChoicesEntry)
+      add_different_choices(found->second, value, out);
     else if (found->second != value)
       out.push_back(str(name, ": ", found->second, " then, ", value, " now"));
   }

@@ -20,12 +20,15 @@ Fingerprint machine_fingerprint(int64_t threads);
 
 /// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
 inline constexpr const char* kNativeEntry = "native code";
+/// How a run computes its products, convolutions and the like: "COMPUTATION: CHOICE, ...".
+inline constexpr const char* kChoicesEntry = "choices";
 /// Data of phases behind the one of the run: "training data of phase b".
 inline constexpr const char* kOfPhase = " data of phase ";
 /// The value under that name; null: there is none.
 std::string* find_entry(Fingerprint& fingerprint, std::string_view name);
 
-/// A line for each pin that differs or is there only once: "threads: 2 then, 4 now".
+/// A line for each pin that differs or is there only once: "threads: 2 then, 4 now". Of kChoicesEntry a line for each
+/// computation that another choice does: "choices: conv ...: rows 4x5 (4) then, tile 12x2 (3) now".
 std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now);
 
 /// One "name = value" on each line, and back (lines that are none are left out): how a checkpoint keeps them.

@@ -200,13 +200,26 @@ class Replay {
 
 }  // namespace
 
+std::string divergence_advice(const Experiment& experiment) {
+  const TrainerConfig& trainer = experiment.trainer;
+  std::vector<std::string> out;
+  OneOf<OptimizerOptions> optimizer = trainer.optimizer;
+  if (optimizer.kind_of().schema().find("learning_rate")) {
+    const double rate = optimizer->rate();
+    out.push_back(str("trainer.learning_rate = ", number_text(rate / 10), " (now ", number_text(rate), ')'));
+    if (trainer.clip_norm == 0 && trainer.clip_value == 0) out.emplace_back("trainer.clip_norm = 1");
+  }
+  out.emplace_back("examples with values near 1 (data.scale, data.standardize)");
+  return str("try ", join(out, ", then "));
+}
+
 void throw_non_finite(const BadRun& run) {
   // Before the first update the learning rate has changed nothing yet.
   auto advice = [&](bool is_first_loss) {
     return is_first_loss
                ? std::string(
                      "no weight was changed before it: look at the scale of the data, the first weights, and [loss]")
-               : str("a smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate(), ") often helps");
+               : divergence_advice(run.experiment);
   };
   std::string kept = str(run.checkpoint, " (step ", run.start.step, ") is from before it and all finite");
   Replay replay(run);

@@ -23,4 +23,8 @@ struct BadRun {
 /// first bad element.
 [[noreturn]] void throw_non_finite(const BadRun& run);
 
+/// What to try where a loss grows without bounds, the likely causes first: "try trainer.learning_rate = 0.01 (now 0.1),
+/// then ...". Without the keys that the experiment has set, or that its optimizer has not.
+std::string divergence_advice(const Experiment& experiment);
+
 }  // namespace thtrain

@@ -379,7 +379,7 @@ std::vector<kernel::Choice> TrainingProgram::all_choices() {
 
 Fingerprint TrainingProgram::fingerprint() const {
   auto text = [](const kernel::Choice& c) { return str(c.key.text(), ": ", c.candidate, " (", c.version, ")"); };
-  Fingerprint out = {{"program", step_->identity()}, {"choices", join(choices(), ", ", text)}};
+  Fingerprint out = {{"program", step_->identity()}, {kChoicesEntry, join(choices(), ", ", text)}};
   for (auto& entry : data_fingerprint()) out.push_back(std::move(entry));
   return out;
 }

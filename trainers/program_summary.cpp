@@ -45,6 +45,10 @@ ModelSummary TrainingProgram::summary() const {
   out.train_examples = feed_->examples().size();
   out.valid_examples = valid_.size();
   out.test_examples = test_.size();
+  out.train_used = is_batch_method() ? out.train_examples : used_of(out.train_examples);
+  out.valid_used = used_of(out.valid_examples);
+  out.test_used = used_of(out.test_examples);
+  out.batch_size = experiment_.trainer.batch_size;
   out.batches = chunks_;
   out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   out.seconds_compile = info.seconds_passes + info.seconds_compile;

@@ -336,21 +336,6 @@ void Run::finish_epoch() {
   state_.random = next_random_;
 }
 
-// By more than a tenth of what a model has that knows nothing: what only wavers near its minimum is no news.
-void Run::warn_if_growing() {
-  if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
-  double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
-  const double scale = program_.first_loss().value_or(state_.history.front().train_loss);
-  if (!(now - before > 0.1 * std::abs(scale))) return;
-  warned_of_growth_ = true;
-  std::string text = str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
-                         " after ", loss_text(before));
-  OneOf<OptimizerOptions> optimizer = experiment_.trainer.optimizer;
-  if (optimizer.kind_of().schema().find("learning_rate"))
-    text += str("; a smaller trainer.learning_rate (now ", optimizer->rate(), ") often helps");
-  hooks_.on_message(text);
-}
-
 // ---- the end -------------------------------------------------------------------------------------------------------
 
 void Run::measure_test_of_best() {
@@ -397,6 +382,8 @@ void Run::finish() {
   summary_.interrupted = interrupted_;
   summary_.stopped_early = state_.stopped_early && !state_.out_of_time;
   summary_.out_of_time = state_.out_of_time;
+  summary_.diverged = !interrupted_ && has_diverged();
+  if (summary_.diverged) warn_of_divergence();
   if (program_.method()) summary_.evaluations = program_.method()->evaluations();
   if (has_converged()) summary_.converged = text_of(program_.method()->status());
   if (options_.profile) {

@@ -104,6 +104,8 @@ class Run {
   void measure_test_of_best();
   bool is_over() const;
   bool has_converged() const;
+  bool has_diverged() const;
+  void warn_of_divergence();
   std::string best_path() const;
   std::vector<PhaseHistory> histories() const;
   double seconds_trained() const;

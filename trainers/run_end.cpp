@@ -11,11 +11,12 @@
 
 namespace thtrain {
 
-static constexpr std::array<std::pair<RunEnd, const char*>, 10> kEnds = {{{RunEnd::kRunning, "running"},
+static constexpr std::array<std::pair<RunEnd, const char*>, 11> kEnds = {{{RunEnd::kRunning, "running"},
                                                                           {RunEnd::kFinished, "finished"},
                                                                           {RunEnd::kConverged, "converged"},
                                                                           {RunEnd::kPatience, "patience"},
                                                                           {RunEnd::kMaxSeconds, "max_seconds"},
+                                                                          {RunEnd::kDiverged, "diverged"},
                                                                           {RunEnd::kInterrupted, "interrupted"},
                                                                           {RunEnd::kNonFinite, "not finite"},
                                                                           {RunEnd::kFailed, "failed"},
@@ -36,11 +37,12 @@ std::optional<RunEnd> run_end_of(std::string_view text) {
 
 bool is_over(RunEnd end) {
   return end == RunEnd::kFinished || end == RunEnd::kConverged || end == RunEnd::kPatience ||
-         end == RunEnd::kMaxSeconds;
+         end == RunEnd::kMaxSeconds || end == RunEnd::kDiverged;
 }
 
 RunEnd end_of(const TrainSummary& summary) {
   if (summary.interrupted) return RunEnd::kInterrupted;
+  if (summary.diverged) return RunEnd::kDiverged;
   if (summary.out_of_time) return RunEnd::kMaxSeconds;
   if (summary.stopped_early) return RunEnd::kPatience;
   return summary.converged.empty() ? RunEnd::kFinished : RunEnd::kConverged;

@@ -1,4 +1,9 @@
-// What a run tells while an epoch goes on.
+// What a run tells while it goes on: how far it is, and that its loss grows.
+#include <algorithm>
+#include <cmath>
+
+#include "nn/objectives/contrastive_divergence.h"
+#include "trainers/non_finite.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -35,6 +40,44 @@ void Run::report_chunks() {
     reported_ = now;
     batches_since_report_ = 0;
   });
+}
+
+// By more than a tenth of what a model has that knows nothing: what only wavers near its minimum is no news.
+void Run::warn_if_growing() {
+  if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
+  double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
+  const double scale = program_.first_loss().value_or(state_.history.front().train_loss);
+  if (!(now - before > 0.1 * std::abs(scale))) return;
+  warned_of_growth_ = true;
+  std::string text = str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
+                         " after ", loss_text(before));
+  OneOf<OptimizerOptions> optimizer = experiment_.trainer.optimizer;
+  if (optimizer.kind_of().schema().find("learning_rate"))
+    text += str("; a smaller trainer.learning_rate (now ", optimizer->rate(), ") often helps");
+  hooks_.on_message(text);
+}
+
+bool Run::has_diverged() const {
+  constexpr double kFar = 10;  // times as large
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment_);
+  const bool trains_machine = std::any_of(outputs.begin(), outputs.end(), [](const OutputLossConfig& output) {
+    return output.objective.is<ContrastiveDivergence::Options>();
+  });
+  if (state_.history.empty() || trains_machine) return false;
+  const EpochReport& last = state_.history.back();
+  if (last.valid_loss && !std::isfinite(*last.valid_loss)) return true;
+  return last.train_loss > kFar * std::abs(program_.first_loss().value_or(state_.history.front().train_loss));
+}
+
+void Run::warn_of_divergence() {
+  if (!hooks_.on_message) return;
+  const EpochReport& last = state_.history.back();
+  std::string text =
+      str("warning: the run diverged: after epoch ", last.epoch, " the training loss is ", loss_text(last.train_loss));
+  if (const std::optional<double> first = program_.first_loss())
+    text += str(" (a model that knows nothing has ", loss_text(*first), ')');
+  if (last.valid_loss) text += str(", the validation loss ", loss_text(*last.valid_loss));
+  hooks_.on_message(str(text, "; ", divergence_advice(experiment_)));
 }
 
 }  // namespace thtrain

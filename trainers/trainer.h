@@ -48,6 +48,10 @@ struct ModelSummary {
   int64_t arena_bytes = 0;        // temporaries of the training step; -1 where a call decides it
   int64_t arena_lower_bound = 0;  // bytes alive at its worst step
   int64_t train_examples = 0, valid_examples = 0, test_examples = 0;
+  /// Those in full minibatches, of which the rest is left out (trainer.full_batches_only); else the same numbers. In an
+  /// epoch with trainer.shuffle, others are left out than in the one before.
+  int64_t train_used = 0, valid_used = 0, test_used = 0;
+  int64_t batch_size = 0;
   int64_t batches = 0;                       // minibatches of an epoch
   int64_t kernels_compiled = 0;              // compiled now and not found in the cache
   double seconds_compile = 0;                // passes and compiler
@@ -130,6 +134,9 @@ struct TrainSummary {
   bool interrupted = false;    // by TrainOptions::stop
   bool out_of_time = false;    // trainer.max_seconds were spent
   bool stopped_early = false;  // the patience was spent
+  /// At its end the validation loss is not finite, or the training loss more than ten times that of a model that knows
+  /// nothing (of the first epoch, where that is not known). Not of contrastive divergence, whose cost says little.
+  bool diverged = false;
   std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
   std::string converged;                    // why a batch method ended by itself; empty where it did not
   /// Evaluation::confusion of best.npz on the test examples, or where there are none on the validation examples: of a

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -136,6 +137,18 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
+// One text of numbers that are written differently, such as 1, 01 and 1.0; the text of what is none.
+std::string number_or_text(const std::string& text) {
+  const char *begin = text.data() + text.starts_with('+'), *end = text.data() + text.size();
+  int64_t integer = 0;
+  double number = 0;
+  if (const auto [stop, error] = std::from_chars(begin, end, integer); error == std::errc() && stop == end)
+    return std::to_string(integer);
+  if (const auto [stop, error] = std::from_chars(begin, end, number); error == std::errc() && stop == end)
+    return number_text(number);
+  return text;
+}
+
 /// One word, taken apart.
 class Words {
  public:
@@ -212,17 +225,21 @@ class Words {
   }
 
   void add_value(SweptKey& swept, const SweptValue& part, const std::string& text) {
-    if (seen_.insert(str(swept.key, '=', text)).second) {
+    const auto [found, is_new] = written_.emplace(str(swept.key, '=', number_or_text(text)), text);
+    if (is_new) {
       swept.values.push_back({text, part.start, part.end});
       return;
     }
-    findings_.add({.what = str(swept.key, " has the value ", text, " twice"),
+    const std::string& before = found->second;
+    findings_.add({.what = str(swept.key, " has the value ", before, " twice",
+                               before == text ? "" : str(", the second time as ", text)),
                    .config = place_of(words_[swept.word], swept.word, part.start, part.end)});
   }
 
   const std::vector<std::string>& words_;
   std::vector<SweptKey> keys_;
-  std::set<std::string> seen_;  // keys, and "key=value" of lists
+  std::set<std::string> seen_;                  // keys
+  std::map<std::string, std::string> written_;  // "key=value" of lists, numbers alike, and how it was written first
   Findings findings_;
 };
 

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "compiler/base/near_value.h"
+
 namespace thtrain {
 
 using Value = FieldAccess::Value;
@@ -287,7 +289,7 @@ class Reader {
     if (node.kind == NodeKind::kString && !field.choices.empty()) {
       auto found = std::find(field.choices.begin(), field.choices.end(), node.text);
       if (found == field.choices.end()) {
-        std::string near = nearest_name(node.text, field.choices);
+        std::string near = near_value(node.text, field.choices);
         findings_.add({.what = str(path, " has an unknown value"),
                        .expected = element_text(field),
                        .got = toml_value(node),

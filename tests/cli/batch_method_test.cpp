@@ -50,8 +50,22 @@ TEST(CliBatchMethods, CheckAndExplainShowTheFunctionOfAChunk) {
 TEST(CliBatchMethods, TheLineOfAnEpoch) {
   EpochReport report{.epoch = 3, .train_loss = 0.5, .valid_error = 7.5, .seconds = 1.25};
   report.evaluations = 1;
-  EXPECT_EQ(epoch_text(report, 20),
-            "epoch  3  train loss 0.500000  validation error 7.500000 %  1 evaluation  1.250 s");
+  EXPECT_EQ(epoch_text(report, 20), "epoch  3  train loss 0.5000  valid error 7.50 %  1 evaluation  1.250 s");
+  report = {.epoch = 3,
+            .train_loss = 0.412345,
+            .valid_error = 7.5,
+            .test_error = 7.25,
+            .seconds = 1.25,
+            .best = true,
+            .train_error = 7.0,
+            .valid_loss = 0.0512341};
+  EXPECT_EQ(epoch_text(report, 1000),
+            "epoch    3  train loss 0.4123, error 7.00 %  valid 0.051234, 7.50 %  test 7.25 %  1.250 s  best");
+  report.others = {{.valid = 0.875}};
+  EXPECT_EQ(epoch_text(report, 3, {{}, {"f1", "", true}}),
+            "epoch 3  train loss 0.4123, error 7.00 %  valid 0.051234, 7.50 %, f1 0.8750  test 7.25 %  1.250 s  best");
+  report = {.epoch = 1, .train_loss = 1e9, .valid_error = 2e-5, .seconds = 1.25};  // of the loss alone
+  EXPECT_EQ(epoch_text(report, 9, {{"loss", "", false}}), "epoch 1  train loss 1.0000e+09  valid 0.000020  1.250 s");
 }
 
 }  // namespace

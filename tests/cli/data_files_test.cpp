@@ -96,7 +96,10 @@ TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
     set("y", Tensor::vector<double>({0, 1, value, 0}));
     EXPECT_EQ(run("npy"),
               str("error: HERE/y: row 2: the label is not an integer\n  expected: the number of a class\n  got:      ",
-                  text, "\n", kCaretY, counting));
+                  text, "\n", kCaretY,
+                  value == 0.5 ? "  hint:     data.target = \"values\" takes numbers to approximate;\n"
+                                 "            rows and columns count from 0\n"
+                               : counting));
   }
   workshop.write("x", "1,2,0\n1,2,1\n\n1,2,1.5\n");
   EXPECT_EQ(run("csv"),

@@ -119,7 +119,8 @@ TEST_F(CliOutputs, GeneratorsTakeClassNamesFromAFileToo) {
   EXPECT_EQ(error_text([&] { names(FriedmanConfig(), "names.txt"); }),
             "error: data.class_names does not fit the data\n"
             "  expected: classes or labels to name\n"
-            "  got:      data.target = \"values\"");
+            "  got:      data.target = \"values\"\n"
+            "  hint:     values have no names: leave data.class_names out");
 }
 
 TEST_F(CliOutputs, BadFilesOfClassNames) {

@@ -139,6 +139,16 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
             "  config:   command line:1:11\n"
             "      1 | seed=1..3,2\n"
             "        |           ^\n");
+  EXPECT_EQ(error_of({"seed=1,01"}),
+            "error: seed has the value 1 twice, the second time as 01\n"
+            "  config:   command line:1:8\n"
+            "      1 | seed=1,01\n"
+            "        |        ^^\n");
+  EXPECT_EQ(error_of({"trainer.learning_rate=0.1,1e-1"}),
+            "error: trainer.learning_rate has the value 0.1 twice, the second time as 1e-1\n"
+            "  config:   command line:1:27\n"
+            "      1 | trainer.learning_rate=0.1,1e-1\n"
+            "        |                           ^^^^\n");
   const std::string of_integers =
       "  expected: integers of 64 bits, as in 1..5 or 10..35..10\n"
       "  config:   command line:1:23\n";

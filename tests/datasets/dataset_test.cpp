@@ -228,8 +228,9 @@ TEST(CheckErrors, LabelsOutOfRange) {
             }),
             "error: y.npy: row 1: the label is not an integer\n"
             "  expected: the number of a class\n"
-            "  got:      2.5" +
-                kCounting);
+            "  got:      2.5\n"
+            "  hint:     data.target = \"values\" takes numbers to approximate;\n"
+            "            rows and columns count from 0");
   EXPECT_EQ(error_text([&] {
               float_split(x, Tensor::vector<float>({std::nanf(""), 0}), Targets::kClasses).all(k32);
             }),
@@ -277,7 +278,8 @@ TEST(CheckErrors, ATextFileNamesItsLinesAndColumns) {
   EXPECT_EQ(errors(text, Targets::kClasses),
             "error: t.csv: line 5: the label is not an integer\n"
             "  expected: the number of a class\n"
-            "  got:      0.5");
+            "  got:      0.5\n"
+            "  hint:     data.target = \"values\" takes numbers to approximate");
 }
 
 TEST(CheckErrors, ABatchNamesItsRowsInTheFile) {

@@ -129,24 +129,24 @@ TEST(ClassNames, AreAsManyAsTheClasses) {
   EXPECT_EQ(data.classes(), 4);  // one has no examples
   options.class_names = {"red", "green"};
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }),
-            "error: " + folder.path("y.npy") +
-                ": row 2: the label is out of range\n"
-                "  expected: 0 to 1, the classes of the training examples\n"
-                "  got:      2" +
-                kCaret + "\n  hint:     rows and columns count from 0");
+            "error: data.class_names does not fit the data\n"
+            "  expected: 3 names, one for each class of the data\n"
+            "  got:      2 names: red, green" +
+                kCaret + "\n  hint:     the largest label of " + folder.path("y.npy") +
+                " is 2, and labels are numbered from 0");
   options.targets = Targets::kValues;
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }),
             "error: data.class_names does not fit the data\n"
             "  expected: classes or labels to name\n"
             "  got:      data.target = \"values\"" +
-                kCaret);
+                kCaret + "\n  hint:     values have no names: leave data.class_names out");
   DatasetOptions digits{.train = 3, .valid = 1, .test = 1};
   digits.class_names = {"zero", "one"};
   digits.class_names_where = kPlace;
   EXPECT_EQ(error_text([&] { load_dataset(digits, k32); }),
             "error: data.class_names does not fit the data\n"
-            "  expected: 10 names, one for each\n"
-            "  got:      2 names" +
+            "  expected: 10 names, one for each class of the data\n"
+            "  got:      2 names: zero, one" +
                 kCaret);
 }
 

@@ -297,7 +297,9 @@ TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
   EXPECT_EQ(error_text([&] { SquaredError().cost({z}, {labels}); }),
             "error: objective \"squared_error\" cannot take these targets\n"
             "  expected: float64[5, 3] (values)\n"
-            "  got:      int64[5] beside an output float64[5, 3]");
+            "  got:      int64[5] beside an output float64[5, 3]\n"
+            "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
+            "\"softmax\"; data.target = \"values\" reads them as numbers to approximate");
   EXPECT_EQ(error_text([&] {
               Hinge().cost({z}, {tensor("t", {4, 3}, k64)});
             }),

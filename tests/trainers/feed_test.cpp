@@ -114,11 +114,15 @@ TEST(Examples, AClassifierRefusesOtherTargets) {
   EXPECT_EQ(error_text([&] { require_classes(split_of(Targets::kValues)); }),
             "error: x.npy: a classifier learns from class numbers\n"
             "  expected: a label for each example: the number of its class\n"
-            "  got:      target values");
+            "  got:      target values\n"
+            "  hint:     loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole "
+            "numbers that are classes are read as such with data.target = \"classes\"");
   EXPECT_EQ(error_text([&] { require_classes(split_of(Targets::kLabels)); }),
             "error: x.npy: a classifier learns from class numbers\n"
             "  expected: a label for each example: the number of its class\n"
-            "  got:      several labels of each example");
+            "  got:      several labels of each example\n"
+            "  hint:     loss.type = \"binary_crossentropy\" learns several labels, behind a last layer of type "
+            "\"dense\" with activation = \"sigmoid\"");
   require_classes(Split());
 }
 

@@ -14,6 +14,16 @@ TEST(Fingerprint, DifferencesAreNamed) {
   EXPECT_EQ(differences({{"threads", "2"}, {"old", "y"}}, {{"threads", "4"}, {"new", "x"}}), expected);
 }
 
+TEST(Fingerprint, OfTheChoicesThoseThatDiffer) {
+  const std::string then = "conv float32 b50: rows 12x2 (4), pool max p0:0x0:0: taps (1), scan a: loop (1)",
+                    now = "conv float32 b50: rows 4x5 (4), pool max p0:0x0:0: taps (1), scan b: loop (1)";
+  std::vector<std::string> expected = {"choices: conv float32 b50: rows 12x2 (4) then, rows 4x5 (4) now",
+                                       "choices: scan a: loop (1) then, none now",
+                                       "choices: scan b: none then, loop (1) now"};
+  EXPECT_EQ(differences({{"choices", then}}, {{"choices", now}}), expected);
+  EXPECT_TRUE(differences({{"choices", then}}, {{"choices", then}}).empty());
+}
+
 TEST(Fingerprint, TextReadsBack) {
   Fingerprint fingerprint = {{"compiler", "g++ = 12"}, {"blas", ""}};
   EXPECT_EQ(fingerprint_of(fingerprint_text(fingerprint)), fingerprint);

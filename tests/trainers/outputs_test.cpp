@@ -408,7 +408,9 @@ TEST(Outputs, WhatTheDataDoesNotAllow) {
                 "\n  hint:     data.scale brings the examples there; data.standardize does not"));
   EXPECT_EQ(message([](Experiment& e) { e.loss.outputs[0].columns.clear(); }),
             str("error: ", folder.path("x.npy"), ": a classifier learns from class numbers\n",
-                "  expected: a label for each example: the number of its class\n", "  got:      target values"));
+                "  expected: a label for each example: the number of its class\n", "  got:      target values\n",
+                "  hint:     loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole "
+                "numbers that are classes are read as such with data.target = \"classes\""));
   EXPECT_EQ(message([](Experiment& e) {
               e = small_experiment();
               e.loss.outputs = {output("softmax", NegativeLogLikelihood::Options(), 1)};

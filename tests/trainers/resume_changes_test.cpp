@@ -175,8 +175,14 @@ TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {
   ASSERT_GT(history[1].train_loss, history[0].train_loss + 1);
   char numbers[100];
   std::snprintf(numbers, sizeof numbers, "%.6g after %.6g", history[1].train_loss, history[0].train_loss);
-  EXPECT_EQ(said, str("warning: the training loss grew in epoch 2: ", numbers,
-                      "; a smaller trainer.learning_rate (now 30) often helps\n"));
+  std::string grew = str("warning: the training loss grew in epoch 2: ", numbers,
+                         "; a smaller trainer.learning_rate (now 30) often helps\n");
+  std::snprintf(numbers, sizeof numbers, "%.6g (a model that knows nothing has 2.30259), the validation loss %.6g",
+                history[2].train_loss, history[2].valid_loss.value());
+  EXPECT_EQ(said, str(grew, "warning: the run diverged: after epoch 3 the training loss is ", numbers,
+                      "; try trainer.learning_rate = 3 (now 30), then trainer.clip_norm = 1, then examples with values "
+                      "near 1 (data.scale, data.standardize)\n"));
+  EXPECT_STREQ(text_of(*RunFolder::open(folder.path()).facts().end), "diverged");
   sgd_of(e).learning_rate = 0.05;
   said = "";
   RunFolder learns = RunFolder::create(temporary.path("learns"), e);

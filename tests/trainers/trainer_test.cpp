@@ -283,7 +283,9 @@ TEST(TrainErrors, DataThatDoesNotFit) {
   EXPECT_EQ(error_text([&] { check_experiment(e, numbers, ""); }),
             "error: x.npy: a classifier learns from class numbers\n"
             "  expected: a label for each example: the number of its class\n"
-            "  got:      target values");
+            "  got:      target values\n"
+            "  hint:     loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole "
+            "numbers that are classes are read as such with data.target = \"classes\"");
 }
 
 TEST(TrainErrors, NumbersThatAreNotFiniteFromTheStart) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/base/near_value.h"
+
 namespace thtrain {
 namespace {
 
@@ -284,6 +286,37 @@ TEST(NearestName, FindsMisspellingsAndNothingElse) {
   EXPECT_EQ(nearest_name("size", names), "");
   EXPECT_EQ(nearest_name("patience", names), "");
   EXPECT_EQ(nearest_name("", names), "");
+}
+
+TEST(NearValue, FindsNamesInOtherWords) {
+  const std::vector<std::string> layers = {"dense", "activation", "lstm",       "conv",
+                                           "pool",  "batch_norm", "layer_norm", "conv_transposed"};
+  for (const auto& [written, meant] :
+       std::vector<std::pair<const char*, const char*>>{{"Dense", "dense"},
+                                                        {"BatchNorm", "batch_norm"},
+                                                        {"batchnorm", "batch_norm"},
+                                                        {"norm_batch", "batch_norm"},
+                                                        {"batch_normalization", "batch_norm"},
+                                                        {"max_pool", "pool"},
+                                                        {"maxpool", "pool"},
+                                                        {"MaxPooling2D", "pool"},
+                                                        {"conv2d", "conv"},
+                                                        {"convolution", "conv"},
+                                                        {"transposed_conv", "conv_transposed"},
+                                                        {"fc", "dense"},
+                                                        {"fully_connected", "dense"},
+                                                        {"relu", "activation"},
+                                                        {"act", "activation"},
+                                                        {"lsmt", "lstm"},
+                                                        {"nonsense", ""},
+                                                        {"co", ""},
+                                                        {"", ""}})
+    EXPECT_EQ(near_value(written, layers), meant) << written;
+  EXPECT_EQ(near_value("relu", {"relu", "leaky_relu"}), "relu");
+  EXPECT_EQ(near_value("leaky", {"relu", "leaky_relu"}), "leaky_relu");
+  EXPECT_EQ(near_value("mse", {"error", "mean_squared_error"}), "mean_squared_error");
+  EXPECT_EQ(near_value("mse", {"squared_error", "huber"}), "squared_error");
+  EXPECT_EQ(near_value("acc", {"auc", "accuracy"}), "accuracy");
 }
 
 TEST(TomlText, EscapesStringsAndKeepsFloatsFloats) {

@@ -73,7 +73,8 @@ TEST(Friedman, ItsKeysMatter) {
   EXPECT_EQ(error_text([&] { load(config); }),
             "error: data.class_names does not fit the data\n"
             "  expected: classes or labels to name\n"
-            "  got:      data.target = \"values\"");
+            "  got:      data.target = \"values\"\n"
+            "  hint:     values have no names: leave data.class_names out");
 }
 
 TEST(TwoDigits, TwoPicturesSideBySide) {

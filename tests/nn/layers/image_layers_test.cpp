@@ -75,6 +75,12 @@ TEST(ImageLayers, AnImageShapeIsThatOfTheNumbers) {
             "error: layer maps (conv) does not fit the layer before it\n"
             "  expected: images of image_shape [1, 8, 9]\n"
             "  got:      examples of shape [9, 8, 1]\n"
+            "  hint:     the examples look like [height, width, channels]; NumPy's x.transpose(0, 3, 1, 2) makes "
+            "[channels, height, width] of them");
+  EXPECT_EQ(refusal({1, 9, 8}, conv),
+            "error: layer maps (conv) does not fit the layer before it\n"
+            "  expected: images of image_shape [1, 8, 9]\n"
+            "  got:      examples of shape [1, 9, 8]\n"
             "  hint:     without image_shape the layer takes images as they are");
   conv.image_shape = {8, 8};
   conv.section = line(7);
@@ -96,6 +102,12 @@ TEST(ImageLayers, AnImageIsAsLargeAsTheFilter) {
             "      7 | [[model.layers]]\n"
             "        | ^^^^^^^^^^^^^^^^\n"
             "  hint:     a smaller size fits, and so does more padding");
+  EXPECT_EQ(refusal({28, 28, 3}, Conv::Options{{.name = "maps"}, 2, {.size = {5}}}),
+            "error: layer maps (conv) does not fit the layer before it\n"
+            "  expected: images of at least 5 x 5, which its filter spans\n"
+            "  got:      examples of shape [28, 28, 3]\n"
+            "  hint:     the examples look like [height, width, channels]; NumPy's x.transpose(0, 3, 1, 2) makes "
+            "[channels, height, width] of them");
   EXPECT_EQ(refusal({2, 3, 3},
                     Conv::Options{{.name = "maps"}, 2, {.size = {3, 2}, .dilation = {3}, .padding = {1, 0, 0, 0}}}),
             "error: layer maps (conv) does not fit the layer before it\n"
