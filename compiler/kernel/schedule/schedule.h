@@ -47,8 +47,8 @@ void merge(std::vector<LoopAxis>& axes);
 int whole_lanes(const StepBuilder& b, size_t widest);
 
 /// Loops over [first, last) by `lanes`: body(i, count) for the vector from i on, of which `count` lanes exist (no term:
-/// all). `length` is last - first where that is known, or a length that pieces of whole vectors were cut from. This is
-/// the only place that makes masked tails.
+/// all). `length` is last - first where that is known, or a length that pieces of whole vectors were cut from. All
+/// masked tails are made here, but for those of squares.
 void each_vector(Code& code, const std::string& name, const Term& first, const Term& last, int lanes,
                  std::optional<int64_t> length, const std::function<void(Term i, Term count)>& body);
 inline std::optional<int64_t> known_length(const Dim& dim) {

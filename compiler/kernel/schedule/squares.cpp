@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/base/ceil_div.h"
-
 namespace thtrain::kernel {
 namespace {
 
@@ -49,14 +47,13 @@ class Squares {
 
   void run(std::string name, std::string comment) {
     loops(0, tracks_.firsts());
-    const LoopAxis& range = outside_.empty() ? loaded_ : outside_[0];
-    Dim others = 1;
-    for (const LoopAxis& axis : axes_) others = others * axis.length;
-    const Dim work = max(floor_div(others, max(range.length, 1)), 1) * std::max<int64_t>(nest_.work, 1);
-    const Dim grain = nest_.work > 0 ? floor_div(Dim(kGrainOfWork), work) + 1 : Dim(0);
+    Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one turn of the range
+    for (size_t i = 1; i < outside_.size(); ++i) work = work * outside_[i].length;
+    if (!outside_.empty()) work = work * loaded_.length;
+    const Dim grain = nest_.work > 0 ? floor_div(Dim(kGrainOfWork), max(work, 1)) + 1 : Dim(0);
     const ScheduleChoice choice{.lanes = lanes_, .over = "squares"};
-    b_.finish_kernel(std::move(name), std::move(comment), range.length, grain, outside_.empty() ? lanes_ : 1,
-                     choice.text());
+    b_.finish_kernel(std::move(name), std::move(comment), outside_.empty() ? loaded_.length : outside_[0].length, grain,
+                     outside_.empty() ? lanes_ : 1, choice.text());
   }
 
  private:
