@@ -11,8 +11,8 @@ namespace thtrain {
 
 namespace {
 
-constexpr int64_t kLargestNumber = 1'000'000;
-constexpr double kMostElements = 2147483648.0;  // of an array
+constexpr int64_t kLargestSetting = 1'000'000;
+constexpr double kMostInputElements = 2147483648.0;  // of an array
 
 // "w3s2p1", with the letters w, s and p, or "16x64x56x56", with x: the numbers; empty for another text.
 std::vector<int64_t> numbers(std::string_view text, std::string_view letters) {
@@ -24,7 +24,7 @@ std::vector<int64_t> numbers(std::string_view text, std::string_view letters) {
     }
     int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < (letter == 'p' ? 0 : 1) || value > kLargestNumber) return {};
+    if (error != std::errc() || value < (letter == 'p' ? 0 : 1) || value > kLargestSetting) return {};
     text.remove_prefix(static_cast<size_t>(stop - text.data()));
     out.push_back(value);
   }
@@ -98,7 +98,7 @@ PoolCase pool_case(const std::string& text) {
                             .expected = "a padding of at most half of the window, and a window that is no longer than "
                                         "the padded image",
                             .got = text});
-  if (c.elements() > kMostElements)
+  if (c.elements() > kMostInputElements)
     throw UserError(
         Message{.what = "bench: the images are too large", .expected = "at most 2,147,483,648 elements", .got = text});
   return c;

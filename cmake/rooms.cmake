@@ -19,9 +19,9 @@ function(thtrain_glob variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# With THTRAIN_GROUP_SOURCES up to 12 neighbouring sources of a folder are compiled as one translation unit. What they
-# share, headers and instances of templates, is compiled once for all of them. Names in the anonymous namespaces of a
-# folder must differ for that.
+# With THTRAIN_GROUP_SOURCES up to THTRAIN_GROUP_SIZE neighbouring sources of a folder are compiled as one translation
+# unit. What they share, headers and instances of templates, is compiled once for all of them. Names in the anonymous
+# namespaces of a folder must differ for that.
 function(thtrain_group_sources target)
   set(before "")
   set(part 0)
@@ -32,7 +32,7 @@ function(thtrain_group_sources target)
     if(NOT folder STREQUAL before)
       set(part 0)
       set(count 0)
-    elseif(count EQUAL 12)
+    elseif(count EQUAL THTRAIN_GROUP_SIZE)
       math(EXPR part "${part} + 1")
       set(count 0)
     endif()
@@ -43,11 +43,11 @@ function(thtrain_group_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [LINKS <room or library>...]
-# [COMPONENT <component>]) makes the target thtrain_<name>, alias thtrain::<name>. It is installed with the component of
-# the package; without one it is not installed.
+# thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [FLAGS <option>...]
+# [LINKS <room or library>...] [COMPONENT <component>]) makes the target thtrain_<name>, alias thtrain::<name>. It is
+# installed with the component of the package; without one it is not installed.
 function(thtrain_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY" "COMPONENT" "EXCLUDE;SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY" "COMPONENT" "EXCLUDE;SOURCES;FLAGS;LINKS")
   set(top_only)
   if(arg_TOP_ONLY)
     set(top_only TOP_ONLY)
@@ -82,12 +82,20 @@ function(thtrain_room name folder)
   if(sources AND THTRAIN_GROUP_SOURCES)
     thtrain_group_sources(${target} ${sources})
   endif()
+  if(sources AND arg_FLAGS)
+    target_compile_options(${target} PRIVATE ${arg_FLAGS})
+  endif()
   if(sources AND THTRAIN_PRECOMPILE)
-    if(name STREQUAL "base")
+    # Precompiled headers are for the options that they were compiled with.
+    set(first base)
+    if(arg_FLAGS)
+      set(first nn)
+    endif()
+    if(name STREQUAL first)
       target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
                                 <unordered_map> <variant> <vector>)
     else()
-      target_precompile_headers(${target} REUSE_FROM thtrain_base)
+      target_precompile_headers(${target} REUSE_FROM thtrain_${first})
     endif()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})

@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 template <class T>
-T load(const std::byte* from) {
+T element_at(const std::byte* from) {
   if constexpr (std::is_same_v<T, bool>) {
     return *from != std::byte{0};
   } else {
@@ -47,7 +47,7 @@ void convert_elements(DType dtype, const std::byte* from, int64_t count, double 
   visit(dtype, [&](auto zero) {
     using From = decltype(zero);
     if constexpr (!is_complex_v<From>) {
-      auto at = [&](int64_t i) { return load<From>(from + i * static_cast<int64_t>(sizeof(From))); };
+      auto at = [&](int64_t i) { return element_at<From>(from + i * static_cast<int64_t>(sizeof(From))); };
       if (scale == 1) {
         for (int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(at(i));
         return;

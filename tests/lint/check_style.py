@@ -13,6 +13,7 @@ LONG_FILES = {
 }
 
 TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
+ROOMS = ("compiler", "nn", "datasets", "reports", "trainers", "cli", "bench")
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
@@ -61,8 +62,35 @@ def check_file(root, path):
         yield f"{path}:1: the first line is no comment that says what the file is for"
 
 
+def anonymous_names(text):
+    """(number of the line, name) of what anonymous namespaces define; a function by its whole line, as it may have
+    overloads."""
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("namespace"):
+            inside = line == "namespace {"
+        elif line.startswith("}  // namespace"):
+            inside = False
+        elif inside and (found := re.match(r"(?:class|struct|enum class|enum) (\w+)[^;]*$", line)):
+            yield number, found[1]
+        elif inside and (found := re.match(r"(?:const|constexpr) .*?\b(k[A-Z]\w*)(?:\[\w*\])? ?[={]", line)):
+            yield number, found[1]
+        elif inside and re.match(r"\w.*\) (?:const )?\{$", line) and "::" not in line.split("(")[0].split(" ")[-1]:
+            yield number, line[:-1].strip()
+
+
+def check_neighbours(root):
+    """Sources of a folder are compiled together: what two of them define must have two names."""
+    defined = {}
+    for path in tree.files(root, ROOMS, (".cpp",)):
+        for number, name in anonymous_names(tree.read(root, path)):
+            first = defined.setdefault((os.path.dirname(path), name), path)
+            if first != path:
+                yield f"{path}:{number}: `{name}` is in {first} too, which may be compiled together with this file"
+
+
 def check(root):
-    findings = []
+    findings = list(check_neighbours(root))
     for path in tree.files(root, tree.SOURCE_FOLDERS + ("cmake", "configs"), TEXT_ENDINGS):
         findings += check_file(root, path)
     for path in sorted(LONG_FILES):

@@ -129,6 +129,15 @@ class LintTest(unittest.TestCase):
             self.assert_one(check_style.check, {"nn/x.h": text}, words)
         self.assert_one(check_style.check, {"nn/x.cpp": "int a;\n"}, "first line")
 
+    def test_names_of_neighbours_differ(self):
+        text = "// A.\nnamespace {\n%s\n}  // namespace\n"
+        for line in ["constexpr int kMost = 3;", "int most(int a) {", "struct Most {"]:
+            both = {"nn/a/x.cpp": text % line, "nn/a/y.cpp": text % line}
+            self.assert_one(check_style.check, both, "is in nn/a/x.cpp too")
+            self.assertEqual([], self.findings(check_style.check, {"nn/a/x.cpp": text % line, "nn/y.cpp": text % line}))
+        overloads = {"nn/x.cpp": text % "int f(int a) {", "nn/y.cpp": text % "int f(double a) {"}
+        self.assertEqual([], self.findings(check_style.check, overloads))
+
     def test_an_op_knows_no_vectors(self):
         text = "// An op.\nint f(StepBuilder& b) { return b.vector_bytes(); }\n"
         self.assert_one(check_style.check, {"compiler/ops/shape/x.cpp": text}, "choice of the schedule's")

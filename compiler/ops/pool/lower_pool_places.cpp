@@ -6,6 +6,7 @@
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_kernel.h"
+#include "compiler/ops/pool/window_loops.h"
 #include "compiler/ops/pool/window_values.h"
 
 namespace thtrain {
@@ -15,10 +16,6 @@ using kernel::LoopMark;
 using kernel::Term;
 
 constexpr int64_t kBufferBytes = 32 << 10;  // of all buffers, so that they stay in the first cache
-
-int64_t rounded_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 // Rows of windows are done in blocks, each step of the work for the whole block: what a step loads was stored so long
 // before that the processor need not wait for it. Within a step vectors of columns are done one after the other, each

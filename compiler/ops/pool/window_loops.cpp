@@ -16,10 +16,6 @@ namespace {
 constexpr int64_t kBufferColumns = 1024;  // of 8 bytes at most: three buffers stay in the first cache
 constexpr int64_t kWidest = 4096;
 
-int64_t rounded_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 int lanes_for(int full, const Dim& elements) {
   if (!elements.is_known()) return full;
   return static_cast<int>(std::min<uint64_t>(
@@ -33,6 +29,9 @@ Term larger_of(const Term& a, const Term& b) {
 }
 Term smaller_of(const Term& a, const Term& b) {
   return kernel::select(a < b, a, b);
+}
+int64_t rounded_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
 }
 
 bool WindowLoops::is_too_wide(const PoolWindows& windows) {

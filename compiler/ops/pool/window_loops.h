@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace thtrain {
 
 kernel::Term larger_of(const kernel::Term& a, const kernel::Term& b);  // of two lengths
 kernel::Term smaller_of(const kernel::Term& a, const kernel::Term& b);
+int64_t rounded_up(int64_t n, int64_t multiple);
 
 /// A value that later statements replace: a new name each time where they are written out, a variable in a loop.
 class Running {
