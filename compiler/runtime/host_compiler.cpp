@@ -118,8 +118,9 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   if (x86 && cpu.isa == "sse2" && cpu.avx2) flags.push_back("-mno-avx");
   if (x86 && cpu.vector_bytes == 64) flags.push_back("-mprefer-vector-width=512");
   // Contraction would change bits with fusion and with the compiler; the other two change none that a program sees.
-  flags.insert(flags.end(), {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared",
-                             "-fno-exceptions", "-fno-rtti", "-w"});
+  // Integers wrap around, as semantics.md says; without -fwrapv a compiler may assume that none does.
+  flags.insert(flags.end(), {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-fPIC",
+                             "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
   const std::vector<std::string> added = words_of(generated_flags());
   flags.insert(flags.end(), added.begin(), added.end());
   if (added.empty()) flags.push_back("-nostdlib");  // nothing of it is used, and linking it takes longer than compiling
