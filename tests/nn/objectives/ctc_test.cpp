@@ -158,7 +158,9 @@ TEST(CtcErrors, OutputsAndTargetsThatDoNotFit) {
   EXPECT_EQ(error_text([&] { Ctc().cost(output_of(z), {tensor("labels", {8}, kInt)}); }),
             "error: objective \"ctc\" cannot take these targets\n"
             "  expected: int64[sequences, labels] (labels of each sequence, -1 behind the last one)\n"
-            "  got:      int64[8] beside an output float64[8, 3]");
+            "  got:      int64[8] beside an output float64[8, 3]\n"
+            "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type \"softmax\"; "
+            "data.target = \"values\" reads them as numbers to approximate");
   EXPECT_EQ(error_text([&] { ctc(3).cost(output_of(z), {labels}); }),
             "error: objective \"ctc\" cannot read the output of the model\n"
             "  expected: more than 3 classes (the blank is one of them)\n"
