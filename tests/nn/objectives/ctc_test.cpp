@@ -159,7 +159,8 @@ TEST(CtcErrors, OutputsAndTargetsThatDoNotFit) {
             "error: objective \"ctc\" cannot take these targets\n"
             "  expected: int64[sequences, labels] (labels of each sequence, -1 behind the last one)\n"
             "  got:      int64[8] beside an output float64[8, 3]\n"
-            "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type \"softmax\"; "
+            "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
+            "\"softmax\"; "
             "data.target = \"values\" reads them as numbers to approximate");
   EXPECT_EQ(error_text([&] { ctc(3).cost(output_of(z), {labels}); }),
             "error: objective \"ctc\" cannot read the output of the model\n"
