@@ -19,8 +19,8 @@ struct Summary {
   size_t rows = 0;
   double log_sum = 0, log_sum_of_users = 0;
   size_t rows_of_users = 0;
-  Ratio worst;
-  std::string worst_case;
+  Ratio worst = {};
+  std::string worst_case = {};
 };
 
 std::string two_digits(double value) {

@@ -43,7 +43,7 @@ class Evaluator {
  private:
   /// Of a chunk.
   struct Expressions {
-    Expr x, y, weights, lengths;  // empty where there are none
+    Expr x, y, weights = {}, lengths = {};  // empty where there are none
     std::vector<In> inputs() const;
     std::vector<std::vector<MetricPart>> parts = {};  // of each metric
   };

@@ -15,7 +15,7 @@ namespace thtrain {
 struct SweepRun {
   enum class State { kWaiting, kRunning, kDone, kFailed };
   int64_t point = 0;
-  std::string name, folder;
+  std::string name = {}, folder = {};
   State state = State::kWaiting;
   std::optional<RunRecord> record = {};  // none before its folder is there
   int code = 0;                          // of kFailed: the exit code of its process, 128 + a signal's number
