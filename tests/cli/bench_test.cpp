@@ -7,19 +7,19 @@
 namespace thtrain {
 namespace {
 
-using Row = std::map<std::string, std::string>;
+using Line = std::map<std::string, std::string>;
 
 class CliBench : public testing::Test {
  protected:
   // The JSON lines of a run with a Python that is none, so that there are no peers.
-  std::vector<Row> rows(std::vector<std::string> arguments) {
+  std::vector<Line> rows(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "bench");
     for (const char* word : {"--quick", "--turns", "1", "--rounds", "1", "--json", "--python", "no-python"})
       arguments.push_back(word);
     Ended ended = workshop.run(arguments);
     EXPECT_EQ(ended.code, 0) << ended.err;
     notes = ended.err;
-    std::vector<Row> out;
+    std::vector<Line> out;
     std::istringstream lines(ended.out);
     for (std::string line; std::getline(lines, line);) out.push_back(read_json(line, "standard output"));
     return out;
@@ -34,9 +34,9 @@ TEST_F(CliBench, EveryBenchmarkGivesItsNumbers) {
       {"gemm", {"GFLOP/s", 2}},   {"conv", {"GFLOP/s", 6}},      {"convnet", {"examples/s", 2}},
       {"compile", {"nodes/s", 2}}};
   for (const auto& [name, of] : wanted) {
-    std::vector<Row> found = rows({name, "--dtype", "float64", "--threads", "1"});
+    std::vector<Line> found = rows({name, "--dtype", "float64", "--threads", "1"});
     EXPECT_EQ(found.size(), of.second) << name;
-    for (Row& row : found) {
+    for (Line& row : found) {
       EXPECT_EQ(row["bench"], name);
       EXPECT_EQ(row["dtype"], "float64");
       EXPECT_EQ(row["threads"], "1");
@@ -55,10 +55,10 @@ TEST_F(CliBench, EveryBenchmarkGivesItsNumbers) {
 }
 
 TEST_F(CliBench, FormsDtypesThreadsAndCasesAreThoseAskedFor) {
-  std::vector<Row> found = rows({"elementwise", "--case", "a+1/500,sigm_tanh/300", "--dtype", "float32", "--threads",
-                                 "1,2", "--only", "thtrain"});
+  std::vector<Line> found = rows({"elementwise", "--case", "a+1/500,sigm_tanh/300", "--dtype", "float32", "--threads",
+                                  "1,2", "--only", "thtrain"});
   std::vector<std::string> seen;
-  for (Row& row : found) seen.push_back(str(row["case"], ' ', row["threads"], ' ', row["form"]));
+  for (Line& row : found) seen.push_back(str(row["case"], ' ', row["threads"], ' ', row["form"]));
   EXPECT_EQ(seen, (std::vector<std::string>{"a+1/500 1 owned", "a+1/500 1 borrowed", "sigm_tanh/300 1 owned",
                                             "sigm_tanh/300 1 borrowed", "a+1/500 2 owned", "a+1/500 2 borrowed",
                                             "sigm_tanh/300 2 owned", "sigm_tanh/300 2 borrowed"}));
@@ -68,7 +68,7 @@ TEST_F(CliBench, ConvolutionsAreGivenAsConfigurations) {
   const std::vector<std::string> cases = {"i3x9x8,k4x3x2,b2,p1x0/fprop", "i3x9x8,k4x3x2,b2,p1x0/inputs",
                                           "i3x9x8,k4x3x2,b2,p1x0/weights"};
   std::vector<std::string> seen;
-  for (Row& row :
+  for (Line& row :
        rows({"conv", "i3x9x8,k4x3x2,b2,p1x0", "--dtype", "float32", "--threads", "1", "--only", "thtrain"})) {
     seen.push_back(row["case"]);
     EXPECT_NE(row["chosen"], "");

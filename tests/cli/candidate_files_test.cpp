@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kRest =
+const char* const kHead =
     "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\nepochs = 1\n"
     "[output]\nplots = false\n[compiler]\nthreads = 1\n";
 
@@ -38,7 +38,7 @@ class CandidateFiles : public testing::Test {
     for (const char* name : {"mine.so", "crasher.so", "liar.so"})
       fs::copy_file(objects_->path(name), workshop_.path(name), fs::copy_options::overwrite_existing);
     workshop_.write("e.toml",
-                    str("[data]\nsource = \"digits\"\nn_train = 40\nn_valid = 20\nn_test = 20\n", kRest, more));
+                    str("[data]\nsource = \"digits\"\nn_train = 40\nn_valid = 20\nn_test = 20\n", kHead, more));
   }
   std::string plain(const std::string& text) const {
     return std::regex_replace(text, std::regex(workshop_.path() + "/"), "");

@@ -8,13 +8,6 @@
 namespace thtrain {
 namespace {
 
-// Without the folder that it is in.
-std::string without_folder(std::string text, const Workshop& workshop) {
-  const std::string folder = workshop.path() + "/";
-  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
-  return text;
-}
-
 // What `check` says of 12 sequences of 4 steps.
 std::string error_of(const std::string& data, const std::string& layer, const std::string& trainer) {
   Workshop workshop;

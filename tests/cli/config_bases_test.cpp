@@ -16,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kDigits = "[data]\nsource = \"digits\"\nn_train = 100\nn_valid = 20\nn_test = 20\n";
-const std::string kLayers = "[[model.layers]]\ntype = \"dense\"\nunits = 5\n[[model.layers]]\ntype = \"softmax\"\n";
+const std::string kTwoLayers = "[[model.layers]]\ntype = \"dense\"\nunits = 5\n[[model.layers]]\ntype = \"softmax\"\n";
 const std::string kTrainer = "[trainer]\nbatch_size = 20\nepochs = 2\nlearning_rate = 0.5\nmomentum = 0.9\n";
 
 class ConfigBases : public testing::Test {
  protected:
-  ConfigBases() { write("base.toml", kDigits + kLayers + kTrainer); }
+  ConfigBases() { write("base.toml", kDigits + kTwoLayers + kTrainer); }
   void write(const std::string& name, const std::string& text) {
     fs::create_directories(fs::path(temporary.path(name)).parent_path());
     temporary.write(name, text);
@@ -115,7 +115,7 @@ TEST_F(ConfigBases, PathsOfDataAreThoseOfTheNamedFile) {
   std::string table = "x,y\n";
   for (int i = 0; i < 40; ++i) table += str(i, ",", i % 2, "\n");
   write("child/rows.csv", table);
-  write("csv.toml", "[data]\nsource = \"csv\"\ntrain = \"rows.csv\"\nlabel_column = \"y\"\n" + kLayers +
+  write("csv.toml", "[data]\nsource = \"csv\"\ntrain = \"rows.csv\"\nlabel_column = \"y\"\n" + kTwoLayers +
                         "[trainer]\nbatch_size = 20\n");
   write("child/c.toml", "_base_ = \"../csv.toml\"\n");
   EXPECT_EQ(values("child/c.toml")["data.train"], str('"', temporary.path("child/rows.csv"), '"'));
@@ -123,7 +123,7 @@ TEST_F(ConfigBases, PathsOfDataAreThoseOfTheNamedFile) {
 }
 
 TEST_F(ConfigBases, MistakesPointIntoTheirFile) {
-  write("bad.toml", kDigits + kLayers + "[trainer]\nbatch_size = 20\nepochs = \"two\"\nmomentun = 0.5\n");
+  write("bad.toml", kDigits + kTwoLayers + "[trainer]\nbatch_size = 20\nepochs = \"two\"\nmomentun = 0.5\n");
   write("child.toml", "# over it\n_base_ = \"bad.toml\"\n\n[trainer]\nlearning_rate = -1\n");
   EXPECT_EQ(error("child.toml"), R"(error: trainer.epochs has the wrong type
   expected: an integer, at least 1 (epochs)
@@ -152,7 +152,7 @@ error: trainer.learning_rate is out of range
         | ^^^^^^^^
   hint:     did you mean momentum?)");
   write("broken.toml", kDigits + "[trainer]\nepochs = = 3\n");
-  write("child.toml", "_base_ = \"broken.toml\"\n" + kLayers);
+  write("child.toml", "_base_ = \"broken.toml\"\n" + kTwoLayers);
   EXPECT_EQ(error("child.toml"), R"(error: not valid TOML: could not determine value type
   config:   broken.toml:7:10
       7 | epochs = = 3
@@ -280,7 +280,7 @@ TEST_F(ConfigBases, AreNotTyped) {
       1 | _base_=other.toml
         | ^^^^^^
   hint:     name one file on the command line, which names the others by _base_)");
-  write("child.toml", kDigits + kLayers + "[trainer]\nbatch_size = 20\n_base_ = \"base.toml\"\n");
+  write("child.toml", kDigits + kTwoLayers + "[trainer]\nbatch_size = 20\n_base_ = \"base.toml\"\n");
   EXPECT_TRUE(error("child.toml").starts_with("error: unknown key trainer._base_\n  config:   child.toml:13:1\n"));
 }
 

@@ -89,13 +89,6 @@ TEST(CtcRun, DataCountsTheLabels) {
   EXPECT_NE(ended.out.find("\nlabel  train  valid\n    0      0      0\n"), std::string::npos) << ended.out;
 }
 
-// Without the folder that it is in.
-std::string without_folder(std::string text, const Workshop& workshop) {
-  const std::string folder = workshop.path() + "/";
-  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
-  return text;
-}
-
 Tensor filled(Shape shape, int64_t value) {
   Tensor out = Tensor::empty(DType::kInt64, std::move(shape));
   std::fill_n(out.data<int64_t>(), out.size(), value);

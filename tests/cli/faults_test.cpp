@@ -16,12 +16,6 @@ namespace fs = std::filesystem;
 // Every file of the run "run", also while its folder is made.
 const std::string kRunFiles = "run|run/*|./.thtrain-new-*";
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
-
 class Faults : public testing::Test {
  protected:
   // The softmax of a few digits: one epoch of 3 minibatches, its checkpoints at steps 0 and 3.

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include <chrono>
 #include <sstream>
 
 #include "datasets/npz.h"
@@ -13,17 +11,6 @@
 
 namespace thtrain {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-template <class Done>
-bool wait_until(Done done) {
-  timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
-  for (Clock::time_point begin = Clock::now(); Clock::now() - begin < std::chrono::minutes(1);
-       ::nanosleep(&pause, nullptr))
-    if (done()) return true;
-  return false;
-}
 
 // Compiles and links the first program that it is given at once: the training step. With all others it does what
 // `later` says, until the file "go" is there.

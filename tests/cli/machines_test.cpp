@@ -27,13 +27,6 @@ std::string error_of(const Ended& ended) {
   return ended.err.substr(std::min(ended.err.find("error: "), ended.err.size()));
 }
 
-// Without the folder that it is in.
-std::string without_folder(std::string text, const Workshop& workshop) {
-  const std::string folder = workshop.path() + "/";
-  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
-  return text;
-}
-
 TEST(CliMachines, BinaryUnitsTakeSharesThroughLayersThatReshape) {
   Workshop workshop;
   workshop.write("e.toml", experiment("scale = 1.0\n", "[[model.layers]]\ntype = \"flatten\"\n" + kRbm));

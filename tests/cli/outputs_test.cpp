@@ -12,7 +12,7 @@
 namespace thtrain {
 namespace {
 
-const char* const kTwoHeads =
+const char* const kKindAndCopy =
     "[data]\nsource = \"npy\"\ntrain = \"x.npy\"\ntrain_labels = \"y.npy\"\n"
     "[[model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 4\nactivation = \"tanh\"\n"
     "[[model.layers]]\nname = \"kind\"\ntype = \"softmax\"\n"
@@ -33,7 +33,7 @@ class CliOutputs : public testing::Test {
     }
     write_npy(workshop.path("x.npy"), x);
     write_npy(workshop.path("y.npy"), y);
-    workshop.write("e.toml", kTwoHeads);
+    workshop.write("e.toml", kKindAndCopy);
     workshop.write("names.txt", "left\nright side\n");
   }
   Ended run(std::vector<std::string> words) const {
@@ -99,7 +99,7 @@ TEST_F(CliOutputs, ClassNamesInAFile) {
   EXPECT_EQ(run({"predict", "run", "--input", "x.npy", "--output", "p.csv"}).code, 0);
   EXPECT_NE(workshop.read("p.csv").find("\n\"right side\","), std::string::npos) << workshop.read("p.csv");
   // Without a run folder, from the file itself.
-  workshop.write("named.toml", std::string(kTwoHeads).insert(7, "class_names_file = \"names.txt\"\n"));
+  workshop.write("named.toml", std::string(kKindAndCopy).insert(7, "class_names_file = \"names.txt\"\n"));
   EXPECT_EQ(run({"predict", "named.toml", "--weights", "run/best.npz", "--input", "x.npy", "--output", "q.csv"}).code,
             0);
   EXPECT_EQ(workshop.read("q.csv"), workshop.read("p.csv"));
@@ -126,7 +126,7 @@ TEST_F(CliOutputs, GeneratorsTakeClassNamesFromAFileToo) {
 TEST_F(CliOutputs, BadFilesOfClassNames) {
   auto text = [&](const std::string& names) {
     workshop.write("bad.txt", names);
-    return error_of(kTwoHeads, {"data.class_names_file=bad.txt"});
+    return error_of(kKindAndCopy, {"data.class_names_file=bad.txt"});
   };
   const std::string place =
       "  config:   command line:1:23\n"
@@ -142,20 +142,20 @@ TEST_F(CliOutputs, BadFilesOfClassNames) {
             "  expected: a name for each class\n  got:      \"a\", as in line 1\n" +
                 place);
   EXPECT_EQ(text("a\r\n  b \r\n\n"), "\n");
-  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=none.txt"}).substr(0, 33),
+  EXPECT_EQ(error_of(kKindAndCopy, {"data.class_names_file=none.txt"}).substr(0, 33),
             "\nerror: \"none.txt\" was not found\n");
-  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=names.txt", "data.class_names=[\"a\", \"b\"]"}),
+  EXPECT_EQ(error_of(kKindAndCopy, {"data.class_names_file=names.txt", "data.class_names=[\"a\", \"b\"]"}),
             "\nerror: data.class_names and data.class_names_file are both given\n"
             "  expected: one of them\n"
             "  config:   command line:1:23\n"
             "      1 | data.class_names_file=names.txt\n"
             "        |                       ^^^^^^^^^\n");
-  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=names.txt", "data.target=values"}).substr(0, 44),
+  EXPECT_EQ(error_of(kKindAndCopy, {"data.class_names_file=names.txt", "data.target=values"}).substr(0, 44),
             "\nerror: data.class_names_file has no effect\n");
 }
 
 TEST_F(CliOutputs, WhatTheFileSaysWrongly) {
-  const std::string good = kTwoHeads;
+  const std::string good = kKindAndCopy;
   auto with = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);

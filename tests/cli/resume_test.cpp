@@ -1,9 +1,7 @@
 // What the program says and does when a run goes on, is stopped, or cannot write.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <time.h>
 
-#include <chrono>
 #include <fstream>
 
 #include "datasets/npz.h"
@@ -11,24 +9,6 @@
 
 namespace thtrain {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Until `done` says so, for a minute at most.
-template <class Done>
-bool wait_until(Done done) {
-  timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
-  for (Clock::time_point begin = Clock::now(); Clock::now() - begin < std::chrono::minutes(1);
-       ::nanosleep(&pause, nullptr))
-    if (done()) return true;
-  return false;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
 
 class CliResume : public testing::Test {
  protected:

@@ -27,14 +27,6 @@ void sleep_for(double seconds) {
   ::nanosleep(&time, nullptr);
 }
 
-// Until `done` says so, for a minute at most.
-template <class Done>
-bool wait_until(Done done) {
-  for (Clock::time_point begin = Clock::now(); Clock::now() - begin < std::chrono::minutes(1); sleep_for(0.002))
-    if (done()) return true;
-  return false;
-}
-
 class CliRun : public testing::Test {
  protected:
   CliRun() { workshop.write("tiny.toml", tiny_experiment()); }

@@ -17,7 +17,7 @@ Strings values_of(const std::string& list) {
   return out;
 }
 
-std::string error_of(const Strings& words) {
+std::string points_error(const Strings& words) {
   try {
     const SweepPoints points(words);
   } catch (const UserError& error) {
@@ -98,7 +98,7 @@ TEST(SweepPoints, NamesAreReadableOrNumbers) {
 
 TEST(SweepPoints, MistakesAreAtTheirPlace) {
   const char* form = "  hint:     write several values as key=0.1,0.03 or key=1..5\n";
-  EXPECT_EQ(error_of({"seed=1", "trainer.learning_rate=0.1,,0.3,"}),
+  EXPECT_EQ(points_error({"seed=1", "trainer.learning_rate=0.1,,0.3,"}),
             str("error: trainer.learning_rate has an empty value between its commas\n"
                 "  config:   command line:2:27\n"
                 "      2 | trainer.learning_rate=0.1,,0.3,\n"
@@ -109,14 +109,14 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
                 "      2 | trainer.learning_rate=0.1,,0.3,\n"
                 "        |                                ^\n",
                 form));
-  EXPECT_EQ(error_of({"seed=5..1"}),
+  EXPECT_EQ(points_error({"seed=5..1"}),
             "error: the range 5..1 has no numbers\n"
             "  expected: a..b with a at most b, or steps that lead from a to b, as in 5..1..-1\n"
             "  got:      steps of 1 from 5 to 1\n"
             "  config:   command line:1:6\n"
             "      1 | seed=5..1\n"
             "        |      ^^^^\n");
-  EXPECT_EQ(error_of({"seed=1..5..0", "seed=1..5..-1"}),
+  EXPECT_EQ(points_error({"seed=1..5..0", "seed=1..5..-1"}),
             "error: the range 1..5..0 has no numbers\n"
             "  expected: a..b with a at most b, or steps that lead from a to b, as in 5..1..-1\n"
             "  got:      steps of 0 from 1 to 5\n"
@@ -134,17 +134,17 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
             "  config:   command line:2:6\n"
             "      2 | seed=1..5..-1\n"
             "        |      ^^^^^^^^\n");
-  EXPECT_EQ(error_of({"seed=1..3,2"}),
+  EXPECT_EQ(points_error({"seed=1..3,2"}),
             "error: seed has the value 2 twice\n"
             "  config:   command line:1:11\n"
             "      1 | seed=1..3,2\n"
             "        |           ^\n");
-  EXPECT_EQ(error_of({"seed=1,01"}),
+  EXPECT_EQ(points_error({"seed=1,01"}),
             "error: seed has the value 1 twice, the second time as 01\n"
             "  config:   command line:1:8\n"
             "      1 | seed=1,01\n"
             "        |        ^^\n");
-  EXPECT_EQ(error_of({"trainer.learning_rate=0.1,1e-1"}),
+  EXPECT_EQ(points_error({"trainer.learning_rate=0.1,1e-1"}),
             "error: trainer.learning_rate has the value 0.1 twice, the second time as 1e-1\n"
             "  config:   command line:1:27\n"
             "      1 | trainer.learning_rate=0.1,1e-1\n"
@@ -153,30 +153,30 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
       "  expected: integers of 64 bits, as in 1..5 or 10..35..10\n"
       "  config:   command line:1:23\n";
   const char* as_list = "  hint:     write other numbers as a list, as in 0.1,0.3,0.5\n";
-  EXPECT_EQ(error_of({"trainer.learning_rate=0.1..0.5"}),
+  EXPECT_EQ(points_error({"trainer.learning_rate=0.1..0.5"}),
             str("error: the range 0.1..0.5 is not one of integers\n", of_integers,
                 "      1 | trainer.learning_rate=0.1..0.5\n"
                 "        |                       ^^^^^^^^\n",
                 as_list));
-  EXPECT_EQ(error_of({"trainer.learning_rate=1..5..0.5,7"}),
+  EXPECT_EQ(points_error({"trainer.learning_rate=1..5..0.5,7"}),
             str("error: the range 1..5..0.5 is not one of integers\n", of_integers,
                 "      1 | trainer.learning_rate=1..5..0.5,7\n"
                 "        |                       ^^^^^^^^^\n",
                 as_list));
-  EXPECT_TRUE(error_of({"seed=1..99999999999999999999"})
+  EXPECT_TRUE(points_error({"seed=1..99999999999999999999"})
                   .starts_with("error: the range 1..99999999999999999999 is not one of integers\n"));
-  EXPECT_EQ(error_of({"trainer.epochs=5"}),
+  EXPECT_EQ(points_error({"trainer.epochs=5"}),
             "error: thtrain sweep: no key has several values\n"
             "  expected: at least one list, as in trainer.learning_rate=0.1,0.03 or seed=1..3\n"
             "  hint:     `thtrain train` does a single run\n");
   const char* most =
       "error: the sweep has more than 10,000 runs\n"
       "  expected: a product of the lengths of the lists of at most 10,000\n";
-  EXPECT_EQ(error_of({"seed=1..200", "a=1..51"}), str(most,
-                                                      "  config:   command line:2:1\n"
-                                                      "      2 | a=1..51\n"
-                                                      "        | ^^^^^^^\n"));
-  EXPECT_EQ(error_of({"seed=-9223372036854775808..9223372036854775807"}),
+  EXPECT_EQ(points_error({"seed=1..200", "a=1..51"}), str(most,
+                                                          "  config:   command line:2:1\n"
+                                                          "      2 | a=1..51\n"
+                                                          "        | ^^^^^^^\n"));
+  EXPECT_EQ(points_error({"seed=-9223372036854775808..9223372036854775807"}),
             str(most,
                 "  config:   command line:1:1\n"
                 "      1 | seed=-9223372036854775808..9223372036854775807\n"

@@ -20,7 +20,7 @@ void write_symbols(const Workshop& workshop, float other) {
   write_npy(workshop.path("y.npy"), y);
 }
 
-std::string experiment(const std::string& data, const std::string& layer) {
+std::string symbols_experiment(const std::string& data, const std::string& layer) {
   return "[data]\nsource = \"npy\"\ntrain = \"s.npy\"\ntrain_labels = \"y.npy\"\nsequences = true\n" + data +
          "[[model.layers]]\n" + layer +
          "[[model.layers]]\ntype = \"softmax\"\n"
@@ -30,17 +30,10 @@ std::string experiment(const std::string& data, const std::string& layer) {
 
 const char* kEmbedding = "type = \"embedding\"\nunits = 2\n";
 
-// Without the folder that it is in.
-std::string without_folder(std::string text, const Workshop& workshop) {
-  const std::string folder = workshop.path() + "/";
-  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
-  return text;
-}
-
 std::string error_of(const std::string& command, const std::string& data, const std::string& layer, float other) {
   Workshop workshop;
   write_symbols(workshop, other);
-  workshop.write("e.toml", experiment(data, layer));
+  workshop.write("e.toml", symbols_experiment(data, layer));
   std::vector<std::string> arguments = {command, "e.toml"};
   if (command == "train") arguments.insert(arguments.end(), {"--run-dir", "run", "--quiet"});
   const Ended ended = workshop.run(arguments);

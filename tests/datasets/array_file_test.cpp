@@ -8,19 +8,12 @@
 #include "datasets/load.h"
 #include "datasets/memory.h"
 #include "datasets/npz.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
-
-ConfigPosition at(int line) {
-  return {.file = "lab.toml", .line = line, .column = 1, .length = 4, .source_line = "data"};
-}
-std::string caret(int line) {
-  return str("\n  config:   lab.toml:", line, ":1\n      ", line, " | data\n        | ^^^^");
-}
 
 /// uint8 [rows, columns] of 0, 1, 2, ..., as IDX.
 std::string idx_text(uint32_t rows, uint32_t columns) {
@@ -51,8 +44,8 @@ struct Files {
     folder.write("y.idx", idx_text(100, 0));
   }
   DatasetOptions options(const std::string& name, const std::string& x_file, const std::string& y_file) const {
-    DatasetOptions out{.name = name, .where = at(1), .config_folder = folder.path(), .scale = 1};
-    out.files = {{"train_x", {x_file, at(2)}}, {"train_y", {y_file, at(3)}}};
+    DatasetOptions out{.name = name, .where = data_at(1), .config_folder = folder.path(), .scale = 1};
+    out.files = {{"train_x", {x_file, data_at(2)}}, {"train_y", {y_file, data_at(3)}}};
     return out;
   }
 };
@@ -68,10 +61,10 @@ TEST(ArrayFile, NamesAnArrayOfAnNpzFile) {
     return error_text([&] { load_dataset(files.options("npy", x, "y.npy"), k32); });
   };
   EXPECT_EQ(error("d.npz[z]"), "error: " + files.folder.path("d.npz") +
-                                   ": there is no array named \"z\"\n  expected: one of x, labels/y" + caret(2));
+                                   ": there is no array named \"z\"\n  expected: one of x, labels/y" + data_caret(2));
   EXPECT_EQ(error("d.npz"),
             "error: " + files.folder.path("d.npz") + ": an .npz file is given where one array is needed\n  expected: " +
-                files.folder.path("d.npz") + "[NAME] with the name of an array: x, labels/y" + caret(2));
+                files.folder.path("d.npz") + "[NAME] with the name of an array: x, labels/y" + data_caret(2));
 }
 
 TEST(ArrayFile, RowsInAFileAreThoseInMemory) {
@@ -127,7 +120,7 @@ TEST(MemoryLimit, WhatCannotBeStreamedIsRefused) {
             "error: " + base +
                 "/fortran.npy: the data does not fit in memory\n  expected: at most 20 B, as data.memory_limit says\n"
                 "  got:      1.8 KiB as float32" +
-                caret(2) +
+                data_caret(2) +
                 "\n  hint:     an array in C order is read while training: numpy.save(path, "
                 "numpy.ascontiguousarray(array))");
 }
@@ -144,16 +137,17 @@ TEST(RequireMemory, RefusesWhatIsMoreThanThereIs) {
 
 // 1e11 digits are refused before anything is made; the number that asks for them is shown.
 TEST(MemoryLimit, DigitsThatCannotFitAreRefused) {
-  DatasetOptions options{.where = at(1), .train = 100'000'000'000, .train_where = at(4), .valid_where = at(5)};
+  DatasetOptions options{
+      .where = data_at(1), .train = 100'000'000'000, .train_where = data_at(4), .valid_where = data_at(5)};
   std::string text = error_text([&] { load_dataset(options, k32); });
   EXPECT_EQ(text.find("error: so many digits do not fit in memory\n  expected: at most "), 0u) << text;
-  EXPECT_NE(text.find("\n  got:      357 TiB for 100000000000 training digits and the others" + caret(4)),
+  EXPECT_NE(text.find("\n  got:      357 TiB for 100000000000 training digits and the others" + data_caret(4)),
             std::string::npos)
       << text;
   options.train = 10;
   options.valid = std::numeric_limits<int64_t>::max();
   text = error_text([&] { load_dataset(options, k32); });
-  EXPECT_NE(text.find(" for 9223372036854775807 validation digits and the others" + caret(5)), std::string::npos)
+  EXPECT_NE(text.find(" for 9223372036854775807 validation digits and the others" + data_caret(5)), std::string::npos)
       << text;
 }
 
@@ -163,7 +157,8 @@ TEST(LoadErrors, AnEmptyArrayHasNoExamples) {
   write_npy(files.folder.path("no_y.npy"), Tensor::zeros(DType::kInt64, {0}));
   EXPECT_EQ(error_text([&] { load_dataset(files.options("npy", "none.npy", "no_y.npy"), k32); }),
             "error: " + files.folder.path("none.npy") +
-                ": there are no examples to train on\n  expected: at least one\n  got:      float32[0, 3]" + caret(2));
+                ": there are no examples to train on\n  expected: at least one\n  got:      float32[0, 3]" +
+                data_caret(2));
 }
 
 // A class that only the rows kept for validation have is a class all the same.

@@ -3,14 +3,12 @@
 #include <set>
 
 #include "compiler/base/random_state.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-const ConfigPosition kPlace{.file = "lab.toml", .line = 3, .column = 1, .length = 4, .source_line = "data"};
-const std::string kCaret = "\n  config:   lab.toml:3:1\n      3 | data\n        | ^^^^";
-constexpr DType k64 = DType::kFloat64;
 
 // Example i is the number i; labels as given.
 Split numbered(const std::vector<int64_t>& labels) {
@@ -103,7 +101,7 @@ TEST(Cut, FoldsOfTheFirstExamples) {
 TEST(Cut, MoreFoldsThanExamples) {
   DatasetOptions options;
   options.folds = 4;
-  options.folds_where = kPlace;
+  options.folds_where = data_at(3);
   Dataset out;
   EXPECT_EQ(error_text([&] {
               cut_dataset(options, k64, {numbered({0, 1, 0})}, out);
@@ -111,7 +109,7 @@ TEST(Cut, MoreFoldsThanExamples) {
             "error: there are more folds than examples\n"
             "  expected: at most 3, the examples in x.npy\n"
             "  got:      4" +
-                kCaret);
+                data_caret(3));
 }
 
 }  // namespace

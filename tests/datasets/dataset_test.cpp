@@ -6,11 +6,10 @@
 #include "datasets/array_file.h"
 #include "datasets/npy.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
 
 /// x: uint8 [5, 2, 3] of 0, 1, 2, ...; y: 0, 1, 2, 0, 1.
 Split small_split(double scale = 1) {

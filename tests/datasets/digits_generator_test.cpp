@@ -1,18 +1,13 @@
 #include "datasets/digits_generator.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 
 #include "datasets/digit_strokes.h"
+#include "tests/support/checksum.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
-
-uint32_t checksum(const Tensor& array) {
-  return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(array.raw()), array.bytes()));
-}
 
 TEST(DigitsGenerator, GivesTheSameBytesOnEveryMachine) {
   struct Pinned {

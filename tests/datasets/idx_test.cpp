@@ -85,14 +85,14 @@ TEST(ReadIdx, ReadsMnist) {
 
 // ---- errors, whole texts ----
 
-std::string read_error(const std::string& path) {
+std::string idx_error(const std::string& path) {
   return error_text([&] { read_idx(path); });
 }
 
 TEST(IdxErrors, MissingAndFolder) {
   TemporaryFolder folder;
-  EXPECT_EQ(read_error(folder.path("none")), "error: " + folder.path("none") + ": no such file");
-  EXPECT_EQ(read_error(folder.path()),
+  EXPECT_EQ(idx_error(folder.path("none")), "error: " + folder.path("none") + ": no such file");
+  EXPECT_EQ(idx_error(folder.path()),
             "error: " + folder.path() + ": not a regular file\n  expected: a file\n  got:      a folder");
 }
 
@@ -112,24 +112,23 @@ TEST(IdxErrors, NotIdx) {
   for (const auto& [bytes, got, hint] : rows) {
     std::string path = folder.write("a", bytes);
     EXPECT_EQ(
-        read_error(path),
+        idx_error(path),
         "error: " + path + ": not an IDX file\n  expected: a file in MNIST's IDX format\n  got:      " + got + hint);
   }
   std::string path = folder.write("a", idx_bytes(0x0a, {1}, "x"));
-  EXPECT_EQ(read_error(path),
-            "error: " + path +
-                ": the IDX file holds numbers of an unknown type\n"
-                "  expected: 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32), 14 (float64)\n"
-                "  got:      type 10");
+  EXPECT_EQ(idx_error(path), "error: " + path +
+                                 ": the IDX file holds numbers of an unknown type\n"
+                                 "  expected: 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32), 14 (float64)\n"
+                                 "  got:      type 10");
 }
 
 TEST(IdxErrors, ImpossibleShape) {
   TemporaryFolder folder;
   std::string path = folder.write("a", idx_bytes(8, {4294967295, 4294967295, 2}, "x"));
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the shape in the IDX header is impossible\n"
-                                  "  expected: lengths that give less than 2^63 bytes\n"
-                                  "  got:      uint8[4294967295, 4294967295, 2]");
+  EXPECT_EQ(idx_error(path), "error: " + path +
+                                 ": the shape in the IDX header is impossible\n"
+                                 "  expected: lengths that give less than 2^63 bytes\n"
+                                 "  got:      uint8[4294967295, 4294967295, 2]");
 }
 
 TEST(IdxErrors, TruncatedOrTooLong) {
@@ -141,38 +140,38 @@ TEST(IdxErrors, TruncatedOrTooLong) {
   };
   const std::string all = "16 bytes of header and 24 of uint8[2, 3, 4]";
   std::string path = folder.write("a", whole.substr(0, 10));
-  EXPECT_EQ(read_error(path), text(path, "a header of 16 bytes", "10 bytes"));
+  EXPECT_EQ(idx_error(path), text(path, "a header of 16 bytes", "10 bytes"));
   path = folder.write("a", whole.substr(0, 39));
-  EXPECT_EQ(read_error(path), text(path, all, "39 bytes"));
+  EXPECT_EQ(idx_error(path), text(path, all, "39 bytes"));
   path = folder.write("a", whole.substr(0, 20));
-  EXPECT_EQ(read_error(path), text(path, all, "20 bytes"));
+  EXPECT_EQ(idx_error(path), text(path, all, "20 bytes"));
   path = folder.write("a", gzipped(whole.substr(0, 39)));
-  EXPECT_EQ(read_error(path), text(path, all, "39 bytes unpacked"));
+  EXPECT_EQ(idx_error(path), text(path, all, "39 bytes unpacked"));
   path = folder.write("a", gzipped(idx_bytes(8, {60000, 28, 28}, "")));
-  EXPECT_EQ(read_error(path), text(path, "16 bytes of header and 47040000 of uint8[60000, 28, 28]",
-                                   str("at most ", 1032 * std::filesystem::file_size(path), " bytes unpacked")));
+  EXPECT_EQ(idx_error(path), text(path, "16 bytes of header and 47040000 of uint8[60000, 28, 28]",
+                                  str("at most ", 1032 * std::filesystem::file_size(path), " bytes unpacked")));
   path = folder.write("a", whole + "x");
-  EXPECT_EQ(read_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
-                                  "\n  got:      41 bytes");
+  EXPECT_EQ(idx_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
+                                 "\n  got:      41 bytes");
   path = folder.write("a", gzipped(whole + "x"));
-  EXPECT_EQ(read_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
-                                  "\n  got:      more bytes unpacked");
+  EXPECT_EQ(idx_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
+                                 "\n  got:      more bytes unpacked");
 }
 
 TEST(IdxErrors, DamagedGzip) {
   TemporaryFolder folder;
   std::string packed = gzipped(digits_bytes());
   std::string path = folder.write("a", packed.substr(0, packed.size() - 9));
-  EXPECT_EQ(read_error(path), "error: " + path + ": the gzip data is truncated\n  hint:     copy the file again");
+  EXPECT_EQ(idx_error(path), "error: " + path + ": the gzip data is truncated\n  hint:     copy the file again");
   std::string crc = packed;
   crc[crc.size() - 6] = static_cast<char>(crc[crc.size() - 6] ^ 1);
   path = folder.write("a", crc);
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the gzip data is damaged\n"
-                                  "  got:      incorrect data check\n"
-                                  "  hint:     copy the file again");
+  EXPECT_EQ(idx_error(path), "error: " + path +
+                                 ": the gzip data is damaged\n"
+                                 "  got:      incorrect data check\n"
+                                 "  hint:     copy the file again");
   for (size_t length = 0; length < packed.size(); ++length) {
-    EXPECT_NE(read_error(folder.write("a", packed.substr(0, length))), "no error") << length;
+    EXPECT_NE(idx_error(folder.write("a", packed.substr(0, length))), "no error") << length;
   }
 }
 

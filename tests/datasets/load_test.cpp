@@ -8,19 +8,12 @@
 #include "datasets/digits_generator.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
-
-ConfigPosition at(int line) {
-  return {.file = "lab.toml", .line = line, .column = 1, .length = 4, .source_line = "data"};
-}
-std::string caret(int line) {
-  return str("\n  config:   lab.toml:", line, ":1\n      ", line, " | data\n        | ^^^^");
-}
 
 /// x: float64 [n, 2] with x[i] = (i, 2 i) + start; y: int64 i % classes.
 void write_arrays(const TemporaryFolder& folder, const std::string& name, int64_t n, int64_t classes,
@@ -36,9 +29,9 @@ void write_arrays(const TemporaryFolder& folder, const std::string& name, int64_
 }
 
 DatasetOptions npy_options(const TemporaryFolder& folder, const std::vector<std::string>& keys) {
-  DatasetOptions options{.name = "npy", .where = at(1), .config_folder = folder.path()};
+  DatasetOptions options{.name = "npy", .where = data_at(1), .config_folder = folder.path()};
   for (const std::string& key : keys)
-    options.files[key] = {key + ".npy", at(static_cast<int>(options.files.size()) + 2)};
+    options.files[key] = {key + ".npy", data_at(static_cast<int>(options.files.size()) + 2)};
   return options;
 }
 
@@ -146,7 +139,7 @@ TEST(LoadDataset, AStreamedFileIsCheckedBatchByBatch) {
                                ": row 700, column 1: not a finite number\n"
                                "  expected: numbers that are finite in float32\n"
                                "  got:      nan" +
-                               caret(2) + "\n  hint:     rows and columns count from 0";
+                               data_caret(2) + "\n  hint:     rows and columns count from 0";
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }), expected);
   options.memory_limit = 4096;
   Dataset data = load_dataset(options, k32);
@@ -245,16 +238,16 @@ std::string load_error(const DatasetOptions& options) {
 TEST(LoadErrors, SourcesAndFiles) {
   TemporaryFolder folder;
   write_arrays(folder, "train", 4, 2);
-  EXPECT_EQ(load_error({.name = "minst", .where = at(1)}),
-            "error: unknown data set \"minst\"\n  expected: digits, mnist, npy, npz, idx or csv" + caret(1));
+  EXPECT_EQ(load_error({.name = "minst", .where = data_at(1)}),
+            "error: unknown data set \"minst\"\n  expected: digits, mnist, npy, npz, idx or csv" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {})),
-            "error: the data set \"npy\" needs the file train_x\n  expected: train_x = \"path\"" + caret(1));
+            "error: the data set \"npy\" needs the file train_x\n  expected: train_x = \"path\"" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x"})),
-            "error: the data set \"npy\" needs the file train_y\n  expected: train_y = \"path\"" + caret(1));
+            "error: the data set \"npy\" needs the file train_y\n  expected: train_y = \"path\"" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y", "valid_y"})),
-            "error: the data set \"npy\" needs the file valid_x\n  expected: valid_x = \"path\"" + caret(1));
-  DatasetOptions digits{.where = at(1), .train = 0};
-  EXPECT_EQ(load_error(digits), "error: the data set \"digits\" has no training examples" + caret(1));
+            "error: the data set \"npy\" needs the file valid_x\n  expected: valid_x = \"path\"" + data_caret(1));
+  DatasetOptions digits{.where = data_at(1), .train = 0};
+  EXPECT_EQ(load_error(digits), "error: the data set \"digits\" has no training examples" + data_caret(1));
 }
 
 TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {
@@ -265,7 +258,7 @@ TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {
             "error: " + folder.path("train_x.npy") +
                 ": not a .npy file\n  expected: an array as numpy.save writes it\n"
                 "  got:      text that begins with \"hello\"" +
-                caret(2) + "\n  hint:     source = \"csv\" reads tables of numbers");
+                data_caret(2) + "\n  hint:     source = \"csv\" reads tables of numbers");
   write_npy(folder.path("train_x.npy"), Tensor::zeros(k32, {3, 2}));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y"})),
             "error: examples and labels differ in number\n"
@@ -273,7 +266,7 @@ TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {
                 folder.path("train_x.npy") +
                 "\n"
                 "  got:      4 rows in " +
-                folder.path("train_y.npy") + caret(3));
+                folder.path("train_y.npy") + data_caret(3));
 }
 
 TEST(LoadErrors, LabelsAndClasses) {
@@ -284,7 +277,7 @@ TEST(LoadErrors, LabelsAndClasses) {
   EXPECT_EQ(load_error(options), "error: " + folder.path("train_y.npy") +
                                      ": row 2: the label is out of range\n  expected: 0 to 1, the classes of the "
                                      "training examples\n  got:      2" +
-                                     caret(3) + "\n  hint:     rows and columns count from 0");
+                                     data_caret(3) + "\n  hint:     rows and columns count from 0");
 }
 
 TEST(LoadErrors, NumbersOfExamples) {
@@ -294,33 +287,33 @@ TEST(LoadErrors, NumbersOfExamples) {
   DatasetOptions options = npy_options(folder, {"train_x", "train_y"});
   options.train = 6;
   options.valid = 5;
-  options.train_where = at(6);
-  options.valid_where = at(7);
-  options.test_where = at(8);
+  options.train_where = data_at(6);
+  options.valid_where = data_at(7);
+  options.test_where = data_at(8);
   const std::string kLeftToTrain = "\n  hint:     at least one example must be left to train on";
   EXPECT_EQ(load_error(options),
             "error: so many validation examples are not there\n"
             "  expected: at most 4 of the 10 examples in " +
-                folder.path("train_x.npy") + "\n  got:      5" + caret(7) + kLeftToTrain);
+                folder.path("train_x.npy") + "\n  got:      5" + data_caret(7) + kLeftToTrain);
   options.train = 11;
   EXPECT_EQ(load_error(options),
             "error: there are not enough training examples\n"
             "  expected: at most 10 of the 10 examples in " +
-                folder.path("train_x.npy") + "\n  got:      11" + caret(6) + kLeftToTrain);
+                folder.path("train_x.npy") + "\n  got:      11" + data_caret(6) + kLeftToTrain);
   options.train = -1;
   options.valid = 9;
   options.test = 1;
   EXPECT_EQ(load_error(options),
             "error: so many test examples are not there\n"
             "  expected: at most 0 of the 10 examples in " +
-                folder.path("train_x.npy") + "\n  got:      1" + caret(8) + kLeftToTrain);
+                folder.path("train_x.npy") + "\n  got:      1" + data_caret(8) + kLeftToTrain);
   for (int64_t valid : {int64_t{10}, std::numeric_limits<int64_t>::max()}) {
     options.valid = valid;
     options.test = -1;
     EXPECT_EQ(load_error(options),
               "error: so many validation examples are not there\n"
               "  expected: at most 9 of the 10 examples in " +
-                  folder.path("train_x.npy") + "\n  got:      " + std::to_string(valid) + caret(7) + kLeftToTrain);
+                  folder.path("train_x.npy") + "\n  got:      " + std::to_string(valid) + data_caret(7) + kLeftToTrain);
   }
   options = npy_options(folder, {"train_x", "train_y", "valid_x", "valid_y"});
   options.valid = 5;
@@ -330,7 +323,7 @@ TEST(LoadErrors, NumbersOfExamples) {
                 folder.path("valid_x.npy") +
                 "\n"
                 "  got:      5" +
-                caret(1));
+                data_caret(1));
 }
 
 TEST(LoadErrors, SplitsThatDiffer) {
@@ -342,7 +335,7 @@ TEST(LoadErrors, SplitsThatDiffer) {
             "error: " + folder.path("test_x.npy") +
                 ": the examples differ in shape from the training examples\n"
                 "  expected: [2] for each row, as in " +
-                folder.path("train_x.npy") + "\n  got:      [3]" + caret(4));
+                folder.path("train_x.npy") + "\n  got:      [3]" + data_caret(4));
   write_arrays(folder, "test", 4, 2);
   write_npy(folder.path("test_y.npy"), Tensor::zeros(k32, {4, 2}));
   DatasetOptions options = npy_options(folder, {"train_x", "train_y", "test_x", "test_y"});
@@ -350,7 +343,7 @@ TEST(LoadErrors, SplitsThatDiffer) {
   EXPECT_EQ(load_error(options), "error: " + folder.path("test_y.npy") +
                                      ": the targets differ in shape from the training targets\n"
                                      "  expected: [] for each row, as in " +
-                                     folder.path("train_y.npy") + "\n  got:      [2]" + caret(5));
+                                     folder.path("train_y.npy") + "\n  got:      [2]" + data_caret(5));
 }
 
 TEST(LoadErrors, Csv) {
@@ -358,13 +351,13 @@ TEST(LoadErrors, Csv) {
   folder.write("train.csv", "a,b,kind\n1,2,cat\n");
   folder.write("test.csv", "b,a,kind\n5,6,cat\n");
   DatasetOptions options{.name = "csv",
-                         .where = at(1),
+                         .where = data_at(1),
                          .config_folder = folder.path(),
-                         .files = {{"train", {"train.csv", at(2)}}, {"test", {"test.csv", at(3)}}}};
+                         .files = {{"train", {"train.csv", data_at(2)}}, {"test", {"test.csv", data_at(3)}}}};
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
                                      ": the columns are not those of the training file\n"
                                      "  expected: column 1 named \"a\"\n  got:      column 1 named \"b\"" +
-                                     caret(3));
+                                     data_caret(3));
   folder.write("test.csv", "5,6,cat\n");
   EXPECT_EQ(load_dataset(options, DType::kFloat32).test.size(), 1);  // by position
   options.csv.label = "a";
@@ -378,21 +371,22 @@ TEST(LoadErrors, Csv) {
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
                                      ": the columns are not those of the training file\n"
                                      "  expected: 3 columns, the label's among them\n  got:      2 columns" +
-                                     caret(3));
+                                     data_caret(3));
   options.targets = Targets::kValues;
   EXPECT_EQ(load_error(options), "error: " + folder.path("train.csv") +
                                      ": the target values are not numbers\n"
                                      "  expected: a column of numbers\n  got:      \"cat\"" +
-                                     caret(2));
+                                     data_caret(2));
 }
 
 TEST(LoadErrors, Npz) {
   TemporaryFolder folder;
   write_npz(folder.path("a.npz"), {{"train_x", Tensor::zeros(k32, {2, 2})}});
   DatasetOptions options{
-      .name = "npz", .where = at(1), .config_folder = folder.path(), .files = {{"npz", {"a.npz", at(2)}}}};
+      .name = "npz", .where = data_at(1), .config_folder = folder.path(), .files = {{"npz", {"a.npz", data_at(2)}}}};
   EXPECT_EQ(load_error(options), "error: " + folder.path("a.npz") +
-                                     ": there is no array named \"train_y\"\n  expected: one of train_x" + caret(2));
+                                     ": there is no array named \"train_y\"\n  expected: one of train_x" +
+                                     data_caret(2));
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(WriteNpy, RoundTripsStridedArrays) {
 const char kSupported[] =
     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128";
 
-std::string read_error(const std::string& path) {
+std::string npy_error(const std::string& path) {
   return error_text([&] { read_npy_header(path); });
 }
 
@@ -150,17 +150,17 @@ std::string npy_bytes(const std::string& header, size_t data = 0) {
 TEST(NpyErrors, MissingFolderAndPermission) {
   TemporaryFolder folder;
   std::string missing = folder.path("none.npy");
-  EXPECT_EQ(read_error(missing), "error: " + missing + ": no such file");
-  EXPECT_EQ(read_error(folder.path()),
+  EXPECT_EQ(npy_error(missing), "error: " + missing + ": no such file");
+  EXPECT_EQ(npy_error(folder.path()),
             "error: " + folder.path() + ": not a regular file\n  expected: a file\n  got:      a folder");
   std::string secret = folder.write("secret.npy", "x");
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
   std::filesystem::permissions(secret, std::filesystem::perms::none);
   WithoutRoot without_root;
-  EXPECT_EQ(read_error(secret), "error: " + secret +
-                                    ": the file may not be read\n"
-                                    "  expected: read permission for this user\n"
-                                    "  got:      permission denied");
+  EXPECT_EQ(npy_error(secret), "error: " + secret +
+                                   ": the file may not be read\n"
+                                   "  expected: read permission for this user\n"
+                                   "  got:      permission denied");
 }
 
 TEST(NpyErrors, AnotherFormat) {
@@ -180,19 +180,19 @@ TEST(NpyErrors, AnotherFormat) {
   };
   for (const Row& row : rows) {
     std::string path = folder.write("a.npy", row.bytes);
-    EXPECT_EQ(read_error(path), "error: " + path +
-                                    ": not a .npy file\n  expected: an array as numpy.save writes it\n  got:      " +
-                                    row.got + (row.hint.empty() ? "" : "\n  hint:     " + row.hint));
+    EXPECT_EQ(npy_error(path), "error: " + path +
+                                   ": not a .npy file\n  expected: an array as numpy.save writes it\n  got:      " +
+                                   row.got + (row.hint.empty() ? "" : "\n  hint:     " + row.hint));
   }
 }
 
 TEST(NpyErrors, UnknownVersion) {
   TemporaryFolder folder;
   std::string path = folder.write("v.npy", std::string("\x93NUMPY\4\1\2\0", 10));
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the version of the .npy file is not supported\n"
-                                  "  expected: version 1.0, 2.0 or 3.0\n"
-                                  "  got:      version 4.1");
+  EXPECT_EQ(npy_error(path), "error: " + path +
+                                 ": the version of the .npy file is not supported\n"
+                                 "  expected: version 1.0, 2.0 or 3.0\n"
+                                 "  got:      version 4.1");
 }
 
 TEST(NpyErrors, TruncatedAnywhere) {
@@ -202,16 +202,16 @@ TEST(NpyErrors, TruncatedAnywhere) {
     return "error: " + path + ": the .npy file is truncated" + rest + "\n  hint:     copy or write the file again";
   };
   std::string path = folder.write("a.npy", whole.substr(0, 7));
-  EXPECT_EQ(read_error(path), text(path, "\n  expected: a header of 8 bytes\n  got:      7 bytes"));
+  EXPECT_EQ(npy_error(path), text(path, "\n  expected: a header of 8 bytes\n  got:      7 bytes"));
   path = folder.write("a.npy", whole.substr(0, 100));
-  EXPECT_EQ(read_error(path), text(path, "\n  expected: a header of 128 bytes\n  got:      100 bytes"));
+  EXPECT_EQ(npy_error(path), text(path, "\n  expected: a header of 128 bytes\n  got:      100 bytes"));
   path = folder.write("a.npy", whole.substr(0, 151));
-  EXPECT_EQ(read_error(path), text(path,
-                                   ", or its header is wrong\n"
-                                   "  expected: 128 bytes of header and 24 of float32[2, 3]\n"
-                                   "  got:      151 bytes"));
+  EXPECT_EQ(npy_error(path), text(path,
+                                  ", or its header is wrong\n"
+                                  "  expected: 128 bytes of header and 24 of float32[2, 3]\n"
+                                  "  got:      151 bytes"));
   for (size_t length = 6; length < whole.size(); ++length) {
-    EXPECT_NE(read_error(folder.write("a.npy", whole.substr(0, length))), "no error") << length;
+    EXPECT_NE(npy_error(folder.write("a.npy", whole.substr(0, length))), "no error") << length;
   }
 }
 
@@ -237,26 +237,26 @@ TEST(NpyErrors, MalformedHeaders) {
   for (const auto& [header, why] : rows) {
     std::string path = folder.write("m.npy", npy_bytes(header, 4));
     std::string got = header.empty() ? "" : "\n  got:      " + header;
-    EXPECT_EQ(read_error(path), "error: " + path +
-                                    ": the header of the .npy file is malformed\n"
-                                    "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" +
-                                    got + "\n  hint:     " + why);
+    EXPECT_EQ(npy_error(path), "error: " + path +
+                                   ": the header of the .npy file is malformed\n"
+                                   "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" +
+                                   got + "\n  hint:     " + why);
   }
   std::string axes = "{'shape': (";
   for (int i = 0; i < 65; ++i) axes += "1, ";
   std::string deep = folder.write("m.npy", npy_bytes(axes + "), 'descr': '<f4', 'fortran_order': False}", 4));
-  EXPECT_EQ(read_error(deep), "error: " + deep +
-                                  ": the header of the .npy file is malformed\n"
-                                  "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n"
-                                  "  got:      " +
-                                  axes.substr(0, 72) +
-                                  "...\n"
-                                  "  hint:     the shape has more than 64 axes");
+  EXPECT_EQ(npy_error(deep), "error: " + deep +
+                                 ": the header of the .npy file is malformed\n"
+                                 "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n"
+                                 "  got:      " +
+                                 axes.substr(0, 72) +
+                                 "...\n"
+                                 "  hint:     the shape has more than 64 axes");
   std::string huge = folder.write("m.npy", std::string("\x93NUMPY\2\0\0\0\0\x10", 12));
-  EXPECT_EQ(read_error(huge), "error: " + huge +
-                                  ": the header of the .npy file is malformed\n"
-                                  "  expected: a header of at most 1048576 bytes\n"
-                                  "  got:      268435456 bytes");
+  EXPECT_EQ(npy_error(huge), "error: " + huge +
+                                 ": the header of the .npy file is malformed\n"
+                                 "  expected: a header of at most 1048576 bytes\n"
+                                 "  got:      268435456 bytes");
 }
 
 TEST(NpyErrors, ImpossibleShapes) {
@@ -270,19 +270,19 @@ TEST(NpyErrors, ImpossibleShapes) {
   for (const auto& [shape, got] : rows) {
     std::string header = str("{'descr': '<f4', 'fortran_order': False, 'shape': ", shape, ", }");
     std::string path = folder.write("s.npy", npy_bytes(header, 16));
-    EXPECT_EQ(read_error(path), "error: " + path +
-                                    ": the shape in the .npy header is impossible\n"
-                                    "  expected: lengths that are not negative and give less than 2^63 bytes\n"
-                                    "  got:      " +
-                                    got);
+    EXPECT_EQ(npy_error(path), "error: " + path +
+                                   ": the shape in the .npy header is impossible\n"
+                                   "  expected: lengths that are not negative and give less than 2^63 bytes\n"
+                                   "  got:      " +
+                                   got);
   }
   std::string path =
       folder.write("s.npy", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }", 16));
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the .npy file is truncated, or its header is wrong\n"
-                                  "  expected: 81 bytes of header and 4000000000000 of float32[1000000, 1000000]\n"
-                                  "  got:      97 bytes\n"
-                                  "  hint:     copy or write the file again");
+  EXPECT_EQ(npy_error(path), "error: " + path +
+                                 ": the .npy file is truncated, or its header is wrong\n"
+                                 "  expected: 81 bytes of header and 4000000000000 of float32[1000000, 1000000]\n"
+                                 "  got:      97 bytes\n"
+                                 "  hint:     copy or write the file again");
 }
 
 TEST(NpyErrors, UnsupportedDtypes) {
@@ -293,15 +293,15 @@ TEST(NpyErrors, UnsupportedDtypes) {
   const std::string cast = "convert it in NumPy: numpy.save(path, array.astype(numpy.float32))";
   const std::string numbers =
       "numbers are needed; numpy.unique(texts, return_inverse=True)[1] makes class numbers of texts";
-  EXPECT_EQ(read_error(golden("half.npy")), text(golden("half.npy"), "'<f2' (float16)", cast));
-  EXPECT_EQ(read_error(golden("text.npy")), text(golden("text.npy"), "'<U2' (strings)", numbers));
-  EXPECT_EQ(read_error(golden("objects.npy")), text(golden("objects.npy"), "'|O' (Python objects)", numbers));
-  EXPECT_EQ(read_error(golden("records.npy")),
+  EXPECT_EQ(npy_error(golden("half.npy")), text(golden("half.npy"), "'<f2' (float16)", cast));
+  EXPECT_EQ(npy_error(golden("text.npy")), text(golden("text.npy"), "'<U2' (strings)", numbers));
+  EXPECT_EQ(npy_error(golden("objects.npy")), text(golden("objects.npy"), "'|O' (Python objects)", numbers));
+  EXPECT_EQ(npy_error(golden("records.npy")),
             text(golden("records.npy"), "a structured dtype (records)", "save one array of numbers"));
-  EXPECT_EQ(read_error(golden("dates.npy")), text(golden("dates.npy"), "'<M8[D]' (dates)", cast));
+  EXPECT_EQ(npy_error(golden("dates.npy")), text(golden("dates.npy"), "'<M8[D]' (dates)", cast));
   TemporaryFolder folder;
   std::string path = folder.write("q.npy", npy_bytes("{'descr': '', 'fortran_order': False, 'shape': (1,)}", 4));
-  EXPECT_EQ(read_error(path), text(path, "'' (an unknown code)", ""));
+  EXPECT_EQ(npy_error(path), text(path, "'' (an unknown code)", ""));
 }
 
 TEST(NpyErrors, WritingNeedsAFolderAndPermission) {

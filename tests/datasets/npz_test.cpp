@@ -8,7 +8,7 @@
 namespace thtrain {
 namespace {
 
-std::string golden(const std::string& name) {
+std::string golden_archive(const std::string& name) {
   return source_path("tests/golden/npy/" + name);
 }
 
@@ -25,20 +25,20 @@ std::string text_of(const ZipReader& zip, const ZipEntry& entry) {
 TEST(Npz, ReadsWhatNumPyWrites) {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     SCOPED_TRACE(name);
-    NpzFile file(golden(name));
+    NpzFile file(golden_archive(name));
     EXPECT_EQ(file.names(), (std::vector<std::string>{"hidden/W", "hidden/b", "steps"}));
     EXPECT_TRUE(file.contains("hidden/W"));
     EXPECT_FALSE(file.contains("hidden/W.npy"));
     EXPECT_TRUE(same_bits(file.read("hidden/W"), Tensor::matrix<float>({{-1, -0.5, 0}, {0.5, 1, 1.5}})));
     EXPECT_TRUE(same_bits(file.read("hidden/b"), Tensor::vector<double>({-1, -0.5, 0})));
     EXPECT_TRUE(same_bits(file.read("steps"), Tensor(int64_t{7})));
-    EXPECT_EQ(read_npz(golden(name)).size(), 3u);
+    EXPECT_EQ(read_npz(golden_archive(name)).size(), 3u);
   }
 }
 
 TEST(Npz, ReadsSixtyFourBitSizes) {
-  EXPECT_TRUE(
-      same_bits(read_npz(golden("zip64.npz")).at("big/x"), Tensor::matrix<float>({{-1, -0.5, 0}, {0.5, 1, 1.5}})));
+  EXPECT_TRUE(same_bits(read_npz(golden_archive("zip64.npz")).at("big/x"),
+                        Tensor::matrix<float>({{-1, -0.5, 0}, {0.5, 1, 1.5}})));
 }
 
 TEST(Npz, RoundTripsEveryDtypeAndStrides) {
@@ -48,7 +48,7 @@ TEST(Npz, RoundTripsEveryDtypeAndStrides) {
     arrays.emplace_back(str("layer/", name_of(dtype)),
                         Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5}, {2, 3}).cast(dtype));
   }
-  arrays.emplace_back("transposed", read_npy(golden("cube_fortran.npy")));
+  arrays.emplace_back("transposed", read_npy(golden_archive("cube_fortran.npy")));
   arrays.emplace_back("nan", Tensor(std::nan("")));
   arrays.emplace_back("empty", Tensor::zeros(DType::kFloat32, {0, 4}));
   write_npz(folder.path("a.npz"), arrays);
@@ -62,7 +62,7 @@ TEST(Npz, RoundTripsEveryDtypeAndStrides) {
 TEST(Npz, ArraysCanBeWrittenToAndOutliveTheFile) {
   Tensor array;
   {
-    NpzFile file(golden("stored.npz"));
+    NpzFile file(golden_archive("stored.npz"));
     array = file.read("hidden/W");
   }
   array.data<float>()[0] = 9;
@@ -104,7 +104,7 @@ TEST(Zip, RefusesTwoEntriesOfOneName) {
 
 // ---- errors, whole texts ----
 
-std::string read_error(const std::string& path) {
+std::string npz_error(const std::string& path) {
   return error_text([&] { read_npz(path); });
 }
 
@@ -117,44 +117,44 @@ TEST(NpzErrors, NotAnArchive) {
            ": not an .npz file\n  expected: a zip archive, as numpy.savez writes it\n  got:      " + got;
   };
   std::string path = folder.path("none.npz");
-  EXPECT_EQ(read_error(path), "error: " + path + ": no such file");
+  EXPECT_EQ(npz_error(path), "error: " + path + ": no such file");
   path = folder.write("empty.npz", "");
-  EXPECT_EQ(read_error(path), text(path, "an empty file"));
+  EXPECT_EQ(npz_error(path), text(path, "an empty file"));
   path = folder.write("other.npz", std::string(100, 'x'));
-  EXPECT_EQ(read_error(path), text(path, "text that begins with \"" + std::string(40, 'x') + "...\""));
-  path = golden("f4_little.npy");
-  EXPECT_EQ(read_error(path), text(path, "a .npy file") + "\n  hint:     this is one array: name it .npy");
+  EXPECT_EQ(npz_error(path), text(path, "text that begins with \"" + std::string(40, 'x') + "...\""));
+  path = golden_archive("f4_little.npy");
+  EXPECT_EQ(npz_error(path), text(path, "a .npy file") + "\n  hint:     this is one array: name it .npy");
 }
 
 TEST(NpzErrors, TruncatedAnywhere) {
   TemporaryFolder folder;
-  std::string whole = read_file(golden("stored.npz"));
+  std::string whole = read_file(golden_archive("stored.npz"));
   std::string path = folder.write("cut.npz", whole.substr(0, 500));
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the .npz file is truncated\n"
-                                  "  expected: a zip archive with a directory at its end\n"
-                                  "  got:      500 bytes without one" +
-                                  kAgain);
+  EXPECT_EQ(npz_error(path), "error: " + path +
+                                 ": the .npz file is truncated\n"
+                                 "  expected: a zip archive with a directory at its end\n"
+                                 "  got:      500 bytes without one" +
+                                 kAgain);
   for (size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_NE(read_error(folder.write("cut.npz", whole.substr(0, length))), "no error") << length;
+    EXPECT_NE(npz_error(folder.write("cut.npz", whole.substr(0, length))), "no error") << length;
   }
 }
 
 TEST(NpzErrors, ADamagedEntryIsNamed) {
   TemporaryFolder folder;
-  std::string whole = read_file(golden("stored.npz"));
+  std::string whole = read_file(golden_archive("stored.npz"));
   std::string flipped = whole;
   flipped[200] = static_cast<char>(flipped[200] ^ 1);  // among the elements of hidden/W
   std::string path = folder.write("a.npz", flipped);
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": entry \"hidden/W.npy\" is damaged\n"
-                                  "  expected: CRC 01684a4b\n"
-                                  "  got:      CRC 9c67ab3d" +
-                                  kAgain);
+  EXPECT_EQ(npz_error(path), "error: " + path +
+                                 ": entry \"hidden/W.npy\" is damaged\n"
+                                 "  expected: CRC 01684a4b\n"
+                                 "  got:      CRC 9c67ab3d" +
+                                 kAgain);
   // Every single damaged byte gives an error or leaves the arrays whole (dates and the like); never anything else.
   for (const char* name : {"stored.npz", "deflated.npz", "zip64.npz"}) {
-    std::string good = read_file(golden(name));
-    auto arrays = read_npz(golden(name));
+    std::string good = read_file(golden_archive(name));
+    auto arrays = read_npz(golden_archive(name));
     for (size_t i = 0; i < good.size(); ++i) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ 0x55);
@@ -178,7 +178,7 @@ size_t central_header(const std::string& bytes, int n = 0) {
 
 TEST(NpzErrors, DamagedDirectories) {
   TemporaryFolder folder;
-  std::string whole = read_file(golden("stored.npz"));
+  std::string whole = read_file(golden_archive("stored.npz"));
   size_t first = central_header(whole), end = whole.find("PK\5\6");
   const std::pair<std::pair<size_t, char>, std::string> rows[] = {
       {{first, 'X'}, "entry 1 of 3 is not there"},
@@ -191,10 +191,10 @@ TEST(NpzErrors, DamagedDirectories) {
     std::string bad = whole;
     bad[change.first] = change.second;
     std::string path = folder.write("d.npz", bad);
-    EXPECT_EQ(read_error(path),
+    EXPECT_EQ(npz_error(path),
               "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
   }
-  std::string wide = read_file(golden("zip64.npz"));
+  std::string wide = read_file(golden_archive("zip64.npz"));
   size_t locator = wide.find("PK\6\7"), record = wide.find("PK\6\6"), extra = central_header(wide) + 46 + 9;
   const std::pair<std::pair<size_t, char>, std::string> wide_rows[] = {
       {{locator + 14, 1}, "its 64-bit end record lies outside the file"},
@@ -205,17 +205,17 @@ TEST(NpzErrors, DamagedDirectories) {
     std::string bad = wide;
     bad[change.first] = change.second;
     std::string path = folder.write("d.npz", bad);
-    EXPECT_EQ(read_error(path),
+    EXPECT_EQ(npz_error(path),
               "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
   }
 }
 
 TEST(NpzErrors, DamagedSizesAndPlaces) {
   TemporaryFolder folder;
-  std::string stored = read_file(golden("stored.npz")), deflated = read_file(golden("deflated.npz"));
+  std::string stored = read_file(golden_archive("stored.npz")), deflated = read_file(golden_archive("deflated.npz"));
   auto error = [&](std::string bytes, size_t at, char value) {
     bytes[at] = value;
-    return read_error(folder.write("s.npz", bytes));
+    return npz_error(folder.write("s.npz", bytes));
   };
   std::string head = "error: " + folder.path("s.npz") + ": entry \"hidden/W.npy\" is damaged\n";
   size_t s = central_header(stored), d = central_header(deflated);
@@ -234,31 +234,31 @@ TEST(NpzErrors, DamagedSizesAndPlaces) {
 
 TEST(NpzErrors, WaysOfPackingThatAreNotSupported) {
   TemporaryFolder folder;
-  EXPECT_EQ(read_error(golden("bzip2.npz")),
-            "error: " + golden("bzip2.npz") +
+  EXPECT_EQ(npz_error(golden_archive("bzip2.npz")),
+            "error: " + golden_archive("bzip2.npz") +
                 ": entry \"x.npy\" is packed in a way that is not supported\n"
                 "  expected: stored (method 0) or deflated (method 8)\n"
                 "  got:      method 12\n"
                 "  hint:     write the file with numpy.savez or numpy.savez_compressed");
-  std::string encrypted = read_file(golden("stored.npz"));
+  std::string encrypted = read_file(golden_archive("stored.npz"));
   encrypted[central_header(encrypted) + 8] |= 1;
   std::string path = folder.write("e.npz", encrypted);
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": entry \"hidden/W.npy\" is encrypted\n"
-                                  "  expected: an archive without a password\n"
-                                  "  hint:     write the file with numpy.savez or numpy.savez_compressed");
+  EXPECT_EQ(npz_error(path), "error: " + path +
+                                 ": entry \"hidden/W.npy\" is encrypted\n"
+                                 "  expected: an archive without a password\n"
+                                 "  hint:     write the file with numpy.savez or numpy.savez_compressed");
 }
 
 TEST(NpzErrors, NamesThatAreMissingOrDouble) {
-  NpzFile file(golden("stored.npz"));
-  EXPECT_EQ(error_text([&] { file.read("hidden/w"); }), "error: " + golden("stored.npz") +
+  NpzFile file(golden_archive("stored.npz"));
+  EXPECT_EQ(error_text([&] { file.read("hidden/w"); }), "error: " + golden_archive("stored.npz") +
                                                             ": there is no array named \"hidden/w\"\n"
                                                             "  expected: one of hidden/W, hidden/b, steps");
   TemporaryFolder folder;
-  std::string bytes = read_file(golden("stored.npz"));
+  std::string bytes = read_file(golden_archive("stored.npz"));
   bytes[central_header(bytes, 1) + 46 + 7] = 'W';  // hidden/b becomes a second hidden/W
   std::string path = folder.write("two.npz", bytes);
-  EXPECT_EQ(read_error(path), "error: " + path + ": two arrays are named \"hidden/W\"");
+  EXPECT_EQ(npz_error(path), "error: " + path + ": two arrays are named \"hidden/W\"");
 }
 
 TEST(NpzErrors, AnErrorInsideAnArrayNamesBoth) {
@@ -266,16 +266,16 @@ TEST(NpzErrors, AnErrorInsideAnArrayNamesBoth) {
   ZipWriter zip(folder.path("a.npz"));
   zip.add("x.npy", {bytes_of("hello")});
   zip.commit();
-  EXPECT_EQ(read_error(folder.path("a.npz")), "error: " + folder.path("a.npz") +
-                                                  "[x]: not a .npy file\n"
-                                                  "  expected: an array as numpy.save writes it\n"
-                                                  "  got:      text that begins with \"hello\"\n"
-                                                  "  hint:     source = \"csv\" reads tables of numbers");
+  EXPECT_EQ(npz_error(folder.path("a.npz")), "error: " + folder.path("a.npz") +
+                                                 "[x]: not a .npy file\n"
+                                                 "  expected: an array as numpy.save writes it\n"
+                                                 "  got:      text that begins with \"hello\"\n"
+                                                 "  hint:     source = \"csv\" reads tables of numbers");
 }
 
 TEST(Npz, TheHeaderOfAnArrayIsReadAlone) {
   for (const char* name : {"stored.npz", "deflated.npz", "zip64.npz"}) {
-    NpzFile file(golden(name));
+    NpzFile file(golden_archive(name));
     for (const std::string& array : file.names()) {
       NpyHeader header = file.header(array);
       Tensor whole = file.read(array);

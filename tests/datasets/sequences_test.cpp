@@ -7,11 +7,10 @@
 #include "datasets/load.h"
 #include "datasets/npy.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 DataArray array(const Tensor& raw, const char* origin) {
   return {.raw = raw, .origin = origin};

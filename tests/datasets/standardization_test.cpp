@@ -4,27 +4,24 @@
 
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
-
-const ConfigPosition kPlace{.file = "lab.toml", .line = 3, .column = 1, .length = 4, .source_line = "data"};
-const std::string kCaret = "\n  config:   lab.toml:3:1\n      3 | data\n        | ^^^^";
 
 // x = [[1, 10, 5], [2, 20, 5], [4, 60, 5], [9, 30, 5]] (and two validation rows), y = [0.5, 1.5, 4, 10].
 DatasetOptions options_in(const TemporaryFolder& folder) {
   write_npy(folder.path("x.npy"),
             Tensor::of(std::vector<double>{1, 10, 5, 2, 20, 5, 4, 60, 5, 9, 30, 5, 100, 0, 6, 4, 30, 5}, {6, 3}));
   write_npy(folder.path("y.npy"), Tensor::of(std::vector<double>{0.5, 1.5, 4, 10, 20, 4}, {6}));
-  DatasetOptions out{.name = "npy", .where = kPlace, .config_folder = folder.path()};
-  out.files["train_x"] = {"x.npy", kPlace};
-  out.files["train_y"] = {"y.npy", kPlace};
+  DatasetOptions out{.name = "npy", .where = data_at(3), .config_folder = folder.path()};
+  out.files["train_x"] = {"x.npy", data_at(3)};
+  out.files["train_y"] = {"y.npy", data_at(3)};
   out.targets = Targets::kValues;
   out.valid = 2;
-  out.standardize_where = out.class_names_where = kPlace;
+  out.standardize_where = out.class_names_where = data_at(3);
   return out;
 }
 
@@ -114,7 +111,7 @@ TEST(Standardization, OfTargetsNeedsValues) {
             "error: data.standardize_targets needs values to approximate\n"
             "  expected: data.target = \"values\"\n"
             "  got:      data.target = \"classes\"" +
-                kCaret);
+                data_caret(3));
 }
 
 TEST(ClassNames, AreAsManyAsTheClasses) {
@@ -132,37 +129,37 @@ TEST(ClassNames, AreAsManyAsTheClasses) {
             "error: data.class_names does not fit the data\n"
             "  expected: 3 names, one for each class of the data\n"
             "  got:      2 names: red, green" +
-                kCaret + "\n  hint:     the largest label of " + folder.path("y.npy") +
+                data_caret(3) + "\n  hint:     the largest label of " + folder.path("y.npy") +
                 " is 2, and labels are numbered from 0");
   options.targets = Targets::kValues;
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }),
             "error: data.class_names does not fit the data\n"
             "  expected: classes or labels to name\n"
             "  got:      data.target = \"values\"" +
-                kCaret + "\n  hint:     values have no names: leave data.class_names out");
+                data_caret(3) + "\n  hint:     values have no names: leave data.class_names out");
   DatasetOptions digits{.train = 3, .valid = 1, .test = 1};
   digits.class_names = {"zero", "one"};
-  digits.class_names_where = kPlace;
+  digits.class_names_where = data_at(3);
   EXPECT_EQ(error_text([&] { load_dataset(digits, k32); }),
             "error: data.class_names does not fit the data\n"
             "  expected: 10 names, one for each class of the data\n"
             "  got:      2 names: zero, one" +
-                kCaret);
+                data_caret(3));
 }
 
 TEST(ClassNames, OfATableAreItsOwn) {
   TemporaryFolder folder;
   folder.write("t.csv", "1,red\n2,blue\n");
-  DatasetOptions options{.name = "csv", .where = kPlace, .config_folder = folder.path()};
-  options.files["train"] = {"t.csv", kPlace};
+  DatasetOptions options{.name = "csv", .where = data_at(3), .config_folder = folder.path()};
+  options.files["train"] = {"t.csv", data_at(3)};
   options.class_names = {"a", "b"};
-  options.class_names_where = kPlace;
+  options.class_names_where = data_at(3);
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }),
             "error: " + folder.path("t.csv") +
                 ": the classes have names in the table\n"
                 "  expected: data.class_names only where labels are numbers\n"
                 "  got:      red, blue" +
-                kCaret);
+                data_caret(3));
 }
 
 }  // namespace

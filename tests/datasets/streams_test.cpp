@@ -12,12 +12,11 @@
 #include "datasets/sources/png_folders.h"
 #include "datasets/warnings.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/png_support.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
 
 template <class Config>
 DatasetOptions options_of(const TemporaryFolder& folder, Config config) {

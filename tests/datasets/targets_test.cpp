@@ -3,15 +3,12 @@
 #include "datasets/data_config.h"
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
-
-const ConfigPosition kPlace{.file = "lab.toml", .line = 3, .column = 1, .length = 4, .source_line = "data"};
-const std::string kCaret = "\n  config:   lab.toml:3:1\n      3 | data\n        | ^^^^";
 
 /// x: float64 [6, 2]; y as it is given.
 DatasetOptions options_with(const TemporaryFolder& folder, const Tensor& y, Targets targets) {
@@ -19,19 +16,19 @@ DatasetOptions options_with(const TemporaryFolder& folder, const Tensor& y, Targ
   for (int i = 0; i < 12; ++i) x.data<double>()[i] = i;
   write_npy(folder.path("x.npy"), x);
   write_npy(folder.path("y.npy"), y);
-  DatasetOptions out{.name = "npy", .where = kPlace, .config_folder = folder.path()};
-  out.files["train_x"] = {"x.npy", kPlace};
-  out.files["train_y"] = {"y.npy", kPlace};
+  DatasetOptions out{.name = "npy", .where = data_at(3), .config_folder = folder.path()};
+  out.files["train_x"] = {"x.npy", data_at(3)};
+  out.files["train_y"] = {"y.npy", data_at(3)};
   out.targets = targets;
   return out;
 }
 
 DatasetOptions table_options(const TemporaryFolder& folder, const std::string& text, Targets targets) {
   folder.write("t.csv", text);
-  DatasetOptions out{.name = "csv", .where = kPlace, .config_folder = folder.path()};
-  out.files["train"] = {"t.csv", kPlace};
+  DatasetOptions out{.name = "csv", .where = data_at(3), .config_folder = folder.path()};
+  out.files["train"] = {"t.csv", data_at(3)};
   out.targets = targets;
-  out.csv.label_where = out.csv.weight_where = kPlace;
+  out.csv.label_where = out.csv.weight_where = data_at(3);
   return out;
 }
 
@@ -72,7 +69,7 @@ TEST(Targets, OtherNumbersThanZeroAndOneAreNoLabels) {
                 ": row 2, column 1: not a label that an example has or has not\n"
                 "  expected: 0 or 1\n"
                 "  got:      2.5" +
-                kCaret + "\n  hint:     rows and columns count from 0");
+                data_caret(3) + "\n  hint:     rows and columns count from 0");
 }
 
 TEST(Targets, ARowOfNumbersIsNoClass) {
@@ -84,7 +81,7 @@ TEST(Targets, ARowOfNumbersIsNoClass) {
                 ": the labels are not one number for each example\n"
                 "  expected: an array [6]\n"
                 "  got:      float64[6, 2]" +
-                kCaret +
+                data_caret(3) +
                 "\n  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1); "
                 "several labels of an example are data.target = \"labels\", values to approximate are data.target = "
                 "\"values\"");
@@ -99,7 +96,7 @@ TEST(Targets, NoColumnsAreNoTargets) {
                 ": the examples have no targets to learn\n"
                 "  expected: at least one column\n"
                 "  got:      float64[6, 0]" +
-                kCaret);
+                data_caret(3));
 }
 
 TEST(Targets, InfiniteValuesAreRefused) {
@@ -110,7 +107,7 @@ TEST(Targets, InfiniteValuesAreRefused) {
                 ": row 2: not a finite number\n"
                 "  expected: numbers that are finite in float32\n"
                 "  got:      1e+39" +
-                kCaret + "\n  hint:     rows and columns count from 0");
+                data_caret(3) + "\n  hint:     rows and columns count from 0");
 }
 
 TEST(Targets, WeightsStandBesideTheExamples) {
@@ -118,7 +115,7 @@ TEST(Targets, WeightsStandBesideTheExamples) {
   DatasetOptions options = options_with(folder, Tensor::zeros(DType::kInt64, {6}), Targets::kClasses);
   Tensor weights = Tensor::of(std::vector<double>{1, 0, 2.5, 3, 4, 5}, {6, 1});
   write_npy(folder.path("w.npy"), weights);
-  options.files["train_w"] = {"w.npy", kPlace};
+  options.files["train_w"] = {"w.npy", data_at(3)};
   options.valid = 2;
   Dataset data = load_dataset(options, k32);
   Tensor expected = weights.cast(k32).reshape({6});
@@ -132,24 +129,24 @@ TEST(Targets, BadWeights) {
   auto text = [&](const Tensor& weights) {
     DatasetOptions options = options_with(folder, Tensor::zeros(DType::kInt64, {6}), Targets::kClasses);
     write_npy(folder.path("w.npy"), weights);
-    options.files["train_w"] = {"w.npy", kPlace};
+    options.files["train_w"] = {"w.npy", data_at(3)};
     return error_text([&] { load_dataset(options, k32); });
   };
   const std::string file = "error: " + folder.path("w.npy");
   EXPECT_EQ(text(Tensor::of(std::vector<double>{1, 0, 2, -0.5, 4, 5}, {6})),
-            file + ": row 3: the weight is negative\n  expected: 0 or more\n  got:      -0.5" + kCaret +
+            file + ": row 3: the weight is negative\n  expected: 0 or more\n  got:      -0.5" + data_caret(3) +
                 "\n  hint:     rows and columns count from 0");
   EXPECT_EQ(text(Tensor::of(std::vector<double>{1, 0, 2, std::numeric_limits<double>::infinity(), 4, 5}, {6})),
             file + ": row 3: not a finite number\n  expected: numbers that are finite in float32\n  got:      inf" +
-                kCaret + "\n  hint:     rows and columns count from 0");
+                data_caret(3) + "\n  hint:     rows and columns count from 0");
   EXPECT_EQ(text(Tensor::zeros(k64, {5})), "error: examples and weights differ in number\n  expected: 6 rows, as in " +
                                                folder.path("x.npy") + "\n  got:      5 rows in " +
-                                               folder.path("w.npy") + kCaret);
+                                               folder.path("w.npy") + data_caret(3));
   EXPECT_EQ(text(Tensor::zeros(k64, {6, 2})),
             file +
                 ": the weights are not one number for each example\n  expected: an array [6]\n  got:      "
                 "float64[6, 2]" +
-                kCaret);
+                data_caret(3));
 }
 
 TEST(Targets, SeveralColumnsOfATable) {
@@ -187,7 +184,7 @@ TEST(Targets, LabelsOfATable) {
             "error: " + folder.path("t.csv") +
                 ": line 2, column 3: not a label that an example has or has not\n"
                 "  expected: 0 or 1\n  got:      7" +
-                kCaret);
+                data_caret(3));
 }
 
 TEST(Targets, BadColumnsOfATable) {
@@ -199,58 +196,58 @@ TEST(Targets, BadColumnsOfATable) {
     return error_text([&] { load_dataset(options, k32); });
   };
   EXPECT_EQ(text("a,b,w\n1,2,3\n", [](CsvOptions& csv) { csv.labels = {"c"}; }),
-            file + ": there is no column \"c\" for the labels\n  expected: one of a, b, w" + kCaret);
+            file + ": there is no column \"c\" for the labels\n  expected: one of a, b, w" + data_caret(3));
   EXPECT_EQ(text("a,a,w\n1,2,3\n", [](CsvOptions& csv) { csv.labels = {"a"}; }),
-            file + ": there are 2 columns \"a\"\n  expected: one of a, a, w" + kCaret);
+            file + ": there are 2 columns \"a\"\n  expected: one of a, a, w" + data_caret(3));
   EXPECT_EQ(text("1,2,3\n", [](CsvOptions& csv) { csv.weight = "w"; }),
             file +
                 ": there is no column \"w\" for the weights\n  expected: a column's number, from 1 to 3\n  got:      a "
                 "table whose first line is no header" +
-                kCaret + "\n  hint:     data.header = true takes the names of the columns from the first line");
+                data_caret(3) + "\n  hint:     data.header = true takes the names of the columns from the first line");
   EXPECT_EQ(text("a,b,w\n1,2,3\n",
                  [](CsvOptions& csv) {
                    csv.labels = {"b", "b"};
                  }),
-            file + ": column \"b\" is named twice\n  expected: each column of labels once" + kCaret);
-  EXPECT_EQ(
-      text("a,b,w\n1,2,3\n",
-           [](CsvOptions& csv) {
-             csv.label = "w";
-             csv.weight = "w";
-           }),
-      file + ": column \"w\" is named twice\n  expected: another column for the labels than for the weights" + kCaret);
+            file + ": column \"b\" is named twice\n  expected: each column of labels once" + data_caret(3));
+  EXPECT_EQ(text("a,b,w\n1,2,3\n",
+                 [](CsvOptions& csv) {
+                   csv.label = "w";
+                   csv.weight = "w";
+                 }),
+            file + ": column \"w\" is named twice\n  expected: another column for the labels than for the weights" +
+                data_caret(3));
   EXPECT_EQ(text("a,b,w\n1,2,3\n", [](CsvOptions& csv) { csv.label_count = 4; }),
             file +
                 ": there are not so many columns for the labels\n  expected: at most 3, as line 1 has\n  got:      4" +
-                kCaret);
+                data_caret(3));
   EXPECT_EQ(text("a,b,w\n1,2,3\n", [](CsvOptions& csv) { csv.label_count = 3; }),
             file +
                 ": all columns of the table are those of labels and weights\n  expected: columns of numbers to learn "
                 "from beside it\n  got:      line 1: a,b,w" +
-                kCaret);
-  EXPECT_EQ(
-      text("a,b,w\n1,2,-3\n",
-           [](CsvOptions& csv) {
-             csv.weight = "w";
-             csv.label = "b";
-           }),
-      file + ": line 2, column 3 (\"w\"): the weight is negative\n  expected: 0 or more\n  got:      -3" + kCaret);
-  EXPECT_EQ(
-      text("a,b,w\n1,2,yes\n", [](CsvOptions&) {}),
-      file + ": the target values are not numbers\n  expected: a column of numbers\n  got:      \"yes\"" + kCaret);
+                data_caret(3));
+  EXPECT_EQ(text("a,b,w\n1,2,-3\n",
+                 [](CsvOptions& csv) {
+                   csv.weight = "w";
+                   csv.label = "b";
+                 }),
+            file + ": line 2, column 3 (\"w\"): the weight is negative\n  expected: 0 or more\n  got:      -3" +
+                data_caret(3));
+  EXPECT_EQ(text("a,b,w\n1,2,yes\n", [](CsvOptions&) {}),
+            file + ": the target values are not numbers\n  expected: a column of numbers\n  got:      \"yes\"" +
+                data_caret(3));
 }
 
 TEST(Targets, AStratifiedSplitNeedsClasses) {
   TemporaryFolder folder;
   DatasetOptions options = options_with(folder, Tensor::zeros(k64, {6}), Targets::kValues);
   options.split = SplitBy::kStratified;
-  options.split_where = kPlace;
+  options.split_where = data_at(3);
   options.valid = 2;
   EXPECT_EQ(error_text([&] { load_dataset(options, k32); }),
             "error: data.split = \"stratified\" needs classes\n"
             "  expected: data.split = \"last\" or \"shuffled\"\n"
             "  got:      data.target = \"values\"" +
-                kCaret);
+                data_caret(3));
 }
 
 }  // namespace

@@ -62,13 +62,13 @@ Case case_of(const BuiltProgram& built, const Tensors& inputs) {
 }
 
 // One call: results, then the shared variables; or what the caller did wrong.
-struct Called {
+struct CalledProgram {
   Tensors values;
   std::string user_error;
 };
 
-Called call(Function& f, const BuiltProgram& built, const Tensors& inputs) {
-  Called out;
+CalledProgram call(Function& f, const BuiltProgram& built, const Tensors& inputs) {
+  CalledProgram out;
   try {
     out.values = f(inputs);
     for (const Shared& shared : built.shared) out.values.push_back(shared.get_value());
@@ -123,13 +123,13 @@ std::optional<std::string> wrong_result(const ProgramPlan& plan, bool with_nativ
         native.shared[i].set_value(checked.shared[i].get_value());
       }
       const Case c = case_of(plain, inputs);
-      const Called expected = call(reference, plain, inputs), got = call(debug, checked, inputs);
+      const CalledProgram expected = call(reference, plain, inputs), got = call(debug, checked, inputs);
       if (expected.user_error.empty() != got.user_error.empty())
         return str("reference mode says '", expected.user_error, "', debug mode '", got.user_error, "'");
       if (!got.user_error.empty()) return std::nullopt;
       if (std::string where = apart(plain, c, expected.values, got.values); !where.empty()) return where;
       if (!with_native) continue;
-      const Called bare = call(*alone, native, inputs);
+      const CalledProgram bare = call(*alone, native, inputs);
       if (!bare.user_error.empty()) return str("native mode alone says '", bare.user_error, "'");
       for (size_t i = 0; i < got.values.size(); ++i)
         if (auto where = beyond_bounds(exactly(bare.values[i]), exactly(got.values[i])))

@@ -65,7 +65,7 @@ Expr cost_of(const RandomScan::Result& made, int64_t steps, const std::vector<si
   return out;
 }
 
-struct Case {
+struct ScanCase {
   RandomScan random;
   std::string text;
   int64_t steps;
@@ -73,7 +73,7 @@ struct Case {
   std::vector<Expr> variables;
   RandomScan::Result scan;
 
-  explicit Case(uint64_t seed)
+  explicit ScanCase(uint64_t seed)
       : random(seed),
         text(str("seed ", seed, ": ", random.text())),
         steps(steps_that_run(random)),
@@ -109,13 +109,13 @@ struct Case {
   }
 };
 
-void for_each_case(int64_t default_cases, const std::function<void(const Case& c, int64_t i)>& test) {
+void for_each_case(int64_t default_cases, const std::function<void(const ScanCase& c, int64_t i)>& test) {
   const FuzzSettings settings = fuzz_settings(1, default_cases);
   SCOPED_TRACE(settings.text());
   for (int64_t i = 0; i < settings.cases; ++i) {
     const uint64_t seed = settings.seed + static_cast<uint64_t>(i);
     try {
-      test(Case(seed), i);
+      test(ScanCase(seed), i);
     } catch (const Error& error) {
       ADD_FAILURE() << "seed " << seed << ": " << RandomScan(seed).text() << "\n" << error.what();
     }
@@ -123,7 +123,7 @@ void for_each_case(int64_t default_cases, const std::function<void(const Case& c
 }
 
 TEST(RandomScans, AreTheirLoopsUnrolled) {
-  for_each_case(100, [](const Case& c, int64_t i) {
+  for_each_case(100, [](const ScanCase& c, int64_t i) {
     const std::vector<Expr> wanted = c.gradients(c.random.unrolled(c.steps, true), i % 3 == 0);
     expect_near(call(c.random, c.gradients(c.scan, i % 3 == 0), Mode::kReference),
                 call(c.random, wanted, Mode::kReference), c.text);
@@ -131,14 +131,14 @@ TEST(RandomScans, AreTheirLoopsUnrolled) {
 }
 
 TEST(RandomScans, HaveTheForwardModeOfTheirLoopsUnrolled) {
-  for_each_case(50, [](const Case& c, int64_t) {
+  for_each_case(50, [](const ScanCase& c, int64_t) {
     expect_near(call(c.random, c.forward(c.scan), Mode::kReference),
                 call(c.random, c.forward(c.random.unrolled(c.steps, false)), Mode::kReference), c.text);
   });
 }
 
 TEST(RandomScans, GiveTheSameInEveryMode) {
-  for_each_case(6, [](const Case& c, int64_t i) {
+  for_each_case(6, [](const ScanCase& c, int64_t i) {
     std::vector<Expr> outputs = c.gradients(c.scan, i % 3 == 0);
     for (const Expr& more : c.forward(c.scan)) outputs.push_back(more);
     const std::vector<Tensor> native = call(c.random, outputs, Mode::kNative);
@@ -150,7 +150,7 @@ TEST(RandomScans, GiveTheSameInEveryMode) {
 TEST(RandomScans, UpdateTheirVariables) {
   int64_t calls = 0;
   for (uint64_t seed = 1; calls < 8; ++seed) {
-    const Case c(seed);
+    const ScanCase c(seed);
     if (c.scan.updates.empty()) continue;
     const Mode mode = calls++ % 4 == 0 ? Mode::kNative : Mode::kReference;
     const std::vector<Tensor> wanted = call(c.random, c.random.unrolled(c.steps, false).shared, Mode::kReference);

@@ -15,17 +15,12 @@
 #include "nn/model.h"
 #include "tests/support/centre_layer.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/golden_lines.h"
+#include "tests/support/model_support.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
-const FunctionOptions kReference{.mode = Mode::kReference};
-
-Section line(int number) {
-  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
-}
 
 // ---- graphs
 // ----------------------------------------------------------------------------------------------------------
@@ -36,7 +31,7 @@ std::map<std::string, Tensor> golden() {
   return out;
 }
 
-void expect_near(const Tensor& got, const Tensor& expected, const std::string& what) {
+void expect_close(const Tensor& got, const Tensor& expected, const std::string& what) {
   ASSERT_EQ(got.shape(), expected.shape()) << what;
   for (int64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got.as_double(i), expected.as_double(i), 1e-13) << what << i;
 }
@@ -73,11 +68,11 @@ TEST(GraphModel, GivesPyTorchsValuesAndGradients) {
   for (Mode mode : {Mode::kReference, Mode::kNative}) {
     FunctionOptions options{.mode = mode};
     std::vector<Tensor> got = function({x}, outputs, {}, options)({expected.at("x")});
-    expect_near(got[0], expected.at("out"), "out");
-    expect_near(got[1], expected.at("side"), "side");
-    expect_near(got[2], expected.at("loss"), "loss");
+    expect_close(got[0], expected.at("out"), "out");
+    expect_close(got[1], expected.at("side"), "side");
+    expect_close(got[2], expected.at("loss"), "loss");
     for (size_t i = 0; i < model.params().size(); ++i)
-      expect_near(got[3 + i], expected.at("grad/" + model.params()[i].name), model.params()[i].name);
+      expect_close(got[3 + i], expected.at("grad/" + model.params()[i].name), model.params()[i].name);
   }
   EXPECT_TRUE(pass.updates().empty());
   EXPECT_EQ(&pass.output().node(), &side.node());  // the last layer, computed once
@@ -154,7 +149,7 @@ TEST(GraphModel, ALayerThatIsNotTrainedSaysSo) {
 TEST(GraphModelErrors, NamesOfInputs) {
   Model model({4}, k64, 1);
   model.add(Dense::Options{{.name = "hidden"}, 3});
-  Section where = line(5);
+  Section where = layer_section(5);
   where.given["inputs"] = {
       .file = "a.toml", .line = 7, .column = 10, .length = 9, .source_line = "inputs = [\"hiden\"]"};
   EXPECT_EQ(error_text([&] {
@@ -197,7 +192,7 @@ TEST(GraphModelErrors, ShapesThatDoNotFit) {
   model.add(Flatten::Options{{.name = "rows"}});
   model.add(Dense::Options{{.name = "hidden"}, 4});
   EXPECT_EQ(error_text([&] {
-              model.add(Add::Options{{.name = "sum", .inputs = {"rows", "hidden"}, .section = line(9)}});
+              model.add(Add::Options{{.name = "sum", .inputs = {"rows", "hidden"}, .section = layer_section(9)}});
             }),
             "error: layer sum (add) does not fit its inputs rows, hidden\n"
             "  expected: inputs of one shape\n"

@@ -6,13 +6,13 @@
 
 #include "compiler/base/random_state.h"
 #include "compiler/ir/variables.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
 
 using How = MetricPart::How;
-constexpr DType k64 = DType::kFloat64;
 
 // Totals of one part "p" over an array, cut into chunks of this length.
 MetricTotals totals_of(How how, const Tensor& all, int64_t chunk, const Shape& shape = {}) {

@@ -8,13 +8,13 @@
 #include "compiler/ops/evaluate.h"
 #include "nn/objectives/huber.h"
 #include "tests/nn/metric_kinds.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
 
 using Better = Metric::Better;
-constexpr DType k64 = DType::kFloat64, kInt = DType::kInt64;
 const double kNaN = std::nan(""), kInf = std::numeric_limits<double>::infinity();
 
 // Arrays of as many examples each; weights may be missing (no axis).
@@ -218,7 +218,7 @@ TEST(Metrics, ArePrinted) {
 
 // ---- messages ----
 
-ConfigPosition line(int number) {
+ConfigPosition metrics_line(int number) {
   return {.file = "a.toml", .line = number, .column = 1, .length = 9, .source_line = "[metrics]"};
 }
 
@@ -228,7 +228,7 @@ TEST(MetricErrors, ScoresAndTargetsThatDoNotSuit) {
     return error_text([&] { metric.parts({.scores = {s}, .targets = {t, w}}); });
   };
   R2::Options options;
-  options.position = line(4);
+  options.position = metrics_line(4);
   EXPECT_EQ(text(R2(options), scores, labels),
             "error: metric \"r2\" cannot take these targets\n"
             "  expected: float64[5, 3] (values)\n"

@@ -11,21 +11,16 @@
 #include "nn/activations.h"
 #include "nn/losses.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
+#include "tests/support/model_support.h"
 
 namespace thtrain {
 namespace {
 
-constexpr DType k64 = DType::kFloat64;
-const FunctionOptions kReference{.mode = Mode::kReference};
-
-Section line(int number) {
-  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
-}
-
 Model small_model(DType dtype = k64) {
   Model model({4}, dtype, 1234);
-  model.add(Dense::Options{{.name = "hidden", .section = line(3)}, 3, "tanh"});
-  model.add(Softmax::Options{{.name = "out", .section = line(7)}, 2});
+  model.add(Dense::Options{{.name = "hidden", .section = layer_section(3)}, 3, "tanh"});
+  model.add(Softmax::Options{{.name = "out", .section = layer_section(7)}, 2});
   return model;
 }
 
@@ -138,7 +133,7 @@ TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
   Model model({28, 28}, k64, 1);
   model.add(Activation::Options{{.name = "act"}, "tanh"});
   EXPECT_EQ(error_text([&] {
-              model.add(Dense::Options{{.name = "hidden", .section = line(12)}, 3});
+              model.add(Dense::Options{{.name = "hidden", .section = layer_section(12)}, 3});
             }),
             "error: layer hidden (dense) does not fit the layer before it\n"
             "  expected: one row of numbers for each example\n"

@@ -9,12 +9,11 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
 #include "nn/objectives/squared_error.h"
+#include "tests/support/dtypes.h"
+#include "tests/support/model_support.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
-const FunctionOptions kReference{.mode = Mode::kReference};
 
 // F. Rosenblatt's perceptron: W <- W + r x^T (t - [x W > 0]). The rule is no gradient of what is shown, the share of
 // errors, which is constant almost everywhere.

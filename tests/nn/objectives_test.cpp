@@ -19,6 +19,7 @@
 #include "nn/objectives/negative_log_likelihood.h"
 #include "nn/objectives/poisson.h"
 #include "nn/objectives/squared_error.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 
@@ -26,8 +27,7 @@ namespace thtrain {
 namespace {
 
 using Link = ModelOutput::Link;
-constexpr DType k64 = DType::kFloat64, kInt = DType::kInt64;
-const double kNaN = std::nan("");
+const double kNoNumber = std::nan("");
 
 std::vector<double> numbers_of(std::string text) {
   std::vector<double> out;
@@ -228,7 +228,7 @@ TEST(Objectives, NaNAndInfinityStay) {
   Expr z = tensor("z", {1, 2}, k64), y = make_constant(Tensor::vector<int64_t>({1}));
   Expr t = make_constant(Tensor::of(std::vector<double>{1, 0}, {1, 2}));
   const double inf = std::numeric_limits<double>::infinity();
-  for (auto [a, b] : {std::pair(kNaN, 0.0), {0.0, kNaN}}) {
+  for (auto [a, b] : {std::pair(kNoNumber, 0.0), {0.0, kNoNumber}}) {
     Tensor scores = Tensor::of(std::vector<double>{a, b}, {1, 2});
     EXPECT_TRUE(std::isnan(at(NegativeLogLikelihood().cost({z}, {y}), z, scores)));
     EXPECT_TRUE(std::isnan(at(Hinge().cost({z}, {y}), z, scores)));
@@ -274,7 +274,7 @@ TEST(Objectives, ScoresAreWhatMetricsRead) {
 
 // ---- messages ----
 
-ConfigPosition line(int number) {
+ConfigPosition loss_line(int number) {
   return {.file = "a.toml", .line = number, .column = 1, .length = 6, .source_line = "[loss]"};
 }
 const std::string kPlace = "\n  config:   a.toml:3:1\n      3 | [loss]\n        | ^^^^^^";
@@ -282,7 +282,7 @@ const std::string kPlace = "\n  config:   a.toml:3:1\n      3 | [loss]\n        
 TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
   Expr z = tensor("z", {5, 3}, k64), labels = tensor("y", {5}, kInt), values = tensor("t", {5, 3}, k64);
   NegativeLogLikelihood::Options options;
-  options.position = line(3);
+  options.position = loss_line(3);
   NegativeLogLikelihood nll(options);
   EXPECT_EQ(error_text([&] { nll.cost({z}, {values}); }),
             "error: objective \"negative_log_likelihood\" cannot take these targets\n"

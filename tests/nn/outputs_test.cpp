@@ -8,11 +8,10 @@
 #include "nn/objectives/negative_log_likelihood.h"
 #include "nn/objectives/squared_error.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
 
 Model two_heads() {
   Model model({4}, k64, 7);

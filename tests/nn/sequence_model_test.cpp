@@ -10,16 +10,12 @@
 #include "nn/objectives/squared_error.h"
 #include "nn/sequences.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
+#include "tests/support/model_support.h"
 #include "tests/support/modes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
-
-Section line(int number) {
-  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
-}
 
 Model model_of_sequences(Shape step = {3}) {
   return Model::with_inputs({{"x", std::move(step), true}}, k64, 1);
@@ -30,7 +26,7 @@ Rnn::Options rnn(int64_t units, RecurrentOutput output = RecurrentOutput::kAll) 
   options.name = "rnn";
   options.units = units;
   options.output = output;
-  options.section = line(5);
+  options.section = layer_section(5);
   return options;
 }
 
@@ -110,7 +106,7 @@ TEST(SequenceModelErrors, ASequenceBesideWhatIsNone) {
   Model model = model_of_sequences();
   model.add(rnn(3, RecurrentOutput::kLast));
   EXPECT_EQ(error_text([&] {
-              model.add(Add::Options{{.name = "sum", .inputs = {"x", "rnn"}, .section = line(9)}});
+              model.add(Add::Options{{.name = "sum", .inputs = {"x", "rnn"}, .section = layer_section(9)}});
             }),
             "error: layer sum (add) takes a sequence beside what is none\n"
             "  expected: inputs that are all sequences, or none of them\n"

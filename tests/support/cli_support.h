@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "reports/json.h"
@@ -62,5 +64,29 @@ std::string without_seconds(const std::string& metrics);
 
 /// The bytes of a version 1.0 .npy file: a header of this text (completed with spaces), then `data`.
 std::string npy_bytes(const std::string& header, const std::string& data);
+
+/// `text` without the folder of the workshop in its paths.
+inline std::string without_folder(std::string text, const Workshop& workshop) {
+  const std::string folder = workshop.path() + "/";
+  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+  return text;
+}
+
+/// `text` with `to` for each `from`.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Until `done` says so, for a minute at most.
+template <class Done>
+bool wait_until(Done done) {
+  using Clock = std::chrono::steady_clock;
+  for (Clock::time_point begin = Clock::now(); Clock::now() - begin < std::chrono::minutes(1);
+       std::this_thread::sleep_for(std::chrono::milliseconds(2)))
+    if (done()) return true;
+  return false;
+}
 
 }  // namespace thtrain

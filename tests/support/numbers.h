@@ -18,4 +18,8 @@ inline Tensor numbers(const Type& type, uint64_t seed) {
   return out.cast(type.dtype);
 }
 
+inline Tensor drawn(const Shape& shape, uint64_t seed) {
+  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
+}
+
 }  // namespace thtrain

@@ -27,14 +27,6 @@ inline RunResult result_of(const RunFolder& folder) {
   return out;
 }
 
-inline void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-
 inline void expect_same(const RunResult& a, const RunResult& b) {
   expect_same(a.checkpoint.weights, b.checkpoint.weights);
   expect_same(a.checkpoint.optimizer, b.checkpoint.optimizer);

@@ -16,6 +16,8 @@ struct Operands {
 };
 const Operands& operands();
 
+constexpr Level kFast = Level::kFast, kStrict = Level::kStrict;
+
 struct SimplificationRow {
   std::string name;
   std::function<Expr(const Operands&)> build;

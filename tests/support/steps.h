@@ -19,4 +19,11 @@ inline Steps steps_of(const Graph& graph) {
   return out;
 }
 
+/// How many nodes of that op the graph has, those of its bodies left out.
+inline size_t count_of(const Graph& graph, const std::string& op) {
+  size_t out = 0;
+  for (const Node* node : topological_order(graph.roots())) out += node->op->name == op;
+  return out;
+}
+
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 
 #include "datasets/load.h"
 #include "tests/support/datasets_support.h"
+#include "trainers/checkpoint.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -37,6 +38,29 @@ inline Experiment small_experiment() {
   out.compiler.threads = 1;
   out.output.plots = false;
   return out;
+}
+
+/// small_experiment() in reference mode.
+inline Experiment reference_experiment() {
+  Experiment out = small_experiment();
+  out.compiler.mode = CompilerConfig::Mode::kReference;
+  return out;
+}
+
+/// The array of that name; throws std::out_of_range where there is none.
+inline const Tensor& array_named(const NamedArrays& arrays, const std::string& name) {
+  for (const auto& [other, value] : arrays)
+    if (other == name) return value;
+  throw std::out_of_range(name);
+}
+
+/// Names and bits are the same.
+inline void expect_same(const NamedArrays& a, const NamedArrays& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
+  }
 }
 
 /// A split of these arrays, as if they stood in files.

@@ -52,14 +52,6 @@ Done trained(const Experiment& e, const Dataset& data) {
   return out;
 }
 
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-
 // The method alone, on one function of all examples.
 TEST(BatchTraining, TakesTheStepsOfTheMethodAlone) {
   for (const std::string name : kMethods) {

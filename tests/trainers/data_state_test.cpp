@@ -1,14 +1,13 @@
 #include "trainers/data_state.h"
 
 #include "datasets/npz.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
 
 // 12 examples of 3 numbers far from 0, of classes 0, 1, 2, 0, ...
 Experiment experiment_in(const TemporaryFolder& folder) {

@@ -5,11 +5,10 @@
 #include <atomic>
 
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 /// Rows of one float32, the row's number; some cannot be read. Counts what is read in another order than that of the
 /// rows.

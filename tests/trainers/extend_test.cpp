@@ -8,16 +8,11 @@
 namespace thtrain {
 namespace {
 
-Experiment experiment() {
+Experiment four_epochs() {
   Experiment out = small_experiment();
   out.compiler.mode = CompilerConfig::Mode::kReference;
   out.trainer.epochs = 4;
   return out;
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
 }
 
 // Stopped after 16 minibatches, within the second epoch.
@@ -40,14 +35,14 @@ class Extend : public testing::Test {
   }
 
   TemporaryFolder temporary_;
-  Experiment early_ = experiment();
+  Experiment early_ = four_epochs();
   Dataset data_ = load_data(early_, "");
   std::optional<RunFolder> folder_;
 };
 
 TEST_F(Extend, WithoutPatienceItEndsAsIfItHadNotStopped) {
-  RunFolder whole = RunFolder::create(temporary_.path("whole"), experiment());
-  train(experiment(), data_, whole);
+  RunFolder whole = RunFolder::create(temporary_.path("whole"), four_epochs());
+  train(four_epochs(), data_, whole);
   early_.trainer.patience = 0;
   const TrainSummary summary = resumed(early_);
   EXPECT_FALSE(summary.stopped_early);
@@ -103,7 +98,7 @@ TEST_F(Extend, FewerEpochsThanAreDoneAreRefused) {
 }
 
 Experiment converging() {
-  Experiment out = experiment();
+  Experiment out = four_epochs();
   BatchMethodKind<Lbfgs> options;
   options.gradient_tolerance = 0;
   options.value_tolerance = 0.01;

@@ -5,11 +5,10 @@
 
 #include "compiler/runtime/function.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 // 6 examples [2] with values [6, 2], or labels, and weights.
 Split split_of(Targets targets) {

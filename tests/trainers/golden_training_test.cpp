@@ -41,7 +41,7 @@ Golden read_golden() {
   return out;
 }
 
-Experiment experiment_of(const GoldenRun& run) {
+Experiment golden_experiment(const GoldenRun& run) {
   Experiment out = small_experiment();
   out.model.layers[0].get<Dense::Options>().units = 5;
   out.model.layers[1].get<Softmax::Options>().init.law = Init::Law::kGlorotUniform;
@@ -75,7 +75,7 @@ TEST_P(GoldenTraining, GivesNumPysWeightsAndLosses) {
   data.streamed = streamed;
   double bound = dtype == DType::kFloat64 ? 1e-12 : 2e-5;
   for (const GoldenRun& run : golden.runs) {
-    Experiment experiment = experiment_of(run);
+    Experiment experiment = golden_experiment(run);
     experiment.compiler.mode = mode;
     experiment.compiler.floatX = dtype;
     TrainingProgram program(experiment, data, "");
@@ -113,7 +113,7 @@ TEST(GoldenTrainingWeights, StartFromAnNpz) {
   const GoldenRun& run = golden.runs[0];
   std::vector<std::pair<std::string, Tensor>> arrays(run.epochs[0].weights.begin(), run.epochs[0].weights.end());
   write_npz(folder.path("w.npz"), arrays);
-  Experiment experiment = experiment_of(run);
+  Experiment experiment = golden_experiment(run);
   experiment.model.weights = "w.npz";
   experiment.compiler.mode = CompilerConfig::Mode::kReference;
   Dataset data;

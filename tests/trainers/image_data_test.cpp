@@ -26,9 +26,9 @@ AugmentConfig all_changes() {
 }
 
 // 97 digits in .npy files, of which 20 validate.
-struct Files {
+struct DigitFiles {
   TemporaryFolder folder;
-  Files() {
+  DigitFiles() {
     const Dataset digits = load_dataset({.name = "digits", .train = 97, .valid = 0, .test = 0}, DType::kFloat32);
     write_npy(folder.path("x.npy"), digits.train.x_array().raw);
     write_npy(folder.path("y.npy"), digits.train.y_array().raw);
@@ -52,7 +52,7 @@ struct Files {
   }
 };
 
-Checkpoint end_of(const Experiment& e, const std::string& path) {
+Checkpoint trained_checkpoint(const Experiment& e, const std::string& path) {
   RunFolder folder = RunFolder::create(path, e);
   EXPECT_FALSE(train(e, load_data(e, "."), folder).interrupted);
   return read_checkpoint(folder.checkpoint());
@@ -66,11 +66,12 @@ bool same_weights(const Checkpoint& a, const Checkpoint& b) {
 }
 
 TEST(AugmentedRuns, TheBitsAreAlikeInMemoryAndStreamedOnOneThreadAndTwo) {
-  Files files;
+  DigitFiles files;
   for (bool shuffled : {false, true}) {
-    const Checkpoint one = end_of(files.experiment(false, shuffled), files.folder.path(str("one", shuffled)));
+    const Checkpoint one =
+        trained_checkpoint(files.experiment(false, shuffled), files.folder.path(str("one", shuffled)));
     auto expect_same = [&](const Experiment& e, const char* name) {
-      EXPECT_TRUE(same_weights(end_of(e, files.folder.path(str(name, shuffled))), one)) << name;
+      EXPECT_TRUE(same_weights(trained_checkpoint(e, files.folder.path(str(name, shuffled))), one)) << name;
     };
     expect_same(files.experiment(false, shuffled), "again");
     expect_same(files.experiment(true, shuffled), "streamed");
@@ -79,15 +80,16 @@ TEST(AugmentedRuns, TheBitsAreAlikeInMemoryAndStreamedOnOneThreadAndTwo) {
     expect_same(two, "two");
     Experiment other = files.experiment(false, shuffled);
     other.trainer.augment->noise = 0.2;
-    EXPECT_FALSE(same_weights(end_of(other, files.folder.path(str("other", shuffled))), one));
+    EXPECT_FALSE(same_weights(trained_checkpoint(other, files.folder.path(str("other", shuffled))), one));
   }
-  const Checkpoint window = end_of(files.experiment(false, true, 16), files.folder.path("window"));
-  EXPECT_TRUE(same_weights(end_of(files.experiment(true, true, 16), files.folder.path("streamed_window")), window));
+  const Checkpoint window = trained_checkpoint(files.experiment(false, true, 16), files.folder.path("window"));
+  EXPECT_TRUE(
+      same_weights(trained_checkpoint(files.experiment(true, true, 16), files.folder.path("streamed_window")), window));
 }
 
 // After each step, within the epochs and between them.
 TEST(AugmentedRuns, GoOnWithTheirBitsWhereverTheyAreStopped) {
-  Files files;
+  DigitFiles files;
   for (bool streamed : {false, true})
     for (bool shuffled : {false, true}) {
       const Experiment e = files.experiment(streamed, shuffled, streamed && shuffled ? 33 : 0);
@@ -107,13 +109,13 @@ TEST(AugmentedRuns, GoOnWithTheirBitsWhereverTheyAreStopped) {
       }
       EXPECT_GE(times, 3 * 8);
       EXPECT_TRUE(same_weights(read_checkpoint(RunFolder::open(path).checkpoint()),
-                               end_of(e, files.folder.path(str("whole", streamed, shuffled)))));
+                               trained_checkpoint(e, files.folder.path(str("whole", streamed, shuffled)))));
     }
 }
 
 // x of a minibatch by hand: whole images, changed by number and epoch, then standardized.
 TEST(AugmentedFeed, MinibatchesAreTheChangesOfTheirExamples) {
-  Files files;
+  DigitFiles files;
   for (bool streamed : {false, true})
     for (bool shuffled : {false, true}) {
       const Experiment e = files.experiment(streamed, shuffled);

@@ -13,7 +13,7 @@ namespace thtrain {
 namespace {
 
 // A small network of digits [1, 28, 28].
-Experiment experiment() {
+Experiment convnet_experiment() {
   Experiment out = small_experiment();
   Conv::Options maps{{.name = "maps"}, 3, {.size = {5}, .stride = {2}}};
   maps.bias = false;
@@ -25,22 +25,8 @@ Experiment experiment() {
   return out;
 }
 
-const Tensor& of(const NamedArrays& arrays, const std::string& name) {
-  for (const auto& [other, value] : arrays)
-    if (other == name) return value;
-  throw std::out_of_range(name);
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-
 TEST(ImageTraining, TheTableOfLayersHasChannelsRowsAndColumns) {
-  const Experiment e = experiment();
+  const Experiment e = convnet_experiment();
   const Dataset data = load_data(e, "");
   const ModelSummary summary = check_experiment(e, data, "").model;
   EXPECT_EQ(summary.input, "float32[20, 1, 28, 28]");
@@ -56,7 +42,7 @@ TEST(ImageTraining, TheTableOfLayersHasChannelsRowsAndColumns) {
 
 TEST(ImageTraining, RunningAveragesAreKeptAndEvaluatedWith) {
   TemporaryFolder temporary;
-  const Experiment e = experiment();
+  const Experiment e = convnet_experiment();
   const Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   std::vector<double> losses;
@@ -65,15 +51,15 @@ TEST(ImageTraining, RunningAveragesAreKeptAndEvaluatedWith) {
   ASSERT_EQ(losses.size(), 3u);
   EXPECT_LT(losses[2], losses[0]);
   const Checkpoint end = read_checkpoint(folder.checkpoint());
-  EXPECT_EQ(of(end.weights, "norm/mean").type_text(), "float32[3]");
-  for (int64_t i = 0; i < 3; ++i) EXPECT_GT(of(end.weights, "norm/variance").as_double(i), 0);
-  EXPECT_FALSE(same_bits(of(end.weights, "norm/mean"), Tensor::zeros(DType::kFloat32, {3})));
+  EXPECT_EQ(array_named(end.weights, "norm/mean").type_text(), "float32[3]");
+  for (int64_t i = 0; i < 3; ++i) EXPECT_GT(array_named(end.weights, "norm/variance").as_double(i), 0);
+  EXPECT_FALSE(same_bits(array_named(end.weights, "norm/mean"), Tensor::zeros(DType::kFloat32, {3})));
   EXPECT_EQ(evaluate(e, data, Part::kValid, folder.best()).error, summary.valid_error);
 }
 
 TEST(ImageTraining, AResumedRunEndsWithItsBits) {
   TemporaryFolder temporary;
-  const Experiment e = experiment();
+  const Experiment e = convnet_experiment();
   const Dataset data = load_data(e, "");
   RunFolder whole = RunFolder::create(temporary.path("whole"), e);
   train(e, data, whole);
@@ -94,7 +80,7 @@ TEST(ImageTraining, AResumedRunEndsWithItsBits) {
 
 // The model takes rows where a layer beside the first one does; the filters take the images that these were.
 TEST(ImageTraining, ImagesMayComeAsRows) {
-  Experiment e = experiment();
+  Experiment e = convnet_experiment();
   Dense::Options beside;
   beside.name = "beside";
   beside.inputs = {"x"};

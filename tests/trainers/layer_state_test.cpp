@@ -13,42 +13,28 @@ namespace thtrain {
 namespace {
 
 // A centred input; the first weights are drawn as without it.
-Experiment experiment() {
+Experiment centred_experiment() {
   Experiment out = small_experiment();
   out.trainer.validation_frequency = 7;
   out.model.layers.insert(out.model.layers.begin(), Centre::Options{{.name = "centre"}});
   return out;
 }
 
-const Tensor& of(const NamedArrays& arrays, const std::string& name) {
-  for (const auto& [other, value] : arrays)
-    if (other == name) return value;
-  throw std::out_of_range(name);
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-
 TEST(LayerState, IsTrainedKeptAndEvaluatedWith) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = centred_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   TrainSummary summary = train(e, data, folder);
   Checkpoint end = read_checkpoint(folder.checkpoint());
-  EXPECT_EQ(of(end.weights, "centre/count").type_text(), "int64[]");
-  EXPECT_EQ(of(end.weights, "centre/count").as_int(), summary.steps);
-  EXPECT_EQ(of(end.weights, "centre/mean").type_text(), "float64[784]");
-  EXPECT_EQ(of(end.best, "centre/count").as_int() % 7, 0);
-  EXPECT_LE(of(end.best, "centre/count").as_int(), summary.steps);
+  EXPECT_EQ(array_named(end.weights, "centre/count").type_text(), "int64[]");
+  EXPECT_EQ(array_named(end.weights, "centre/count").as_int(), summary.steps);
+  EXPECT_EQ(array_named(end.weights, "centre/mean").type_text(), "float64[784]");
+  EXPECT_EQ(array_named(end.best, "centre/count").as_int() % 7, 0);
+  EXPECT_LE(array_named(end.best, "centre/count").as_int(), summary.steps);
 
   // The running mean of minibatches of the same examples comes near their mean: 1 - 0.75^30 of it.
-  const Tensor& mean = of(end.weights, "centre/mean");
+  const Tensor& mean = array_named(end.weights, "centre/mean");
   Tensor x = data.train.all(DType::kFloat64).x.reshape({200, 784});
   double sum = 0, expected = 0;
   for (int64_t i = 0; i < 784; ++i) sum += mean.as_double(i);
@@ -58,12 +44,12 @@ TEST(LayerState, IsTrainedKeptAndEvaluatedWith) {
   // The best weights are evaluated with the state of their step.
   EXPECT_EQ(evaluate(e, data, Part::kValid, folder.best()).error, summary.valid_error);
   NpzFile best(folder.best());
-  EXPECT_TRUE(same_bits(best.read("centre/count"), of(end.best, "centre/count")));
+  EXPECT_TRUE(same_bits(best.read("centre/count"), array_named(end.best, "centre/count")));
 }
 
 TEST(LayerState, AResumedRunEndsWithItsBits) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = centred_experiment();
   Dataset data = load_data(e, "");
   RunFolder whole = RunFolder::create(temporary.path("whole"), e);
   train(e, data, whole);
@@ -84,7 +70,7 @@ TEST(LayerState, AResumedRunEndsWithItsBits) {
 
 TEST(LayerState, OfAnotherTypeInACheckpointIsRefused) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = centred_experiment();
   e.trainer.epochs = 1;
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
@@ -111,8 +97,8 @@ TEST(UntrainedLayers, StayAsTheyStart) {
   TrainHooks hooks{.on_start = [&](const ModelSummary&) { start = read_checkpoint(folder.checkpoint()); }};
   train(e, data, folder, hooks);
   Checkpoint end = read_checkpoint(folder.checkpoint());
-  EXPECT_TRUE(same_bits(of(start.weights, "hidden/W"), of(end.weights, "hidden/W")));
-  EXPECT_FALSE(same_bits(of(start.weights, "softmax/W"), of(end.weights, "softmax/W")));
+  EXPECT_TRUE(same_bits(array_named(start.weights, "hidden/W"), array_named(end.weights, "hidden/W")));
+  EXPECT_FALSE(same_bits(array_named(start.weights, "softmax/W"), array_named(end.weights, "softmax/W")));
   EXPECT_EQ(join(end.optimizer, " ", [](const auto& entry) { return entry.first; }),
             "velocity/softmax/W velocity/softmax/b");
 }

@@ -19,21 +19,15 @@
 namespace thtrain {
 namespace {
 
-Experiment reference_experiment() {
-  Experiment out = small_experiment();
-  out.compiler.mode = CompilerConfig::Mode::kReference;
-  return out;
-}
-
-struct Done {
+struct Measured {
   TrainSummary summary;
   std::vector<EpochReport> reports;
   MetricNames names;
   Checkpoint checkpoint;
   std::string best, metrics;
 };
-Done trained(const Experiment& e, const Dataset& data, const std::string& path) {
-  Done out;
+Measured trained(const Experiment& e, const Dataset& data, const std::string& path) {
+  Measured out;
   RunFolder folder = RunFolder::create(path, e);
   TrainHooks hooks{.on_start = [&](const ModelSummary& m) { out.names = m.metrics; },
                    .on_epoch = [&](const EpochReport& r) { out.reports.push_back(r); }};
@@ -42,11 +36,6 @@ Done trained(const Experiment& e, const Dataset& data, const std::string& path) 
   out.best = folder.best();
   out.metrics = read_file(folder.metrics());
   return out;
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
 }
 
 TopKError::Options top_k(int64_t k) {
@@ -59,7 +48,7 @@ TEST(Metrics, TheErrorAndTheLossesStandInEveryEpoch) {
   TemporaryFolder temporary;
   Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
-  Done done = trained(e, data, temporary.path("run"));
+  Measured done = trained(e, data, temporary.path("run"));
   ASSERT_EQ(done.reports.size(), 3u);
   for (const EpochReport& report : done.reports) {
     EXPECT_TRUE(report.train_error && report.valid_error && report.valid_loss);
@@ -87,7 +76,7 @@ TEST(Metrics, SeveralAtOnceAndTheBestByOneOfThem) {
   e.trainer.metrics = {ErrorRate::Options(), top_k(3), Accuracy::Options()};
   e.trainer.monitor = "accuracy";
   Dataset data = load_data(e, "");
-  Done done = trained(e, data, temporary.path("run")), other = trained(plain, data, temporary.path("plain"));
+  Measured done = trained(e, data, temporary.path("run")), other = trained(plain, data, temporary.path("plain"));
   EXPECT_EQ(join(done.names, " ", [](const MetricName& m) { return m.name; }), "accuracy error top_3_error");
   EXPECT_TRUE(done.names[0].larger_is_better);
   EXPECT_EQ(done.checkpoint.metrics.size(), 3u);
@@ -111,7 +100,7 @@ TEST(Metrics, GoOnToTheSameBitsAfterEveryStep) {
   e.trainer.metrics = {Loss::Options(), top_k(2)};
   e.trainer.test_at = TrainerConfig::TestAt::kEpoch;
   Dataset data = load_data(e, "");
-  Done whole = trained(e, data, temporary.path("whole"));
+  Measured whole = trained(e, data, temporary.path("whole"));
   RunFolder folder = RunFolder::create(temporary.path("parts"), e);
   std::atomic<int> stop{1};
   TrainSummary summary = train(e, data, folder, {}, {.stop = &stop});
@@ -203,7 +192,7 @@ TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
   softmax.name = "softmax";
   e.model.layers = {softmax};
   e.trainer.epochs = 1;
-  const Done done = trained(e, data, temporary.path("run"));
+  const Measured done = trained(e, data, temporary.path("run"));
   EXPECT_EQ(done.reports.at(0).train_error, 50);
   EXPECT_TRUE(done.reports.at(0).valid_error == 0 || done.reports.at(0).valid_error == 100);
   auto rows = [&](int64_t count, bool streamed) {
@@ -222,14 +211,14 @@ TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
 }
 
 // The negative log-likelihood, differentiated by itself.
-struct OwnGradients : NegativeLogLikelihood {
+struct ScaledGradients : NegativeLogLikelihood {
   struct Options : ObjectiveOptions {
     static constexpr std::string_view kName = "own_gradients";
     double factor = 1;
-    std::unique_ptr<Objective> make() const override { return std::make_unique<OwnGradients>(*this); }
+    std::unique_ptr<Objective> make() const override { return std::make_unique<ScaledGradients>(*this); }
     static void describe(Fields<Options>& f) { f.field("factor", &Options::factor).help("Of the gradients."); }
   };
-  explicit OwnGradients(const Options& options) : NegativeLogLikelihood(), options_(options) {}
+  explicit ScaledGradients(const Options& options) : NegativeLogLikelihood(), options_(options) {}
   ObjectiveStep step(const ObjectiveInput& input) override {
     ObjectiveStep out{.cost = cost(input.output, input.targets)};
     std::vector<Expr> wrt;
@@ -249,9 +238,9 @@ struct OwnGradients : NegativeLogLikelihood {
 TEST(Objectives, WithGradientsOfTheirOwn) {
   TemporaryFolder temporary;
   Experiment e = reference_experiment(), own = e;
-  own.loss.objective = OwnGradients::Options();
+  own.loss.objective = ScaledGradients::Options();
   Dataset data = load_data(e, "");
-  Done a = trained(e, data, temporary.path("a")), b = trained(own, data, temporary.path("b"));
+  Measured a = trained(e, data, temporary.path("a")), b = trained(own, data, temporary.path("b"));
   ASSERT_EQ(a.checkpoint.weights.size(), b.checkpoint.weights.size());
   for (size_t i = 0; i < a.checkpoint.weights.size(); ++i) {
     const Tensor &x = a.checkpoint.weights[i].second, &y = b.checkpoint.weights[i].second;
@@ -267,7 +256,7 @@ TEST(Objectives, ClassWeightsOfOneAreNone) {
   e.compiler.floatX = weighted.compiler.floatX = DType::kFloat64;
   weighted.loss.class_weights = std::vector<double>(10, 2.5);
   Dataset data = load_data(e, "");
-  Done a = trained(e, data, temporary.path("a")), b = trained(weighted, data, temporary.path("b"));
+  Measured a = trained(e, data, temporary.path("a")), b = trained(weighted, data, temporary.path("b"));
   for (size_t i = 0; i < a.reports.size(); ++i) EXPECT_NEAR(a.reports[i].train_loss, b.reports[i].train_loss, 1e-9);
   weighted.loss.class_weights.resize(4);
   EXPECT_EQ(error_text([&] { check_experiment(weighted, data, ""); }),
@@ -287,7 +276,7 @@ TEST(Objectives, ALinearLayerAtTheEnd) {
   linear.model.layers.back() = last;
   e.model.layers.back().get<Softmax::Options>().init.law = Init::Law::kZeros;
   Dataset data = load_data(e, "");
-  Done a = trained(e, data, temporary.path("a")), b = trained(linear, data, temporary.path("b"));
+  Measured a = trained(e, data, temporary.path("a")), b = trained(linear, data, temporary.path("b"));
   expect_same(a.checkpoint.weights, b.checkpoint.weights);
   Tensor x = data.test.all(floatX()).x;
   Prediction p = predict(e, x, a.best), q = predict(linear, x, b.best);

@@ -9,7 +9,7 @@
 namespace thtrain {
 namespace {
 
-Experiment reference_experiment() {
+Experiment float64_experiment() {
   Experiment out = small_experiment();
   out.compiler.mode = CompilerConfig::Mode::kReference;
   out.compiler.floatX = DType::kFloat64;
@@ -17,22 +17,7 @@ Experiment reference_experiment() {
   return out;
 }
 
-const Tensor& of(const NamedArrays& arrays, const std::string& name) {
-  for (const auto& [known, array] : arrays)
-    if (known == name) return array;
-  ADD_FAILURE() << "no " << name;
-  return arrays.front().second;
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-
-Checkpoint trained(const Experiment& e, const Dataset& data, const std::string& path) {
+Checkpoint checkpoint_of(const Experiment& e, const Dataset& data, const std::string& path) {
   RunFolder folder = RunFolder::create(path, e);
   train(e, data, folder);
   return read_checkpoint(folder.checkpoint());
@@ -54,7 +39,7 @@ Checkpoint trained_in_parts(const Experiment& e, const Dataset& data, const std:
 void expect_resumes(const Experiment& e, const std::string& kept) {
   TemporaryFolder temporary;
   Dataset data = load_data(e, "");
-  Checkpoint whole = trained(e, data, temporary.path("whole")),
+  Checkpoint whole = checkpoint_of(e, data, temporary.path("whole")),
              parts = trained_in_parts(e, data, temporary.path("parts"));
   expect_same(whole.weights, parts.weights);
   expect_same(whole.optimizer, parts.optimizer);
@@ -64,7 +49,7 @@ void expect_resumes(const Experiment& e, const std::string& kept) {
 }
 
 TEST(Optimizers, AdamGoesOnToTheSameBits) {
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   e.trainer.optimizer = OneOf<OptimizerOptions>(OptimizerOptions::kinds()[4]);
   EXPECT_EQ(e.trainer.optimizer.name(), "adam");
   expect_resumes(e,
@@ -80,7 +65,7 @@ OneOf<ScheduleOptions> schedule_of(const std::string& text) {
 }
 
 TEST(Schedules, APlateauGoesOnToTheSameBits) {
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   OneOf<ScheduleOptions> plateau = schedule_of("plateau");
   ConfigNode table = resolved_config(plateau.kind_of().schema(), plateau.object());
   table.find("patience")->integer = 0;
@@ -95,7 +80,7 @@ TEST(Schedules, APlateauGoesOnToTheSameBits) {
 }
 
 TEST(TrainingSteps, AveragesAndAccumulatedGradientsGoOnToTheSameBits) {
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   sgd_of(e).momentum = 0;
   e.trainer.average = TrainingStep::Average::kExponential;
   e.trainer.average_decay = 0.9;
@@ -110,13 +95,13 @@ TEST(TrainingSteps, AveragesAndAccumulatedGradientsGoOnToTheSameBits) {
 // A run with half the rate in its second epoch is one that is edited between them.
 TEST(Schedules, ChangeTheRateBetweenEpochs) {
   TemporaryFolder temporary;
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   e.trainer.epochs = 2;
   sgd_of(e).learning_rate = 0.05;
   Dataset data = load_data(e, "");
   Experiment scheduled = e;
   scheduled.trainer.schedule = schedule_of("exponential");  // 0.95
-  Checkpoint whole = trained(scheduled, data, temporary.path("scheduled"));
+  Checkpoint whole = checkpoint_of(scheduled, data, temporary.path("scheduled"));
   Experiment first = e;
   first.trainer.epochs = 1;
   RunFolder folder = RunFolder::create(temporary.path("edited"), first);
@@ -128,39 +113,41 @@ TEST(Schedules, ChangeTheRateBetweenEpochs) {
 
 TEST(Averages, AreWhatIsMeasuredAndKeptAsTheBest) {
   TemporaryFolder temporary;
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   e.trainer.average = TrainingStep::Average::kEqual;
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   TrainSummary summary = train(e, data, folder);
   Checkpoint end = read_checkpoint(folder.checkpoint());
-  EXPECT_FALSE(same_bits(of(end.best, "hidden/W"), of(end.weights, "hidden/W")));
+  EXPECT_FALSE(same_bits(array_named(end.best, "hidden/W"), array_named(end.weights, "hidden/W")));
   EXPECT_EQ(evaluate(e, data, Part::kValid, folder.best()).error, *summary.valid_error);
   EXPECT_EQ(evaluate(e, data, Part::kTest, folder.best()).error, *summary.test_error);
 }
 
 TEST(LayerRates, AFactorOfZeroKeepsTheLayer) {
   TemporaryFolder temporary;
-  Experiment e = reference_experiment(), untrained = e;
+  Experiment e = float64_experiment(), untrained = e;
   e.loss.l2 = untrained.loss.l2 = 0;
   e.model.layers[0]->rate_factor = 0;
   untrained.model.layers[0]->trained = false;
   Dataset data = load_data(e, "");
-  expect_same(trained(e, data, temporary.path("a")).weights, trained(untrained, data, temporary.path("b")).weights);
+  expect_same(checkpoint_of(e, data, temporary.path("a")).weights,
+              checkpoint_of(untrained, data, temporary.path("b")).weights);
 }
 
 // The decay of all layers, and the same said by each of them.
 TEST(LayerDecays, StandForTheOptimizers) {
   TemporaryFolder temporary;
-  Experiment e = reference_experiment(), by_layer = e;
+  Experiment e = float64_experiment(), by_layer = e;
   sgd_of(e).weight_decay = 0.125;
   for (OneOf<LayerOptions>& layer : by_layer.model.layers) layer->weight_decay = 0.125;
   Dataset data = load_data(e, "");
-  expect_same(trained(e, data, temporary.path("a")).weights, trained(by_layer, data, temporary.path("b")).weights);
+  expect_same(checkpoint_of(e, data, temporary.path("a")).weights,
+              checkpoint_of(by_layer, data, temporary.path("b")).weights);
 }
 
 TEST(Schedules, APlateauNeedsValidationExamples) {
-  Experiment e = reference_experiment();
+  Experiment e = float64_experiment();
   e.data.get<DigitsConfig>().n_valid = 0;
   e.trainer.validation_frequency.reset();
   e.trainer.schedule = schedule_of("plateau");

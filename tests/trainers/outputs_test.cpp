@@ -11,6 +11,7 @@
 #include "nn/objectives/binary_crossentropy.h"
 #include "nn/objectives/huber.h"
 #include "nn/objectives/squared_error.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
@@ -19,9 +20,7 @@
 namespace thtrain {
 namespace {
 
-constexpr DType k64 = DType::kFloat64;
-
-std::map<std::string, Tensor> golden() {
+std::map<std::string, Tensor> outputs_golden() {
   std::map<std::string, Tensor> out;
   for (const GoldenLine& line : golden_lines("outputs.txt")) out[line.name] = line.result(k64);
   return out;
@@ -83,15 +82,16 @@ Experiment three_outputs(const TemporaryFolder& folder, const std::map<std::stri
   return out;
 }
 
-struct Done {
+struct TrainedHeads {
   TrainSummary summary;
   std::vector<EpochReport> reports;
   MetricNames names;
   std::map<std::string, Tensor> checkpoint;
   std::string folder, best, metrics;
 };
-Done trained(const Experiment& e, const Dataset& data, const TemporaryFolder& temporary, const std::string& name) {
-  Done out;
+TrainedHeads trained(const Experiment& e, const Dataset& data, const TemporaryFolder& temporary,
+                     const std::string& name) {
+  TrainedHeads out;
   RunFolder folder = RunFolder::create(temporary.path(name), e, {.config_folder = temporary.path()});
   TrainHooks hooks{.on_start = [&](const ModelSummary& m) { out.names = m.metrics; },
                    .on_epoch = [&](const EpochReport& r) { out.reports.push_back(r); }};
@@ -103,7 +103,7 @@ Done trained(const Experiment& e, const Dataset& data, const TemporaryFolder& te
   return out;
 }
 
-void expect_near(const Tensor& got, const Tensor& expected, double tolerance, const std::string& what) {
+void expect_relatively_near(const Tensor& got, const Tensor& expected, double tolerance, const std::string& what) {
   ASSERT_EQ(got.shape(), expected.shape()) << what;
   for (int64_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got.as_double(i), expected.as_double(i), tolerance * std::max(1.0, std::abs(expected.as_double(i))))
@@ -111,17 +111,17 @@ void expect_near(const Tensor& got, const Tensor& expected, double tolerance, co
 }
 
 TEST(Outputs, TrainAsPyTorchDoesBySeveralObjectives) {
-  const std::map<std::string, Tensor> expected = golden();
+  const std::map<std::string, Tensor> expected = outputs_golden();
   for (auto mode : {CompilerConfig::Mode::kReference, CompilerConfig::Mode::kNative}) {
     TemporaryFolder folder;
     Experiment e = three_outputs(folder, expected);
     e.compiler.mode = mode;
-    Done done = trained(e, load_data(e, folder.path()), folder, "run");
+    TrainedHeads done = trained(e, load_data(e, folder.path()), folder, "run");
     EXPECT_EQ(done.summary.steps, 20);
     for (const char* name : {"hidden", "kind", "numbers", "copy"})
       for (const char* part : {"/W", "/b"}) {
         const std::string key = str(name, part);
-        expect_near(done.checkpoint.at(key), expected.at("end/" + key), 1e-10, key);
+        expect_relatively_near(done.checkpoint.at(key), expected.at("end/" + key), 1e-10, key);
       }
     ASSERT_EQ(done.reports.size(), 10u);
     for (size_t i = 0; i < 10; ++i)
@@ -137,11 +137,11 @@ TEST(Outputs, TrainAsPyTorchDoesBySeveralObjectives) {
 }
 
 TEST(Outputs, AreEvaluatedAndPredictedEach) {
-  const std::map<std::string, Tensor> expected = golden();
+  const std::map<std::string, Tensor> expected = outputs_golden();
   TemporaryFolder folder;
   Experiment e = three_outputs(folder, expected);
   Dataset data = load_data(e, folder.path());
-  Done done = trained(e, data, folder, "run");
+  TrainedHeads done = trained(e, data, folder, "run");
   const std::string last = done.folder + "/checkpoint.npz";
   Evaluation found = evaluate(e, data, Part::kValid, last);
   EXPECT_NEAR(found.loss, expected.at("losses").as_double(3), 1e-10);
@@ -167,13 +167,13 @@ TEST(Outputs, AreEvaluatedAndPredictedEach) {
 }
 
 TEST(Outputs, ARunGoesOnToTheSameBitsAndByTheLossOfOneOfThem) {
-  const std::map<std::string, Tensor> expected = golden();
+  const std::map<std::string, Tensor> expected = outputs_golden();
   TemporaryFolder folder;
   Experiment e = three_outputs(folder, expected);
   e.trainer.epochs = 3;
   e.trainer.monitor = "loss.copy";
   Dataset data = load_data(e, folder.path());
-  Done whole = trained(e, data, folder, "whole");
+  TrainedHeads whole = trained(e, data, folder, "whole");
   EXPECT_EQ(whole.names[0].name, "loss.copy");
   RunFolder run = RunFolder::create(folder.path("parts"), e, {.config_folder = folder.path()});
   std::atomic<int> stop{1};
@@ -212,13 +212,13 @@ Experiment autoencoder(const TemporaryFolder& folder, bool streamed) {
 }
 
 TEST(Autoencoders, LearnTheExamplesThemselves) {
-  Done runs[2];
+  TrainedHeads runs[2];
   for (bool streamed : {false, true}) {
     TemporaryFolder folder;
     Experiment e = autoencoder(folder, streamed);
     Dataset data = load_data(e, folder.path());
     EXPECT_EQ(data.streamed, streamed);
-    Done& done = runs[streamed] = trained(e, data, folder, "run");
+    TrainedHeads& done = runs[streamed] = trained(e, data, folder, "run");
     EXPECT_EQ(done.names[0].name, "loss");
     EXPECT_LT(done.reports.back().train_loss, done.reports.front().train_loss);
     // The loss is the mean square of what the prediction is away from the example.
@@ -240,7 +240,7 @@ TEST(Autoencoders, OfStandardizedExamplesGiveTheirUnits) {
   e.data->standardize = Standardization::By::kAll;
   e.trainer.metrics = {Loss::Options(), MeanSquaredError::Options()};
   Dataset data = load_data(e, folder.path());
-  Done done = trained(e, data, folder, "run");
+  TrainedHeads done = trained(e, data, folder, "run");
   const double scale = data.standardization->inputs.scale[0], mean = data.standardization->inputs.mean[0];
   Tensor x = data.valid.all(DType::kFloat32).x;
   Prediction found = predict(e, x, done.folder + "/checkpoint.npz");
@@ -286,7 +286,7 @@ TEST(Units, PredictionsAndErrorsOfStandardizedTargetsAreInThoseOfTheData) {
   TemporaryFolder folder;
   Experiment e = far_values(folder);
   Dataset data = load_data(e, folder.path());
-  Done done = trained(e, data, folder, "run");
+  TrainedHeads done = trained(e, data, folder, "run");
   const Tensor y = read_npy(folder.path("y.npy"));
   Prediction found = predict(e, data.train.all(k64).x, done.folder + "/checkpoint.npz");
   double squares = 0, absolutes = 0, r2 = 0, standardized = 0;
@@ -318,7 +318,7 @@ TEST(Units, PredictionsAndErrorsOfStandardizedTargetsAreInThoseOfTheData) {
   part.loss.objective = NegativeLogLikelihood::Options();
   part.loss.outputs = {output("line", SquaredError::Options(), 1)};
   part.loss.outputs[0].columns = {1, 2};
-  Done second = trained(part, data, folder, "part");
+  TrainedHeads second = trained(part, data, folder, "part");
   Prediction of_part = predict(part, data.train.all(k64).x, second.folder + "/checkpoint.npz");
   double errors = 0;
   for (int64_t i = 0; i < 12; ++i) errors += std::pow(y.as_double(2 * i + 1) - of_part.probabilities.as_double(i), 2);
@@ -334,12 +334,12 @@ TEST(WithoutValidation, TheLastWeightsAreTheBest) {
   e.compiler.mode = CompilerConfig::Mode::kReference;
   e.data.get<DigitsConfig>().n_valid = 0;
   Dataset data = load_data(e, "");
-  Done plain = trained(e, data, folder, "plain");
+  TrainedHeads plain = trained(e, data, folder, "plain");
   std::map<std::string, Tensor> best = read_npz(plain.best);
   for (const auto& [name, value] : best) EXPECT_TRUE(same_bits(value, plain.checkpoint.at(name))) << name;
   EXPECT_EQ(best.size(), 4u);
   e.trainer.average = TrainingStep::Average::kEqual;
-  Done averaged = trained(e, data, folder, "averaged");
+  TrainedHeads averaged = trained(e, data, folder, "averaged");
   EXPECT_TRUE(same_bits(averaged.checkpoint.at("hidden/W"), plain.checkpoint.at("hidden/W")));
   EXPECT_FALSE(same_bits(read_npz(averaged.best).at("hidden/W"), plain.checkpoint.at("hidden/W")));
   EXPECT_EQ(*averaged.summary.test_error, evaluate(e, data, Part::kTest, averaged.best).error);
@@ -366,7 +366,7 @@ TEST(WithoutValidation, ARunThatGoesOnHasNone) {
 // ----------------------------------------------------------------------------------------------
 
 TEST(Outputs, WhatTheDataDoesNotAllow) {
-  const std::map<std::string, Tensor> expected = golden();
+  const std::map<std::string, Tensor> expected = outputs_golden();
   TemporaryFolder folder;
   const Experiment good = three_outputs(folder, expected);
   auto message = [&](auto edit) {

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A machine of 6 units on 200 digits.
-Experiment machine() {
+Experiment machine_with_pictures() {
   Experiment out = small_experiment();
   Rbm::Options rbm;
   rbm.name = "rbm";
@@ -76,7 +76,7 @@ TEST(Tiles, AreNumPysByteForByte) {
 
 TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   TemporaryFolder temporary;
-  const Experiment e = machine();
+  const Experiment e = machine_with_pictures();
   const Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
@@ -163,7 +163,7 @@ TEST(PicturesOfRuns, AugmentedImagesStandBesideTheirChanges) {
 
 // A step at a time from the same examples and generators; drawing them leaves the model as it is.
 TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
-  Experiment e = machine();
+  Experiment e = machine_with_pictures();
   const Dataset data = load_data(e, "");
   const Model model = build_model(e, {"x", {784}}, data.classes());
   const Rbm& rbm = dynamic_cast<const Rbm&>(*model.layers()[0]);
@@ -205,7 +205,7 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
 }
 
 TEST(PicturesOfRuns, TheirKeysMatter) {
-  const Experiment standard = machine();
+  const Experiment standard = machine_with_pictures();
   const Dataset data = load_data(standard, "");
   const Model model = build_model(standard, {"x", {784}}, data.classes());
   auto drawn = [&](int64_t OutputConfig::*key, int64_t value) {
@@ -234,7 +234,7 @@ std::string error_of(const Experiment& e) {
 }
 
 TEST(PicturesOfRuns, WhatIsNoPicture) {
-  Experiment e = machine();
+  Experiment e = machine_with_pictures();
   Activation::Options squashed;
   squashed.name = "squashed";
   Dense::Options dense;
@@ -256,7 +256,7 @@ TEST(PicturesOfRuns, WhatIsNoPicture) {
             "error: output.samples: the layer dense draws none\n"
             "  expected: a layer of the type \"rbm\"\n"
             "  got:      type = \"dense\"");
-  e = machine();
+  e = machine_with_pictures();
   e.output.sample_chains = 41;
   EXPECT_EQ(error_of(e),
             "error: output.sample_chains: chains begin at examples, each at its own\n"

@@ -11,12 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Experiment experiment() {
-  Experiment out = small_experiment();
-  out.compiler.mode = CompilerConfig::Mode::kReference;
-  return out;
-}
-
 // A run of that experiment which was stopped after `steps` minibatches.
 RunFolder stopped_after(int64_t steps, const Experiment& e, const Dataset& data, const std::string& path) {
   std::atomic<int> stop{1};
@@ -36,7 +30,7 @@ std::map<std::string, std::string> files_of(const RunFolder& folder) {
 
 TEST(ResumeChanges, TheHyperparametersOfTheCheckpointHold) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(3, e, data, temporary.path("run"));
   auto before = files_of(folder);
@@ -65,7 +59,7 @@ TEST(ResumeChanges, TheHyperparametersOfTheCheckpointHold) {
 
 TEST(ResumeChanges, TellsWhereItGoesOn) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(13, e, data, temporary.path("run"));
   ResumePoint at;
@@ -78,7 +72,7 @@ TEST(ResumeChanges, TellsWhereItGoesOn) {
 
 TEST(ResumeChanges, AMissingCheckpointIsNoNewBeginning) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(13, e, data, temporary.path("run"));
   fs::remove(folder.checkpoint());
@@ -99,7 +93,7 @@ TEST(ResumeChanges, AMissingCheckpointIsNoNewBeginning) {
 // Killed while the first function was compiled.
 TEST(ResumeChanges, AFolderWithoutAFirstCheckpointBegins) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder::create(temporary.path("run"), e);
   RunFolder folder = RunFolder::open(temporary.path("run"));
@@ -111,7 +105,7 @@ TEST(ResumeChanges, AFolderWithoutAFirstCheckpointBegins) {
 
 TEST(ResumeChanges, OneProcessForEachFolder) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   std::string refused;
@@ -134,7 +128,7 @@ TEST(ResumeChanges, OneProcessForEachFolder) {
 // 7 of 10 minibatches of the second epoch are done; then an epoch has 5.
 TEST(ResumeChanges, FewerMinibatchesEndTheEpoch) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(17, e, data, temporary.path("run"));
   e.trainer.batch_size = 40;
@@ -151,7 +145,7 @@ TEST(ResumeChanges, FewerMinibatchesEndTheEpoch) {
 
 TEST(ResumeChanges, WhatKilledProcessesLeftGoes) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(3, e, data, temporary.path("run"));
   auto before = files_of(folder);
@@ -164,7 +158,7 @@ TEST(ResumeChanges, WhatKilledProcessesLeftGoes) {
 
 TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   sgd_of(e).learning_rate = 30;
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);

@@ -12,7 +12,7 @@
 namespace thtrain {
 namespace {
 
-Experiment experiment() {
+Experiment six_epochs() {
   Experiment out = small_experiment();
   out.trainer.epochs = 6;
   out.trainer.validation_frequency = 7;  // within epochs of 10 minibatches, too
@@ -45,7 +45,7 @@ class StopAt {
 
 TEST(Resume, AfterAnInterruptionBetweenEpochs) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   RunFolder folder = RunFolder::create(temporary.path("parts"), e);
@@ -63,7 +63,7 @@ TEST(Resume, AfterAnInterruptionBetweenEpochs) {
 
 TEST(Resume, AfterEveryStep) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   e.trainer.epochs = 3;
   Dataset data = load_data(e, "");
   RunResult whole = uninterrupted(e, data, temporary.path("whole"));
@@ -82,7 +82,7 @@ TEST(Resume, AfterEveryStep) {
 
 TEST(Resume, AFinishedRunStaysAsItIs) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   TrainSummary first = train(e, data, folder);
@@ -96,7 +96,7 @@ TEST(Resume, AFinishedRunStaysAsItIs) {
 
 TEST(Resume, GoesOnToMoreEpochs) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   Experiment fewer = e;
@@ -115,7 +115,7 @@ TEST(Resume, GoesOnToMoreEpochs) {
 
 TEST(Resume, NamesWhatDecidesOtherBits) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   StopAt stop(1);
@@ -143,7 +143,7 @@ TEST(Resume, NamesWhatDecidesOtherBits) {
 // As after `thtrain tune`, or with another cache folder.
 TEST(Resume, OtherChoicesComeFromAnotherCache) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   StopAt stop(1);
@@ -165,7 +165,7 @@ TEST(Resume, OtherChoicesComeFromAnotherCache) {
 
 TEST(Resume, ADamagedCheckpointIsAnError) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
@@ -206,7 +206,7 @@ bool resume_in_child(const Experiment& e, const Dataset& data, const std::string
 // Killed at random moments again and again, with a checkpoint after each epoch.
 TEST(Resume, AfterBeingKilledAtAnyMoment) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   e.trainer.epochs = 60;
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
@@ -228,7 +228,7 @@ TEST(Resume, AfterBeingKilledAtAnyMoment) {
 // No file may grow beyond what the first checkpoint needs: the one with the best weights does not fit any more.
 TEST(Resume, AfterTheDiskWasFull) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = six_epochs();
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
   RunResult whole = uninterrupted(e, data, temporary.path("whole"));

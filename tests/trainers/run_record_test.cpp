@@ -13,12 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Experiment experiment() {
-  Experiment out = small_experiment();
-  out.compiler.mode = CompilerConfig::Mode::kReference;
-  return out;
-}
-
 RunFolder folder_for(const std::string& path, const Experiment& e) {
   return RunFolder::create(path, e, {.config_file = "labs/small.toml"});
 }
@@ -51,7 +45,7 @@ void expect_as_said(const RunRecord& record, const TrainSummary& summary) {
 
 TEST(RunRecord, OfARunThatFinished) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   const int64_t before = utc_now();
   RunFolder folder = folder_for(temporary.path("run"), e);
@@ -80,7 +74,7 @@ TEST(RunRecord, OfARunThatFinished) {
 
 TEST(RunRecord, ByAMetricOfWhichMoreIsBetter) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   e.trainer.metrics = {OneOf<MetricOptions>(*std::find_if(MetricOptions::kinds().begin(), MetricOptions::kinds().end(),
                                                           [](const auto& kind) { return kind.name == "accuracy"; }))};
   Dataset data = load_data(e, "");
@@ -97,7 +91,7 @@ TEST(RunRecord, ByAMetricOfWhichMoreIsBetter) {
 
 TEST(RunRecord, SaysHowTheRunEnded) {
   TemporaryFolder temporary;
-  Dataset data = load_data(experiment(), "");
+  Dataset data = load_data(reference_experiment(), "");
   auto end = [&](const std::string& name, const Experiment& e, const TrainOptions& options = {}) {
     RunFolder folder = folder_for(temporary.path(name), e);
     try {
@@ -107,16 +101,16 @@ TEST(RunRecord, SaysHowTheRunEnded) {
     }
     return std::string(text_of(read_run(folder.path()).end));
   };
-  Experiment patient = experiment();
+  Experiment patient = reference_experiment();
   patient.trainer.patience = 12;
   patient.trainer.patience_increase = 1;
   EXPECT_EQ(end("patience", patient), "patience");
-  Experiment hurried = experiment();
+  Experiment hurried = reference_experiment();
   hurried.trainer.max_seconds = 1e-9;
   EXPECT_EQ(end("time", hurried), "max_seconds");
   std::atomic<int> stop{1};
-  EXPECT_EQ(end("stop", experiment(), {.stop = &stop}), "interrupted");
-  Experiment wild = experiment();
+  EXPECT_EQ(end("stop", reference_experiment(), {.stop = &stop}), "interrupted");
+  Experiment wild = reference_experiment();
   sgd_of(wild).learning_rate = 1e30;
   EXPECT_EQ(end("wild", wild), "not finite");
   EXPECT_NE(read_run(temporary.path("wild")).why, "");
@@ -131,7 +125,7 @@ TEST(RunRecord, SaysHowTheRunEnded) {
 // A folder where the run's files cannot be written any more.
 TEST(RunRecord, SaysWhatEndedTheRun) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = folder_for(temporary.path("run"), e);
   TrainHooks hooks{.on_epoch = [&](const EpochReport& report) {
@@ -150,7 +144,7 @@ TEST(RunRecord, SaysWhatEndedTheRun) {
 // of.
 TEST(RunRecord, OfARunThatGoesOnAndOfOneThatWasKilled) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = folder_for(temporary.path("run"), e);
   std::vector<EpochReport> reports;
@@ -189,7 +183,7 @@ TEST(RunRecord, OfARunThatGoesOnAndOfOneThatWasKilled) {
 // Resumed, it is running again, and then finished.
 TEST(RunRecord, OfARunThatWasResumed) {
   TemporaryFolder temporary;
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = folder_for(temporary.path("run"), e);
   std::atomic<int> stop{0};
@@ -216,7 +210,7 @@ TEST(RunRecord, OfAFolderThatIsNoneOrIsBroken) {
             str("error: ", temporary.path("none"),
                 ": there is no such run folder\n"
                 "  expected: a folder that `thtrain train` made"));
-  Experiment e = experiment();
+  Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
   RunFolder folder = folder_for(temporary.path("run"), e);
   train(e, data, folder);

@@ -10,6 +10,7 @@
 #include "nn/layers/last_step.h"
 #include "nn/layers/rnn.h"
 #include "nn/objectives/squared_error.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/run_result.h"
 #include "trainers/epoch_order.h"
 #include "trainers/feed.h"
@@ -17,8 +18,6 @@
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 Rnn::Options rnn_layer(RecurrentOutput output = RecurrentOutput::kAll) {
   Rnn::Options out;

@@ -23,7 +23,7 @@
 namespace thtrain {
 namespace {
 
-std::map<std::string, Tensor> golden() {
+std::map<std::string, Tensor> show_golden() {
   std::map<std::string, Tensor> out;
   for (const GoldenLine& line : golden_lines("show.txt")) out[line.name] = line.result(DType::kFloat64);
   return out;
@@ -75,7 +75,7 @@ Dataset one_image(const Tensor& x, bool standardized) {
 }
 
 TEST(Show, FeatureMapsGradientsAndOcclusionAreThoseOfPyTorch) {
-  const std::map<std::string, Tensor> expected = golden();
+  const std::map<std::string, Tensor> expected = show_golden();
   TemporaryFolder folder;
   for (bool standardized : {false, true}) {
     const Experiment experiment = convnet();

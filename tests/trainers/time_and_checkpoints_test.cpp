@@ -86,7 +86,7 @@ TEST(MaxSeconds, CountsTheProcessesBefore) {
   EXPECT_TRUE(read_checkpoint(folder.checkpoint()).state.history.back().valid_error.has_value());
 }
 
-std::set<std::string> names_in(const std::string& folder) {
+std::set<std::string> files_in(const std::string& folder) {
   std::set<std::string> out;
   for (const auto& entry : fs::directory_iterator(folder)) out.insert(entry.path().filename().string());
   return out;
@@ -104,7 +104,7 @@ TEST(KeepCheckpoints, TheLastOnesStayAndGoBackToTheSameBits) {
   e.trainer.keep_checkpoints = 3;
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
-  EXPECT_EQ(names_in(folder.kept_checkpoints()), (std::set<std::string>{"step_40.npz", "step_50.npz"}));
+  EXPECT_EQ(files_in(folder.kept_checkpoints()), (std::set<std::string>{"step_40.npz", "step_50.npz"}));
   expect_same(result_of(folder), result_of(plain));
   EXPECT_EQ(read_checkpoint(folder.kept_checkpoints() + "/step_40.npz").state.step, 40);
   // Back to one of them.
@@ -112,11 +112,11 @@ TEST(KeepCheckpoints, TheLastOnesStayAndGoBackToTheSameBits) {
   TrainSummary summary = resume(e, data, folder);
   EXPECT_EQ(summary.steps, 60);
   expect_same(result_of(folder), result_of(plain));
-  EXPECT_EQ(names_in(folder.kept_checkpoints()), (std::set<std::string>{"step_40.npz", "step_50.npz"}));
+  EXPECT_EQ(files_in(folder.kept_checkpoints()), (std::set<std::string>{"step_40.npz", "step_50.npz"}));
   // Fewer of them.
   e.trainer.keep_checkpoints = 2;
   resume(e, data, folder, {}, {.accept_edits = true});
-  EXPECT_EQ(names_in(folder.kept_checkpoints()), std::set<std::string>{"step_50.npz"});
+  EXPECT_EQ(files_in(folder.kept_checkpoints()), std::set<std::string>{"step_50.npz"});
 }
 
 TEST(KeepCheckpoints, OfAnotherCourseAreRemoved) {
@@ -127,11 +127,11 @@ TEST(KeepCheckpoints, OfAnotherCourseAreRemoved) {
   for (const char* name : {"step_5.npz", "step_40.npz", "2_b_step_3.npz", "notes.txt", "step_x.npz"})
     std::ofstream(folder.kept_checkpoints() + "/" + name) << "x";
   remove_kept_checkpoints(folder, {.step = 20}, 5);
-  EXPECT_EQ(names_in(folder.kept_checkpoints()), (std::set<std::string>{"step_5.npz", "notes.txt", "step_x.npz"}));
+  EXPECT_EQ(files_in(folder.kept_checkpoints()), (std::set<std::string>{"step_5.npz", "notes.txt", "step_x.npz"}));
   EXPECT_EQ((KeptCheckpoint{.phase = 1, .phase_name = "a_step_1", .step = 7}.file_name()), "2_a_step_1_step_7.npz");
   std::ofstream(folder.kept_checkpoints() + "/2_a_step_1_step_7.npz") << "x";
   remove_kept_checkpoints(folder, {.phase = 1, .phase_name = "a_step_1", .step = 8}, 2);
-  EXPECT_EQ(names_in(folder.kept_checkpoints()),
+  EXPECT_EQ(files_in(folder.kept_checkpoints()),
             (std::set<std::string>{"2_a_step_1_step_7.npz", "notes.txt", "step_x.npz"}));
 }
 

@@ -26,7 +26,7 @@
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::forward_test {
 namespace {
 
 using Bindings = std::vector<std::pair<Expr, Tensor>>;
@@ -360,4 +360,4 @@ TEST(JvpMessages, IntegersAndEmptyExpressions) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::forward_test

@@ -14,8 +14,8 @@
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/control/stable_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/image/windows.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/image/windows.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -25,7 +25,7 @@
 #include "compiler/ops/shape/specify_lengths.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::gradient_test {
 namespace {
 
 using Bindings = std::vector<std::pair<Expr, Tensor>>;
@@ -365,4 +365,4 @@ TEST(Grad, ALongChainIsLinearAndNeedsNoStack) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::gradient_test

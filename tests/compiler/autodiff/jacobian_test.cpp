@@ -14,9 +14,6 @@
 namespace thtrain {
 namespace {
 
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
 size_t loops_in(const Expr& output, const std::vector<Expr>& inputs) {
   size_t out = 0;
   const Graph graph = optimize({.inputs = inputs, .outputs = {output}, .updates = {}}, {});

@@ -88,7 +88,7 @@ ConfigNode table(std::vector<ConfigNode> entries) {
 ConfigNode array(std::vector<ConfigNode> elements) {
   return {.kind = ConfigNode::Kind::kArray, .children = std::move(elements)};
 }
-ConfigNode text(std::string value) {
+ConfigNode text_node(std::string value) {
   return ConfigNode::of(std::move(value));
 }
 
@@ -113,18 +113,19 @@ TEST(Config, DefaultsAreTheMembersOwn) {
 
 TEST(Config, ReadsEveryKindOfField) {
   ConfigNode root = table(
-      {keyed("name", text("beetle"), 1), keyed("colour", text("blue"), 2),
+      {keyed("name", text_node("beetle"), 1), keyed("colour", text_node("blue"), 2),
        keyed("year", ConfigNode::of(int64_t{1938}), 3),
        keyed("trunk", table({keyed("open", ConfigNode::of(true), 5)}), 4),
        keyed("engine",
              table({keyed("cylinders", ConfigNode::of(int64_t{6}), 7),
                     keyed("gears", array({ConfigNode::of(int64_t{4}), ConfigNode::of(1.5)}), 8)}),
              6),
-       keyed("parts",
-             array({at_line(table({keyed("kind", text("wheel"), 10), keyed("radius", ConfigNode::of(0.5), 11)}), 9),
-                    at_line(table({keyed("kind", text("door"), 13)}), 12)}),
-             9),
-       keyed("owners", array({text("bob"), text("ann")}), 14)});
+       keyed(
+           "parts",
+           array({at_line(table({keyed("kind", text_node("wheel"), 10), keyed("radius", ConfigNode::of(0.5), 11)}), 9),
+                  at_line(table({keyed("kind", text_node("door"), 13)}), 12)}),
+           9),
+       keyed("owners", array({text_node("bob"), text_node("ann")}), 14)});
   Findings findings;
   Car car = read_config<Car>(root, findings);
   findings.raise();
@@ -156,12 +157,12 @@ TEST(Config, ReadsEveryKindOfField) {
 }
 
 TEST(Config, ReportsAllMistakesInOrderOfTheirLines) {
-  ConfigNode root =
-      table({keyed("engine",
-                   table({keyed("pistons", ConfigNode::of(int64_t{6}), 30),
-                          keyed("cylinders", ConfigNode::of(int64_t{1} << 40), 20)}),
-                   19),
-             keyed("colour", text("bleu"), 10), keyed("owners", array({text("ann"), at_line(text("carl"), 5)}), 4)});
+  ConfigNode root = table({keyed("engine",
+                                 table({keyed("pistons", ConfigNode::of(int64_t{6}), 30),
+                                        keyed("cylinders", ConfigNode::of(int64_t{1} << 40), 20)}),
+                                 19),
+                           keyed("colour", text_node("bleu"), 10),
+                           keyed("owners", array({text_node("ann"), at_line(text_node("carl"), 5)}), 4)});
   EXPECT_EQ(findings_of(root),
             "error: owners.1 has an unknown value\n  expected: one of \"ann\", \"bob\"\n  got:      \"carl\"\n"
             "  config:   car:5:9\n  hint:     owners: first to last\n"
@@ -188,7 +189,7 @@ TEST(Config, ChecksOfSeveralFieldsPointToTheirLine) {
 }
 
 TEST(Config, AnIncompleteFileLacksNothing) {
-  ConfigNode root = table({keyed("parts", array({table({}), table({keyed("kind", text("wheel"))})}))});
+  ConfigNode root = table({keyed("parts", array({table({}), table({keyed("kind", text_node("wheel"))})}))});
   EXPECT_EQ(findings_of(root),
             "error: parts.0.kind is missing\n  expected: one of \"wheel\", \"door\"\n"
             "error: parts.1.radius is missing\n  expected: a number above 0 (m)\n  hint:     radius: half the width");
@@ -209,8 +210,8 @@ TEST(Config, AnUnquotedWordOfTheCommandLineMayBeAString) {
 
 TEST(Config, NumbersThatAreNoNumbersAreOutOfRange) {
   for (double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-    ConfigNode root =
-        table({keyed("parts", array({table({keyed("kind", text("wheel")), keyed("radius", ConfigNode::of(value))})}))});
+    ConfigNode root = table(
+        {keyed("parts", array({table({keyed("kind", text_node("wheel")), keyed("radius", ConfigNode::of(value))})}))});
     EXPECT_NE(findings_of(root).find("expected: a finite number above 0 (m)"), std::string::npos) << value;
   }
 }
@@ -320,13 +321,13 @@ TEST(NearValue, FindsNamesInOtherWords) {
 }
 
 TEST(TomlText, EscapesStringsAndKeepsFloatsFloats) {
-  EXPECT_EQ(toml_value(text("a\"b\\c\n\t\r\x01\x7f\xc3\xa9")), "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007F\xc3\xa9\"");
+  EXPECT_EQ(toml_value(text_node("a\"b\\c\n\t\r\x01\x7f\xc3\xa9")), "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007F\xc3\xa9\"");
   EXPECT_EQ(toml_value(ConfigNode::of(1.0)), "1.0");
   EXPECT_EQ(toml_value(ConfigNode::of(-0.0)), "-0.0");
   EXPECT_EQ(toml_value(ConfigNode::of(0.1)), "0.1");
   EXPECT_EQ(toml_value(ConfigNode::of(1e300)), "1e+300");
   EXPECT_EQ(toml_value(array({table({keyed("a b", ConfigNode::of(true))})})), "[{\"a b\" = true}]");
-  EXPECT_EQ(description(text(std::string(59, 'x') + "\xc3\xa9")), "a string, \"" + std::string(59, 'x') + "\"...");
+  EXPECT_EQ(description(text_node(std::string(59, 'x') + "\xc3\xa9")), "a string, \"" + std::string(59, 'x') + "\"...");
 }
 
 }  // namespace

@@ -6,20 +6,20 @@
 namespace thtrain {
 namespace {
 
-using Lines = std::vector<std::string>;
+using Wrapped = std::vector<std::string>;
 
 TEST(Wrap, BreaksAtTheLastSpaceThatFits) {
-  EXPECT_EQ(wrapped("one two three", 20, 20), Lines({"one two three"}));
-  EXPECT_EQ(wrapped("one two three", 8, 8), Lines({"one two", "three"}));
-  EXPECT_EQ(wrapped("one two three", 7, 7), Lines({"one two", "three"}));
-  EXPECT_EQ(wrapped("one two three four", 4, 10), Lines({"one", "two three", "four"}));
-  EXPECT_EQ(wrapped("", 4, 4), Lines({""}));
+  EXPECT_EQ(wrapped("one two three", 20, 20), Wrapped({"one two three"}));
+  EXPECT_EQ(wrapped("one two three", 8, 8), Wrapped({"one two", "three"}));
+  EXPECT_EQ(wrapped("one two three", 7, 7), Wrapped({"one two", "three"}));
+  EXPECT_EQ(wrapped("one two three four", 4, 10), Wrapped({"one", "two three", "four"}));
+  EXPECT_EQ(wrapped("", 4, 4), Wrapped({""}));
 }
 
 TEST(Wrap, AWordThatIsTooLongStandsAlone) {
-  EXPECT_EQ(wrapped("unbreakable text", 4, 4), Lines({"unbreakable", "text"}));
-  EXPECT_EQ(wrapped("a unbreakable", 4, 4), Lines({"a", "unbreakable"}));
-  EXPECT_EQ(wrapped("unbreakable", 4, 4), Lines({"unbreakable"}));
+  EXPECT_EQ(wrapped("unbreakable text", 4, 4), Wrapped({"unbreakable", "text"}));
+  EXPECT_EQ(wrapped("a unbreakable", 4, 4), Wrapped({"a", "unbreakable"}));
+  EXPECT_EQ(wrapped("unbreakable", 4, 4), Wrapped({"unbreakable"}));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "compiler/ops/registry.h"
 #include "tests/support/op_case_runner.h"
 
-namespace thtrain {
+namespace thtrain::bounded_test {
 namespace {
 
 using Bindings = std::vector<std::pair<Expr, Tensor>>;
@@ -265,4 +265,4 @@ TEST(Bounded, NamesTheFirstElementThatIsTooFarAway) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::bounded_test

@@ -17,7 +17,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "tests/support/native_program.h"
 
-namespace thtrain {
+namespace thtrain::complex_test {
 namespace {
 
 using Complex = std::complex<double>;
@@ -242,4 +242,4 @@ TEST(Complex, AnUpdateInPlaceReadsBothPartsFirst) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::complex_test

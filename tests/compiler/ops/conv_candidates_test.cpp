@@ -15,7 +15,7 @@
 #include "tests/support/conv_candidates.h"
 #include "tests/support/conv_shapes.h"
 
-namespace thtrain {
+namespace thtrain::conv_candidates_test {
 namespace {
 
 const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
@@ -278,4 +278,4 @@ TEST(ConvRule, TakesATilingThatApplies) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::conv_candidates_test

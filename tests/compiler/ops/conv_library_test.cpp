@@ -15,7 +15,7 @@
 #include "tests/support/conv_candidates.h"
 #include "tests/support/conv_shapes.h"
 
-namespace thtrain {
+namespace thtrain::conv_library_test {
 namespace {
 
 constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient};
@@ -228,4 +228,4 @@ TEST(ConvByLibraries, TakesFiltersOfAnyLayout) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::conv_library_test

@@ -7,7 +7,7 @@
 #include "compiler/api.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::conv_test {
 namespace {
 
 Expr images(Dims dims, DType dtype = DType::kFloat64) {
@@ -345,4 +345,4 @@ TEST(ConvErrors, AnImageOfACallThatIsTooSmall) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::conv_test

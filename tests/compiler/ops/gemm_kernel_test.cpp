@@ -15,7 +15,7 @@
 #include "tests/support/gemm_candidates.h"
 #include "tests/support/golden_text.h"
 
-namespace thtrain {
+namespace thtrain::gemm_kernel_test {
 namespace {
 
 struct Factors {
@@ -285,4 +285,4 @@ TEST(GemmKernel, NamesOfTilings) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::gemm_kernel_test

@@ -18,7 +18,7 @@
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::image_test {
 namespace {
 
 Tensor random_tensor(RandomState& rng, const Shape& shape) {
@@ -325,4 +325,4 @@ TEST(ImageOpsErrors, OfUpsampling) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::image_test

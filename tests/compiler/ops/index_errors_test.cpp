@@ -11,7 +11,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 
-namespace thtrain {
+namespace thtrain::index_errors_test {
 namespace {
 
 const Expr x = tensor("x", {4, 5}, DType::kFloat32);
@@ -228,4 +228,4 @@ TEST(IndexErrors, Writing) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::index_errors_test

@@ -8,12 +8,14 @@
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/golden_lines.h"
 
-namespace thtrain {
+namespace thtrain::index_types_test {
 namespace {
 
 const Expr x = tensor("x", {"n", 8}, DType::kFloat32);
 
-std::string lengths_of(const Expr& value) { return readable(dims_text(value.dims())); }
+std::string lengths_of(const Expr& value) {
+  return readable(dims_text(value.dims()));
+}
 
 // "strides + offset" on a row-major input.
 std::string layout_of(const Expr& value) {
@@ -81,4 +83,4 @@ TEST(IndexTypes, SplitIsJoinedBack) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::index_types_test

@@ -17,7 +17,7 @@
 #include "tests/support/native_program.h"
 #include "tests/support/op_case_runner.h"
 
-namespace thtrain {
+namespace thtrain::native_targets_test {
 namespace {
 
 bool is_elementwise(const Op& op) {
@@ -219,4 +219,4 @@ TEST_P(VectorWidth, AnElementsValueDoesNotDependOnTheLoopAroundIt) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::native_targets_test

@@ -11,7 +11,7 @@
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 
-namespace thtrain {
+namespace thtrain::nnet_gradient_test {
 namespace {
 
 using Bindings = std::vector<std::pair<Expr, Tensor>>;
@@ -107,4 +107,4 @@ TEST(NnetGradient, KeepsTheDtype) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::nnet_gradient_test

@@ -6,7 +6,7 @@
 #include "compiler/ops/nnet/softmax.h"
 #include "tests/support/datasets_support.h"
 
-namespace thtrain {
+namespace thtrain::nnet_types_test {
 namespace {
 
 Expr input(DType dtype, Dims dims, std::string name = "x") {
@@ -85,4 +85,4 @@ TEST(NnetErrors, TargetsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::nnet_types_test

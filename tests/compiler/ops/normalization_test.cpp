@@ -13,7 +13,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 
-namespace thtrain {
+namespace thtrain::normalization_test {
 namespace {
 
 // ---- values and first derivatives ----------------------------------------------------------------------------------
@@ -295,4 +295,4 @@ TEST(NormalizationErrors, OfLayersAndResponses) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::normalization_test

@@ -14,7 +14,7 @@
 #include "tests/support/native_program.h"
 #include "tests/support/op_case_runner.h"
 
-namespace thtrain {
+namespace thtrain::op_case_forms_test {
 namespace {
 
 constexpr size_t kOutputs = 150;  // of one program: compile time grows faster than the text
@@ -200,4 +200,4 @@ TEST_P(OpCaseForms, LengthsThatACallTells) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::op_case_forms_test

@@ -5,7 +5,7 @@
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::pool_errors_test {
 namespace {
 
 Expr image(Dims dims, DType dtype = DType::kFloat64) {
@@ -99,4 +99,4 @@ TEST(PoolErrors, AnEmptyAxisIsAnErrorOfTheCall) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::pool_errors_test

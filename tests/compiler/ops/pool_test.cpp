@@ -10,7 +10,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/evaluate.h"
 
-namespace thtrain {
+namespace thtrain::pool_test {
 namespace {
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
@@ -384,4 +384,4 @@ TEST(GlobalPool, IsAReduction) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::pool_test

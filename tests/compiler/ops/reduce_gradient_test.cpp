@@ -11,7 +11,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 
-namespace thtrain {
+namespace thtrain::reduce_gradient_test {
 namespace {
 
 using Bindings = std::vector<std::pair<Expr, Tensor>>;
@@ -161,4 +161,4 @@ TEST(ReduceGradient, SecondDerivativeOfAVariance) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::reduce_gradient_test

@@ -9,7 +9,7 @@
 #include "compiler/ops/reduce/reduce_op.h"
 #include "tests/support/datasets_support.h"
 
-namespace thtrain {
+namespace thtrain::reduce_types_test {
 namespace {
 
 Expr input(DType dtype, Dims dims) {
@@ -176,4 +176,4 @@ TEST(ReduceErrors, ComplexNumbersHaveNoOrder) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::reduce_types_test

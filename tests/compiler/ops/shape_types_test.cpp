@@ -9,7 +9,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 
-namespace thtrain {
+namespace thtrain::shape_types_test {
 namespace {
 
 const Expr x = tensor("x", {"batch", 784}, DType::kFloat32);
@@ -226,4 +226,4 @@ TEST(ShapeTypes, JoinPromotes) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::shape_types_test

@@ -12,7 +12,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "tests/support/native_program.h"
 
-namespace thtrain {
+namespace thtrain::vector_maths_test {
 namespace {
 
 // f(x), or f(x, y), is `value` bit by bit; NaN stands for every NaN.
@@ -388,4 +388,4 @@ TEST(ComputedMaths, HasTheSameBitsAtEveryWidth) {
 INSTANTIATE_TEST_SUITE_P(Width, VectorMaths, testing::Values(16, 32, 64), testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::vector_maths_test

@@ -8,13 +8,10 @@
 #include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
+#include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::accumulations_test {
 namespace {
-
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
 
 // What the rules and the passes before make of the graph, and batch_loops of that.
 Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs, Level level = Level::kStandard) {
@@ -24,12 +21,6 @@ Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
     options.without.insert(later);
   return batch_loops(optimize({.inputs = inputs, .outputs = outputs, .updates = {}}, options),
                      {level, nullptr, nullptr});
-}
-
-size_t count(const Graph& graph, const std::string& op) {
-  size_t out = 0;
-  for (const Node* node : topological_order(graph.roots())) out += node->op->name == op;
-  return out;
 }
 
 TEST(Accumulation, IsAStateAndTermsThatDoNotNeedIt) {
@@ -60,18 +51,18 @@ TEST(Accumulations, AStateThatCollectsIsAReduction) {
                         Case{"min", [](Expr u_t, Expr s) { return minimum(sqr(u_t), s); }}}) {
     const Expr last = reduce(c.step, {.sequences = {u}, .outputs_info = {s0}}).outputs;
     const Graph out = batched({u, s0}, {last});
-    EXPECT_EQ(count(out, "scan"), 0u) << c.reduction;
-    EXPECT_GE(count(out, c.reduction), 1u);
+    EXPECT_EQ(count_of(out, "scan"), 0u) << c.reduction;
+    EXPECT_GE(count_of(out, c.reduction), 1u);
     in_all_modes({u, s0}, {last}, kCollected);
-    EXPECT_EQ(count(batched({u, s0}, {last}, Level::kStrict), "scan"), 1u) << "in its order";
+    EXPECT_EQ(count_of(batched({u, s0}, {last}, Level::kStrict), "scan"), 1u) << "in its order";
   }
 }
 
 TEST(Accumulations, ARunningSumIsACumulativeSum) {
   const Expr every = scan([](Expr u_t, Expr s) { return s + u_t; }, {.sequences = {u}, .outputs_info = {s0}}).outputs;
   const Graph out = batched({u, s0}, {every});
-  EXPECT_EQ(count(out, "scan"), 0u);
-  EXPECT_EQ(count(out, "cumsum"), 1u);
+  EXPECT_EQ(count_of(out, "scan"), 0u);
+  EXPECT_EQ(count_of(out, "cumsum"), 1u);
   in_all_modes({u, s0}, {every, every[-1]}, kCollected);
   expect_gradient(sum(sin(every)), {u, s0}, kCollected);
 }
@@ -84,7 +75,7 @@ TEST(Accumulations, WhatReadsARunningSumLeavesWithIt) {
                                     },
                                     {.sequences = {u}, .outputs_info = {s0, s0, std::nullopt}})
                                     .outputs;
-  EXPECT_EQ(count(batched({u, s0}, all), "scan"), 0u);
+  EXPECT_EQ(count_of(batched({u, s0}, all), "scan"), 0u);
   in_all_modes({u, s0}, all, kCollected);
   expect_gradient(sum(all[0] * all[1]) + sum(all[2]), {u, s0}, kCollected);
 }
@@ -96,14 +87,14 @@ TEST(Accumulations, ARunningSumThatTheLoopNeedsStays) {
                                     },
                                     {.sequences = {u}, .outputs_info = {s0, s0}})
                                     .outputs;
-  EXPECT_EQ(count(batched({u, s0}, all), "scan"), 1u);
-  EXPECT_EQ(count(batched({u, s0}, all), "cumsum"), 0u);
+  EXPECT_EQ(count_of(batched({u, s0}, all), "scan"), 1u);
+  EXPECT_EQ(count_of(batched({u, s0}, all), "cumsum"), 0u);
   in_all_modes({u, s0}, all, kCollected);
   const Expr products =
       scan([](Expr u_t, Expr s) { return s * u_t; }, {.sequences = {u}, .outputs_info = {s0}}).outputs;
-  EXPECT_EQ(count(batched({u, s0}, {products}), "scan"), 1u) << "there is no cumulative product";
+  EXPECT_EQ(count_of(batched({u, s0}, {products}), "scan"), 1u) << "there is no cumulative product";
   const Expr powers = reduce([](Expr s) { return s * s0; }, {.outputs_info = {s0}, .n_steps = 4}).outputs;
-  EXPECT_EQ(count(batched({s0}, {powers}), "scan"), 1u) << "no sequence is collected";
+  EXPECT_EQ(count_of(batched({s0}, {powers}), "scan"), 1u) << "no sequence is collected";
 }
 
 TEST(Accumulations, ACollectionOfNoTurnsIsItsFirstValue) {
@@ -135,10 +126,11 @@ TEST(Accumulations, LongLoopsThatComputeLongTermsKeepOneValue) {
     return reduce(step, {.sequences = {sequence}, .outputs_info = {first}}).outputs;
   };
   const Expr rows = of(x, zeros({20}), [](Expr e, Expr s) { return s + sqr(e); });
-  EXPECT_EQ(count(batched({x}, {rows}), "scan"), 1u);
-  EXPECT_EQ(count(batched({x}, {of(x, zeros({20}), [](Expr e, Expr s) { return s + e; })}), "scan"), 0u);
-  EXPECT_EQ(count(batched({v}, {of(v, Operand(0.0).expr(), [](Expr e, Expr s) { return s + sqr(e); })}), "scan"), 0u);
+  EXPECT_EQ(count_of(batched({x}, {rows}), "scan"), 1u);
+  EXPECT_EQ(count_of(batched({x}, {of(x, zeros({20}), [](Expr e, Expr s) { return s + e; })}), "scan"), 0u);
+  EXPECT_EQ(count_of(batched({v}, {of(v, Operand(0.0).expr(), [](Expr e, Expr s) { return s + sqr(e); })}), "scan"),
+            0u);
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::accumulations_test

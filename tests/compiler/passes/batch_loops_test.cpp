@@ -11,14 +11,10 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::batch_loops_test {
 namespace {
 
 using Steps = std::vector<std::string>;
-
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
 
 // What the rules and the passes before make of the graph, and this pass of that.
 Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs, Level level = Level::kStandard) {
@@ -31,15 +27,10 @@ Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
 }
 
 // How many nodes of that op the graph has outside loops, and how many inside.
-size_t count(const Graph& graph, const std::string& op) {
-  size_t out = 0;
-  for (const Node* node : topological_order(graph.roots())) out += node->op->name == op;
-  return out;
-}
 size_t count_inside(const Graph& graph, const std::string& op) {
   size_t out = 0;
   for (const Node* node : topological_order(graph.roots()))
-    for (const GraphPtr& body : node->bodies) out += count(*body, op) + count_inside(*body, op);
+    for (const GraphPtr& body : node->bodies) out += count_of(*body, op) + count_inside(*body, op);
   return out;
 }
 
@@ -54,14 +45,14 @@ Expr recurrent() {
 
 TEST(BatchLoops, AProductOfASequenceIsOneBeforeTheLoop) {
   const Graph out = batched({x, W, V, h0}, {recurrent()});
-  EXPECT_EQ(count(out, "dot"), 1u);
+  EXPECT_EQ(count_of(out, "dot"), 1u);
   EXPECT_EQ(count_inside(out, "dot"), 1u);
   in_all_modes({x, W, V, h0}, {recurrent()}, kValues);
 }
 
 TEST(BatchLoops, AtTheStrictLevelItStays) {
   const Graph out = batched({x, W, V, h0}, {recurrent()}, Level::kStrict);
-  EXPECT_EQ(count(out, "dot"), 0u);
+  EXPECT_EQ(count_of(out, "dot"), 0u);
   EXPECT_EQ(count_inside(out, "dot"), 2u);
 }
 
@@ -82,7 +73,7 @@ TEST(BatchLoops, AProductOfTheStatesIsOneAfterTheLoop) {
                          {.sequences = {x}, .outputs_info = {h0, std::nullopt}})
                          .outputs[1];
   const Graph out = batched({x, W, h0, U}, {plain});
-  EXPECT_EQ(count(out, "dot"), 2u);
+  EXPECT_EQ(count_of(out, "dot"), 2u);
   EXPECT_EQ(count_inside(out, "dot"), 0u);
   EXPECT_EQ(count_inside(batched({x, W, h0, U}, {y[1]}), "dot"), 1u) << "a reduction keeps it inside";
   in_all_modes({x, W, h0, U}, {plain, y[1]}, {kValues[0], kValues[1], kValues[3], drawn({4, 5}, 5)});
@@ -96,14 +87,14 @@ TEST(BatchLoops, AMapHasNoLoop) {
                      {.sequences = {x}})
                      .outputs;
   const Graph out = batched({x, W, V}, {y});
-  EXPECT_EQ(count(out, "scan"), 0u);
+  EXPECT_EQ(count_of(out, "scan"), 0u);
   in_all_modes({x, W, V}, {y}, {kValues[0], kValues[1], kValues[2]});
 }
 
 TEST(BatchLoops, TheGradientOfAWeightIsOneProductAfterTheLoop) {
   const std::vector<Expr> g = grad(sum(sqr(recurrent())), {W, V});
   const Graph out = batched({x, W, V, h0}, g);
-  EXPECT_EQ(count(out, "dot"), 3u) << "of x and W before, of each weight's gradient after";
+  EXPECT_EQ(count_of(out, "dot"), 3u) << "of x and W before, of each weight's gradient after";
   EXPECT_EQ(count_inside(out, "dot"), 2u) << "forwards and backwards by V";
   expect_gradient(sum(sqr(recurrent())), {x, W, V, h0}, kValues, 1e-5);
 }
@@ -115,8 +106,8 @@ TEST(BatchLoops, SumsOfOuterProductsAndSeveralTerms) {
                             {.sequences = {u, v}, .outputs_info = {s0}})
                          .outputs;
   const Graph out = batched({u, v, s0}, {total});
-  EXPECT_EQ(count(out, "scan"), 0u);
-  EXPECT_EQ(count(out, "dot"), 2u);
+  EXPECT_EQ(count_of(out, "scan"), 0u);
+  EXPECT_EQ(count_of(out, "dot"), 2u);
   in_all_modes({u, v, s0}, {total}, {drawn({6, 3}, 1), drawn({6, 4}, 2), drawn({3, 4}, 3)});
 }
 
@@ -125,11 +116,11 @@ TEST(BatchLoops, WhatIsReadInsideOrStepByStepStays) {
              s0 = tensor("s0", {3, 4}, DType::kFloat64);
   auto sums = [](Expr u_t, Expr v_t, Expr s) { return s + outer(u_t, v_t); };
   const Expr every = scan(sums, {.sequences = {u, v}, .outputs_info = {s0}}).outputs;
-  EXPECT_EQ(count(batched({u, v, s0}, {every}), "scan"), 1u);
+  EXPECT_EQ(count_of(batched({u, v, s0}, {every}), "scan"), 1u);
   const Expr read = reduce([](Expr u_t, Expr v_t, Expr s) { return s + outer(u_t, v_t * sum(s)); },
                            {.sequences = {u, v}, .outputs_info = {s0}})
                         .outputs;
-  EXPECT_EQ(count(batched({u, v, s0}, {read}), "scan"), 1u);
+  EXPECT_EQ(count_of(batched({u, v, s0}, {read}), "scan"), 1u);
   in_all_modes({u, v, s0}, {every, read}, {drawn({6, 3}, 1), drawn({6, 4}, 2), drawn({3, 4}, 3)});
 }
 
@@ -161,4 +152,4 @@ TEST(OverTurns, KnowsWhatFollowsFromWhatItIsTold) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::batch_loops_test

@@ -11,15 +11,10 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-size_t count(const Graph& graph, const std::string& name) {
-  size_t out = 0;
-  for (const Node* node : topological_order(graph.roots())) out += node->op->name == name;
-  return out;
-}
 
 class FindGemm : public testing::Test {
  protected:
@@ -31,8 +26,8 @@ class FindGemm : public testing::Test {
   void expect_calls(size_t calls, const std::string& name, const Expr& before, size_t dots = 0) {
     Graph graph{{w, x, d, v, u, lr, c}, {before}, {}};
     Graph after = find_gemm(graph, {});
-    EXPECT_EQ(count(after, name), calls);
-    EXPECT_EQ(count(after, "dot"), dots);
+    EXPECT_EQ(count_of(after, name), calls);
+    EXPECT_EQ(count_of(after, "dot"), dots);
     std::vector<std::pair<Expr, Tensor>> values;
     double next = 0.1;
     for (const Expr& input : graph.inputs) {
@@ -96,7 +91,7 @@ TEST_F(FindGemm, IsLinearInLongSums) {
     sum = i % 2 ? sum - lr * terms.back() : sum + terms.back();
   }
   Graph graph{terms, {sum + dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 1u);
+  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 1u);
 }
 
 TEST_F(FindGemm, VectorsAndOuterProducts) {
@@ -108,18 +103,18 @@ TEST_F(FindGemm, VectorsAndOuterProducts) {
 TEST_F(FindGemm, LeavesAProductThatOthersRead) {
   Expr g = dot(transpose(x), d);
   Graph graph{{w, x, d, lr}, {w - lr * g, g}, {}};
-  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 0u);
+  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 0u);
 }
 
 TEST_F(FindGemm, LeavesABroadcastSum) {
   Expr row = matrix("row", {1, 4});
   Graph graph{{row, x, d}, {row + dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 0u);
+  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 0u);
 }
 
 TEST_F(FindGemm, IsNotExact) {
   Graph graph{{w, x, d, lr}, {w - lr * dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count(find_gemm(graph, {.level = Level::kStrict}), "gemm"), 0u);
+  EXPECT_EQ(count_of(find_gemm(graph, {.level = Level::kStrict}), "gemm"), 0u);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_conv_epilogues_test {
 namespace {
 
 Expr input(DType dtype, Dims dims, const std::string& name) {
@@ -260,4 +260,4 @@ TEST(FuseConvEpilogues, StepsOfTraining) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_conv_epilogues_test

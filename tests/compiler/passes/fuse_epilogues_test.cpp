@@ -25,7 +25,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_epilogues_test {
 namespace {
 
 Expr input(DType dtype, Dims dims, const std::string& name) {
@@ -198,4 +198,4 @@ TEST(FuseEpilogues, StepsOfTrainingWithMomentum) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_epilogues_test

@@ -14,7 +14,7 @@
 #include "tests/support/native_program.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_gathers_test {
 namespace {
 
 Expr input(DType dtype, Dims dims, const std::string& name) {
@@ -345,4 +345,4 @@ TEST(FuseGathers, ATemporaryThatIsGatheredIsNotOverwritten) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_gathers_test

@@ -15,7 +15,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_matvec_update_test {
 namespace {
 
 Expr floats(Dims dims, const std::string& name) {
@@ -105,4 +105,4 @@ TEST(FuseMatvecUpdate, StepsOfTraining) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_matvec_update_test

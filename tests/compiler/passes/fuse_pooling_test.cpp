@@ -20,7 +20,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_pooling_test {
 namespace {
 
 // Gives convolutions to one candidate, and says of each that is pooled how.
@@ -317,4 +317,4 @@ TEST(FusePooling, BothAreTimed) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_pooling_test

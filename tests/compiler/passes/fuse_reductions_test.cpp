@@ -17,7 +17,7 @@
 #include "compiler/runtime/function.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_reductions_test {
 namespace {
 
 Expr input(Dims dims, const std::string& name) {
@@ -122,4 +122,4 @@ TEST(FuseReductions, UpdatesInPlace) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_reductions_test

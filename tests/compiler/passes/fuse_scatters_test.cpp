@@ -14,7 +14,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::fuse_scatters_test {
 namespace {
 
 Expr floats(Dims dims, const std::string& name) {
@@ -137,4 +137,4 @@ TEST(FuseScatters, ABadIndexIsTheSameErrorAndWritesNothing) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::fuse_scatters_test

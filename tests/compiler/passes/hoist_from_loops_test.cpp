@@ -11,7 +11,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::hoist_from_loops_test {
 namespace {
 
 using States = std::vector<Expr>;
@@ -69,11 +69,9 @@ TEST(HoistFromLoops, GoesAsFarAsItChanges) {
 TEST(HoistFromLoops, Stay) {
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, s); })), Steps{"scan"}) << "it changes";
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + (2 * c + 1); })), Steps{"scan"}) << "it costs nothing";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"scan"})
-      << "no turn computes it";
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"scan"}) << "no turn computes it";
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return dot(transpose(a), s); })), Steps{"scan"}) << "a view";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + print(dot(a, c), "each turn"); })),
-            (Steps{"dot", "scan"}))
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + print(dot(a, c), "each turn"); })), (Steps{"dot", "scan"}))
       << "what is printed goes, the print stays";
   EXPECT_EQ(before_loop(loop([](const Expr& s) {
               return if_else(
@@ -115,4 +113,4 @@ TEST(HoistFromLoops, GivesTheSameBits) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::hoist_from_loops_test

@@ -9,15 +9,12 @@
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
 
-namespace thtrain {
+namespace thtrain::merge_loops_test {
 namespace {
 
 const Expr x = tensor("x", {6, 3}, DType::kFloat64), y = tensor("y", {6, 3}, DType::kFloat64),
            a = tensor("a", {3}, DType::kFloat64), W = tensor("W", {3, 3}, DType::kFloat64);
 
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
 const std::vector<Tensor> kValues = {drawn({6, 3}, 1), drawn({6, 3}, 2), drawn({3}, 3), drawn({3, 3}, 4)};
 
 std::vector<const Node*> loops_of(const Graph& graph) {
@@ -184,4 +181,4 @@ TEST(MergeLoops, SecondDerivativesAgreeWithDifferences) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::merge_loops_test

@@ -19,7 +19,7 @@
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
-namespace thtrain {
+namespace thtrain::new_ops_test {
 namespace {
 
 Expr floats(Dims dims, const std::string& name) {
@@ -270,4 +270,4 @@ TEST(NewOps, AnOpWithALoopFormJoinsTheLoopOverTheArrayThatItReads) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::new_ops_test

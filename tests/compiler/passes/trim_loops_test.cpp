@@ -7,7 +7,7 @@
 #include "compiler/ops/control/scan_parts.h"
 #include "tests/support/modes.h"
 
-namespace thtrain {
+namespace thtrain::trim_loops_test {
 namespace {
 
 const Expr x = vector("x", {5}), y = vector("y", {5}), a = scalar("a"), b = scalar("b");
@@ -89,4 +89,4 @@ TEST(TrimLoops, TheValuesAreThoseOfBefore) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::trim_loops_test

@@ -16,7 +16,7 @@
 #include "compiler/plan/program.h"
 #include "compiler/runtime/shared.h"
 
-namespace thtrain {
+namespace thtrain::bodies_test {
 namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
@@ -168,4 +168,4 @@ TEST(Bodies, TheProgramTextShowsLoopsAndBranches) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::bodies_test

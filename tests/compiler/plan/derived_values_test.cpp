@@ -12,7 +12,7 @@
 #include "compiler/plan/memory_plan.h"
 #include "compiler/plan/program.h"
 
-namespace thtrain {
+namespace thtrain::derived_values_test {
 namespace {
 
 using kernel::LoopMark;
@@ -214,4 +214,4 @@ TEST(DerivedSpectra, OfSomeImagesAtATimeStayInTheirStep) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::derived_values_test

@@ -14,7 +14,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 
-namespace thtrain {
+namespace thtrain::lowering_test {
 namespace {
 
 using Functions = std::vector<const kernel::Function*>;
@@ -121,4 +121,4 @@ TEST(Lowering, AMessageNamesItsOwnNode) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::lowering_test

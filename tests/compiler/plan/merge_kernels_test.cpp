@@ -12,7 +12,7 @@
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
 
-namespace thtrain {
+namespace thtrain::merge_kernels_test {
 namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs) {
@@ -164,4 +164,4 @@ TEST(Join, AVariableKeepsItsOldValueUntilItsReadersHaveRun) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::merge_kernels_test

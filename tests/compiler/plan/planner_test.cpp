@@ -17,7 +17,7 @@
 #include "compiler/plan/schedule.h"
 #include "compiler/runtime/shared.h"
 
-namespace thtrain {
+namespace thtrain::planner_test {
 namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
@@ -205,4 +205,4 @@ TEST(MemoryPlan, LiveBuffersOfOpenLengthsAreApart) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::planner_test

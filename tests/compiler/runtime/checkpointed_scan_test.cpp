@@ -9,10 +9,6 @@
 namespace thtrain {
 namespace {
 
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
-
 std::vector<Tensor> reference(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
                               const std::vector<Tensor>& values) {
   return function({inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, {},

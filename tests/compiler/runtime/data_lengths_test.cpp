@@ -16,7 +16,7 @@
 #include "compiler/runtime/shared.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::data_lengths_test {
 namespace {
 
 constexpr Mode kModes[] = {Mode::kNative, Mode::kReference, Mode::kDebug};
@@ -401,4 +401,4 @@ TEST(DataLengths, ProfilesCountThem) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::data_lengths_test

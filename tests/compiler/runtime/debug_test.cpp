@@ -14,7 +14,7 @@
 #include "compiler/runtime/debug_rewrites.h"
 #include "tests/support/fault_text.h"
 
-namespace thtrain {
+namespace thtrain::debug_test {
 namespace {
 
 using kernel::StepBuilder;
@@ -435,4 +435,4 @@ TEST(Debug, WatchShowsEachStep) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::debug_test

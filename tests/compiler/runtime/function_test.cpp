@@ -10,7 +10,7 @@
 #include "compiler/ir/compare.h"
 #include "tests/support/datasets_support.h"
 
-namespace thtrain {
+namespace thtrain::function_test {
 namespace {
 
 std::string built_at(int line) {
@@ -336,4 +336,4 @@ TEST(Function, CallsBackWithTransposedViews) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::function_test

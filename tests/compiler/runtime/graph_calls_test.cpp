@@ -8,7 +8,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/numbers.h"
 
-namespace thtrain {
+namespace thtrain::graph_calls_test {
 namespace {
 
 using Values = std::vector<Expr>;
@@ -16,8 +16,8 @@ using Values = std::vector<Expr>;
 const OpFromGraph kFormula([](const Values& in) { return Values{tanh(in[0] * in[1]), sum(in[0])}; });
 
 // The outputs in native mode, the same bits as in debug mode, near those of the reference.
-std::vector<Tensor> in_all_modes(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                                 const std::vector<Tensor>& values) {
+std::vector<Tensor> values_in_modes(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                                    const std::vector<Tensor>& values) {
   const std::vector<In> given(inputs.begin(), inputs.end());
   const std::vector<Out> wanted(outputs.begin(), outputs.end());
   const std::vector<Tensor> native = function(given, wanted)(values),
@@ -42,8 +42,9 @@ TEST(GraphCalls, EachIsOneNodeAndGivesWhatTheGraphGives) {
   const Values once = kFormula({x, y}), twice = kFormula({once[0], once[0] + y});
   EXPECT_EQ(calls_in(twice), 2u);
   const Expr plain = tanh(x * y);
-  const std::vector<Tensor> got = in_all_modes({x, y}, {twice[0], twice[1], tanh(plain * (plain + y)), sum(plain)},
-                                               {Tensor::vector({0.5, -0.25, 2.0}), Tensor::vector({1.0, 3.0, -1.0})});
+  const std::vector<Tensor> got =
+      values_in_modes({x, y}, {twice[0], twice[1], tanh(plain * (plain + y)), sum(plain)},
+                      {Tensor::vector({0.5, -0.25, 2.0}), Tensor::vector({1.0, 3.0, -1.0})});
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(got[0].as_double(i), got[2].as_double(i));
   EXPECT_NEAR(got[1].as_double(), got[3].as_double(), 1e-15);
 }
@@ -79,7 +80,7 @@ TEST(GraphCalls, ItsDerivativeIsThatOfTheGraph) {
   outputs.push_back(jvp(Values{plain}, Values{x}, Values{y})[0]);
   outputs.push_back(grad(sum(gradients[0]), x));
   outputs.push_back(grad(sum(expected[0]), x));
-  const std::vector<Tensor> got = in_all_modes(
+  const std::vector<Tensor> got = values_in_modes(
       {x, y, c}, outputs,
       {Tensor::vector({0.5, -0.25, 2.0}), Tensor::vector({1.0, 3.0, -1.0}), Tensor::vector({2.0, 0.5, 1.0})});
   auto expect_near = [&](size_t a, size_t b) {
@@ -101,8 +102,8 @@ TEST(GraphCalls, AGivenDerivativeTakesItsPlace) {
     return Values{cotangents[0] * (results[0] - in[0])};
   });
   const Expr cost = sum(sqr(clipped({x})[0])), other = sum(of_results({x})[0]);
-  const std::vector<Tensor> got = in_all_modes({x, c}, {grad(cost, x), grad(other, x), jvp(other, x, x)},
-                                               {Tensor::vector({0.25, -3.0, 2.0}), Tensor::vector({1.0, 1.0, 2.0})});
+  const std::vector<Tensor> got = values_in_modes({x, c}, {grad(cost, x), grad(other, x), jvp(other, x, x)},
+                                                  {Tensor::vector({0.25, -3.0, 2.0}), Tensor::vector({1.0, 1.0, 2.0})});
   EXPECT_EQ(got[0].text(), "[0.5, -1, 1]");
   EXPECT_EQ(got[1].text(), "[0, 0, 2]");
   EXPECT_EQ(got[2].as_double(), 4) << "forward mode takes the given derivative too";
@@ -155,4 +156,4 @@ TEST(OpFromGraph, ItsBodyLeavesWhatOthersReadLater) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::graph_calls_test

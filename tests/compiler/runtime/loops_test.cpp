@@ -20,10 +20,6 @@
 namespace thtrain {
 namespace {
 
-Tensor drawn(const std::vector<int64_t>& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
-
 TEST(Repeat, IsTheBodyAppliedThatManyTimes) {
   const Expr x = vector("x", {3}), c = vector("c", {3});
   const std::vector<Expr> last = repeat(5, {x, x * 2}, [&](const std::vector<Expr>& s) {

@@ -10,7 +10,7 @@
 #include "compiler/api.h"
 #include "tests/support/datasets_support.h"
 
-namespace thtrain {
+namespace thtrain::mrg_streams_test {
 namespace {
 
 std::vector<double> published() {
@@ -212,4 +212,4 @@ TEST(MrgStreams, ChoicesAreDifferentAndCountsAddUp) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::mrg_streams_test

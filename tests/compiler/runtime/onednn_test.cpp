@@ -9,7 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/runtime/matrix_products.h"
 
-namespace thtrain {
+namespace thtrain::onednn_test {
 namespace {
 
 std::vector<float> numbers(long count, long seed) {
@@ -66,4 +66,4 @@ TEST(OneDnn, AFactorOfZeroLosesNoNaN) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::onednn_test

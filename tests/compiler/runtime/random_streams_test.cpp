@@ -13,7 +13,7 @@
 #include "compiler/api.h"
 #include "tests/support/datasets_support.h"
 
-namespace thtrain {
+namespace thtrain::random_streams_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -410,4 +410,4 @@ TEST(RandomStreams, DerivativesGoThroughTheParameters) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::random_streams_test

@@ -14,9 +14,6 @@ Tensor counted(const Shape& shape) {
   for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] = static_cast<double>(i);
   return out;
 }
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
 
 TEST(ScanCases, TheGradientOfUntilOverRows) {
   const Expr x = matrix("x"), u = scalar("u");

@@ -5,7 +5,7 @@
 #include "compiler/api.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::scan_errors_test {
 namespace {
 
 // With the place.
@@ -240,4 +240,4 @@ TEST(ScanMistakes, UpdatesOfAnotherType) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::scan_errors_test

@@ -11,10 +11,6 @@
 namespace thtrain {
 namespace {
 
-Tensor drawn(const Shape& shape, uint64_t seed) {
-  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
-}
-
 std::vector<double> doubles(const Tensor& x) {
   std::vector<double> out;
   for (int64_t i = 0; i < x.size(); ++i) out.push_back(x.as_double(i));

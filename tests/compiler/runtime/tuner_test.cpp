@@ -19,7 +19,7 @@
 #include "compiler/runtime/onednn.h"
 #include "tests/support/error_text.h"
 
-namespace thtrain {
+namespace thtrain::tuner_test {
 namespace {
 
 using kernel::ChoiceKey;
@@ -443,4 +443,4 @@ TEST(UserCandidates, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::tuner_test

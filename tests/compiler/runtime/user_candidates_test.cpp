@@ -20,7 +20,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/planted_candidates.h"
 
-namespace thtrain {
+namespace thtrain::user_candidates_test {
 namespace {
 
 using kernel::ChoiceKey;
@@ -447,4 +447,4 @@ TEST_F(SharedCandidates, TheLimitIsANumber) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::user_candidates_test

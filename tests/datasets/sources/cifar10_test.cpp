@@ -1,12 +1,12 @@
 #include "datasets/sources/cifar10.h"
 
 #include "datasets/load.h"
+#include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 // A record of one class whose planes are `first`, `first` + 1 and `first` + 2.
 std::string record(int label, int first) {
@@ -15,15 +15,13 @@ std::string record(int label, int first) {
   return out;
 }
 
-const ConfigPosition kPlace{.file = "lab.toml", .line = 3, .column = 1, .length = 4, .source_line = "data"};
-
 DatasetOptions options_in(const TemporaryFolder& folder, const std::vector<std::string>& train) {
   Cifar10Config config;
   config.train = train;
   config.n_valid = 1;
   DatasetOptions out{.name = "cifar10", .config_folder = folder.path()};
   config.fill(out);
-  for (const DataFile& file : config.files()) out.files[file.part] = {*file.path, kPlace};
+  for (const DataFile& file : config.files()) out.files[file.part] = {*file.path, data_at(3)};
   return out;
 }
 

@@ -4,14 +4,13 @@
 #include "datasets/sources/friedman.h"
 #include "datasets/sources/two_digits.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
 
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
-
 template <class Config>
-Dataset load(const Config& config) {
+Dataset generated(const Config& config) {
   DatasetOptions options{.name = std::string(Config::kName)};
   config.fill(options);
   return load_dataset(options, k64);
@@ -37,7 +36,7 @@ TEST(Friedman, AreValuesToApproximate) {
   config.n_valid = 6;
   config.n_test = 0;
   config.seed = 3;
-  Dataset data = load(config);
+  Dataset data = generated(config);
   EXPECT_EQ(std::tuple(data.targets(), data.outputs(), data.train.size(), data.valid.size(), data.test.size()),
             std::tuple(Targets::kValues, 1, 20, 6, 0));
   EXPECT_TRUE(same_bits(data.valid.all(k64).y, generate_friedman(6, 1, 3, 1).y));
@@ -51,7 +50,7 @@ TEST(Friedman, ItsKeysMatter) {
   FriedmanConfig config;
   config.n_train = 20;
   auto all = [](const FriedmanConfig& c) {
-    Dataset data = load(c);
+    Dataset data = generated(c);
     std::string out = data.text();
     for (const Tensor& t : {data.train.all(k64).x, data.train.all(k64).y}) out += t.text(200);
     return out;
@@ -70,7 +69,7 @@ TEST(Friedman, ItsKeysMatter) {
   differs([](auto& c) { c.standardize = Standardization::By::kAll; });
   differs([](auto& c) { c.standardize_targets = true; });
   config.class_names = {"y"};
-  EXPECT_EQ(error_text([&] { load(config); }),
+  EXPECT_EQ(error_text([&] { generated(config); }),
             "error: data.class_names does not fit the data\n"
             "  expected: classes or labels to name\n"
             "  got:      data.target = \"values\"\n"
@@ -97,7 +96,7 @@ TEST(TwoDigits, ItsKeysMatter) {
   config.n_train = 6;
   config.n_valid = config.n_test = 2;
   auto all = [](const TwoDigitsConfig& c) {
-    Dataset data = load(c);
+    Dataset data = generated(c);
     EXPECT_EQ(std::tuple(data.targets(), data.outputs()), std::tuple(Targets::kLabels, 10));
     return data.text() + data.train.all(k64).x.text(10000) + str(data.class_names.size());
   };

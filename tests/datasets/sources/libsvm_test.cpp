@@ -3,11 +3,10 @@
 #include "datasets/load.h"
 #include "datasets/memory.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
 
 LibsvmTable read(const TemporaryFolder& folder, const std::string& text, const LibsvmOptions& options = {}) {
   folder.write("a.txt", text);

@@ -3,11 +3,10 @@
 
 #include "datasets/load.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
 
 // scikit-learn 1.9.1: make_moons(5, shuffle=False, noise=0.1, random_state=s), s = 327741615 and 976413892, the first
 // two numbers of numpy.random.RandomState(7).randint(0, 2**32, size=2, dtype=numpy.uint32); the classes in turn.

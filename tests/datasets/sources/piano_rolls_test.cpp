@@ -5,11 +5,10 @@
 #include "datasets/load.h"
 #include "datasets/locate.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 constexpr const char* kSmall =
     "@ train 3 4\n"

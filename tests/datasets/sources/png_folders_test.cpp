@@ -4,12 +4,11 @@
 
 #include "datasets/load.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/png_support.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 using Bytes = std::vector<uint8_t>;
 

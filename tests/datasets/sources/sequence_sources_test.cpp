@@ -1,5 +1,4 @@
 // The built-in problems of sequences beside the bytes that NumPy programs of their definitions make.
-#include <zlib.h>
 
 #include <set>
 
@@ -7,19 +6,15 @@
 #include "datasets/sources/adding.h"
 #include "datasets/sources/reber.h"
 #include "datasets/sources/strokes.h"
+#include "tests/support/checksum.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
 
-constexpr DType k32 = DType::kFloat32, k64 = DType::kFloat64;
-
-uint32_t checksum(const Tensor& array) {
-  return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(array.raw()), array.bytes()));
-}
-
 template <class Config>
-Dataset load(const Config& config, uint64_t memory_limit = 0) {
+Dataset sequences_of(const Config& config, uint64_t memory_limit = 0) {
   DatasetOptions options{.name = std::string(Config::kName)};
   config.fill(options);
   options.memory_limit = memory_limit;
@@ -71,7 +66,7 @@ TEST(Reber, StringsOfOneSetAreInNoOther) {
   ReberConfig config;
   config.n_train = 400;
   config.n_valid = config.n_test = 200;
-  const Dataset data = load(config);
+  const Dataset data = sequences_of(config);
   std::vector<std::set<std::string>> sets;
   for (const Split* split : {&data.train, &data.valid, &data.test}) {
     const Batch all = split->all(k64);
@@ -116,7 +111,7 @@ TEST(Reber, IsADataSetOfSequences) {
   config.n_valid = 100;
   config.n_test = 0;
   config.seed = 5;
-  const Dataset data = load(config);
+  const Dataset data = sequences_of(config);
   EXPECT_EQ(data.text(),
             "data set reber: sequences of 8 to 31 steps of [7], 7 classes by step\n"
             "  train 300 sequences from the generator \"reber\", seed 5\n"
@@ -128,7 +123,7 @@ TEST(Reber, IsADataSetOfSequences) {
 template <class Config>
 void every_key_matters(const Config& config, auto own_keys) {
   auto all = [](const Config& c) {
-    const Dataset data = load(c);
+    const Dataset data = sequences_of(c);
     std::string out = data.text() + join(data.class_names, " ");
     const Batch batch = data.train.all(k64);
     for (const Tensor& t : {batch.x, batch.y}) out += t.text(2000);
@@ -160,12 +155,12 @@ TEST(SequenceSources, WhatCannotFitIsNotMade) {
   ReberConfig strings;
   StrokesConfig digits;
   strings.n_train = digits.n_train = 1000000000000;
-  EXPECT_EQ(error_text([&] { load(strings, 1000); }),
+  EXPECT_EQ(error_text([&] { sequences_of(strings, 1000); }),
             "error: the generator \"reber\", seed 1: the data does not fit in memory\n"
             "  expected: at most 1000 B\n"
             "  got:      458 TiB as float64\n"
             "  hint:     examples in files are read while training");
-  EXPECT_EQ(error_text([&] { load(digits, 1000); }),
+  EXPECT_EQ(error_text([&] { sequences_of(digits, 1000); }),
             "error: the generator \"strokes\", seed 1: the data does not fit in memory\n"
             "  expected: at most 1000 B\n"
             "  got:      175 TiB as float64\n"
@@ -200,7 +195,7 @@ TEST(Adding, ItsKeysMatter) {
   AddingConfig config;
   config.n_train = 20;
   config.steps = 6;
-  EXPECT_EQ(load(config).text(),
+  EXPECT_EQ(sequences_of(config).text(),
             "data set adding: sequences of 6 steps of [2], targets of [1]\n"
             "  train 20 sequences from the generator \"adding\", seed 1\n"
             "  valid 2000 sequences from the generator \"adding\", seed 1\n"
@@ -209,7 +204,7 @@ TEST(Adding, ItsKeysMatter) {
     differs([](auto& c) { c.steps = 7; });
     differs([](auto& c) { c.standardize_targets = true; });
   });
-  EXPECT_EQ(error_text([&] { load(config, 1000); }),
+  EXPECT_EQ(error_text([&] { sequences_of(config, 1000); }),
             "error: the generator \"adding\", seed 1: the data does not fit in memory\n"
             "  expected: at most 1000 B\n"
             "  got:      754 KiB as float64\n"
@@ -232,7 +227,7 @@ TEST(StrokesSource, ItsKeysMatter) {
   StrokesConfig config;
   config.n_train = 20;
   config.n_valid = config.n_test = 5;
-  EXPECT_EQ(load(config).text(),
+  EXPECT_EQ(sequences_of(config).text(),
             "data set strokes: sequences of 4 to 20 steps of [3], 10 classes\n"
             "  train 20 sequences from the generator \"strokes\", seed 1\n"
             "  valid 5 sequences from the generator \"strokes\", seed 1\n"

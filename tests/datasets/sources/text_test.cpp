@@ -1,24 +1,18 @@
 #include "datasets/sources/text.h"
 
-#include <zlib.h>
-
 #include "datasets/load.h"
 #include "datasets/locate.h"
+#include "tests/support/checksum.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k32 = DType::kFloat32;
 
 Dataset load(const TextConfig& config) {
   DatasetOptions options{.name = "text", .files = {{"file", {config.file}}}};
   config.fill(options);
   return load_dataset(options, k32);
-}
-
-uint32_t checksum(const Tensor& array) {
-  return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(array.raw()), array.bytes()));
 }
 
 TEST(Text, WindowsAndTheCharactersBehindEach) {

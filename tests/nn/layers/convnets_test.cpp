@@ -15,12 +15,11 @@
 #include "nn/layers/pool.h"
 #include "nn/layers/upsample.h"
 #include "nn/model.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/golden_lines.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
 
 /// Of the network, without its prefix.
 std::map<std::string, Tensor> golden(const std::string& network) {

@@ -18,6 +18,7 @@
 #include "nn/layers/rnn.h"
 #include "nn/model.h"
 #include "nn/sequences.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/modes.h"
@@ -25,9 +26,7 @@
 namespace thtrain {
 namespace {
 
-constexpr DType k64 = DType::kFloat64;
-
-const std::map<std::string, Tensor>& golden() {
+const std::map<std::string, Tensor>& recurrent_golden() {
   static const std::map<std::string, Tensor> lines = [] {
     std::map<std::string, Tensor> out;
     for (const GoldenLine& line : golden_lines("recurrent.txt")) out[line.name] = line.result(k64);
@@ -73,7 +72,7 @@ std::string own_name(const Param& param) {
 
 void load(Model& model, const std::string& name) {
   std::map<std::string, Tensor> weights;
-  for (const Param& param : model.params()) weights[param.name] = golden().at(name + "/" + own_name(param));
+  for (const Param& param : model.params()) weights[param.name] = recurrent_golden().at(name + "/" + own_name(param));
   model.load(weights, "recurrent.txt");
 }
 
@@ -104,20 +103,20 @@ TEST_P(BesidePyTorch, OutputsAndGradients) {
   const ModelOutput output = model.pass({by_example}, Phase::kTraining, given).model_output();
   Expr out = steps_of_rows(output.value, 4, 3);
   if (is_packed) out = out * steps_of_rows(expand_dims(output.mask, {1}), 4, 3);
-  const Expr c = make_constant(golden().at("c").cast(dtype));
+  const Expr c = make_constant(recurrent_golden().at("c").cast(dtype));
   const Expr cost = sum(out * slice_axis(c, 2, 0, model.layers()[0]->output_shape()[0]));
   std::vector<Expr> outputs = {out, last.pass({by_example}, Phase::kTraining, given).output()}, of = {x};
   for (const Expr& weight : model.exprs()) of.push_back(weight);
   for (const Expr& gradient : grad(cost, of)) outputs.push_back(gradient);
   std::vector<Expr> inputs = {x};
-  std::vector<Tensor> values = {golden().at("x").cast(dtype)};
+  std::vector<Tensor> values = {recurrent_golden().at("x").cast(dtype)};
   if (is_packed) {
     inputs.push_back(lengths);
     values.push_back(Tensor::vector<int64_t>({4, 2, 3}));
   }
   const std::vector<Tensor> got = in_all_modes(inputs, outputs, values, dtype == k64 ? 1e-12 : 1e-5);
   auto expect = [&](const Tensor& value, const std::string& key) {
-    expect_near(value, golden().at(name + "/" + key), bound, key);
+    expect_near(value, recurrent_golden().at(name + "/" + key), bound, key);
   };
   expect(got[0], "out");
   expect(got[1], "last");
@@ -127,7 +126,7 @@ TEST_P(BesidePyTorch, OutputsAndGradients) {
 
 std::vector<Case> cases() {
   std::vector<Case> out;
-  for (const auto& [name, value] : golden())
+  for (const auto& [name, value] : recurrent_golden())
     if (name.ends_with("/last"))
       for (DType dtype : {DType::kFloat32, k64}) out.push_back({name.substr(0, name.find('/')), dtype});
   return out;

@@ -17,16 +17,16 @@
 #include "nn/model.h"
 #include "nn/noise.h"
 #include "nn/objectives/contrastive_divergence.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
+#include "tests/support/model_support.h"
 #include "tests/support/modes.h"
 
 namespace thtrain {
 namespace {
 
-constexpr DType k64 = DType::kFloat64;
-
-const std::map<std::string, Tensor>& golden() {
+const std::map<std::string, Tensor>& rnn_rbm_golden() {
   static const std::map<std::string, Tensor> lines = [] {
     std::map<std::string, Tensor> out;
     for (const GoldenLine& line : golden_lines("rnn_rbm.txt"))
@@ -36,17 +36,13 @@ const std::map<std::string, Tensor>& golden() {
   return lines;
 }
 
-Section line(int number) {
-  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
-}
-
 Model empty_model(bool is_sequence = true) {
   return Model::with_inputs({{"x", {5}, is_sequence}}, k64, 1);
 }
 
 RnnRbm::Options options(int64_t units = 4, int64_t recurrent_units = 3) {
   RnnRbm::Options out{{.name = "layer"}, units, recurrent_units};
-  out.section = line(5);
+  out.section = layer_section(5);
   return out;
 }
 
@@ -55,7 +51,7 @@ Model golden_model() {
   out.add(options());
   std::map<std::string, Tensor> arrays;
   for (const char* name : {"W", "a", "b", "W_uh", "W_uv", "W_vu", "W_uu", "b_u", "visible_random", "hidden_random"})
-    arrays[str("layer/", name)] = golden().at(name);
+    arrays[str("layer/", name)] = rnn_rbm_golden().at(name);
   out.load(arrays, "rnn_rbm.txt");
   return out;
 }
@@ -65,23 +61,23 @@ const RnnRbm& layer_of(const Model& model) {
 }
 
 void expect_near(const Tensor& got, const std::string& name, double bound = 1e-12) {
-  const Tensor& expected = golden().at(name);
+  const Tensor& expected = rnn_rbm_golden().at(name);
   ASSERT_EQ(got.shape(), expected.shape()) << name;
   for (int64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got.as_double(i), expected.as_double(i), bound) << name << i;
 }
 
 // x of a length that the data decides, and its sequences' lengths; "full": all have 4 steps, without a mask.
-struct Case {
+struct SequenceCase {
   Expr x, lengths;
   std::vector<Expr> inputs;
   std::vector<Tensor> values;
 };
 
-Case case_of(const std::string& name) {
-  Case out;
+SequenceCase case_of(const std::string& name) {
+  SequenceCase out;
   out.x = tensor("x", {3, name == "full" ? Dim(4) : Dim("steps"), 5}, k64);
   out.inputs = {out.x};
-  out.values = {golden().at("x")};
+  out.values = {rnn_rbm_golden().at("x")};
   if (name == "full") return out;
   out.lengths = tensor("lengths", {3}, DType::kInt64);
   out.inputs.push_back(out.lengths);
@@ -89,13 +85,13 @@ Case case_of(const std::string& name) {
   return out;
 }
 
-ModelOutput output_of(const Model& model, const Case& of, Phase phase = Phase::kEvaluation) {
+ModelOutput output_of(const Model& model, const SequenceCase& of, Phase phase = Phase::kEvaluation) {
   return model.pass({of.x}, phase, of.lengths).model_output();
 }
 
 TEST(RnnRbmLayer, BiasesComeFromTheStepsBefore) {
   const Model model = golden_model();
-  const Case full = case_of("full"), packed = case_of("packed");
+  const SequenceCase full = case_of("full"), packed = case_of("packed");
   const ModelOutput out = output_of(model, full);
   EXPECT_TRUE(out.is_sequence);
   const BoltzmannMachine machine = layer_of(model).machine(out);
@@ -111,7 +107,7 @@ TEST(RnnRbmLayer, BiasesComeFromTheStepsBefore) {
 
 TEST(RnnRbmLayer, EnergiesAreThoseOfAllHiddenStates) {
   const Model model = golden_model();
-  const Case full = case_of("full");
+  const SequenceCase full = case_of("full");
   const ModelOutput out = output_of(model, full);
   const ExampleLosses losses = ContrastiveDivergence().losses(out, {});
   const std::vector<Tensor> got = in_all_modes(
@@ -123,9 +119,9 @@ TEST(RnnRbmLayer, EnergiesAreThoseOfAllHiddenStates) {
 // What stands in a minibatch behind a sequence's end changes nothing before it, and no gradient.
 TEST(RnnRbmLayer, GradientsGoBackThroughTheSteps) {
   const Model model = golden_model();
-  const Expr end = make_constant(golden().at("end"));
+  const Expr end = make_constant(rnn_rbm_golden().at("end"));
   for (const char* name : {"full", "packed"}) {
-    const Case of = case_of(name);
+    const SequenceCase of = case_of(name);
     const ModelOutput out = output_of(model, of);
     const BoltzmannMachine machine = layer_of(model).machine(out);
     const Expr rows = machine.free_energy(out.inputs.at(0)) - machine.free_energy(end);
@@ -148,7 +144,7 @@ TEST(RnnRbmLayer, LearnsAsNumPy) {
     for (Mode mode : {Mode::kReference, Mode::kNative}) {
       SCOPED_TRACE(str(name, mode == Mode::kNative ? " native" : " reference"));
       const Model model = golden_model();
-      const Case of = case_of(name);
+      const SequenceCase of = case_of(name);
       ContrastiveDivergence::Options options;
       options.k = 2;
       ContrastiveDivergence objective(options);
@@ -160,7 +156,7 @@ TEST(RnnRbmLayer, LearnsAsNumPy) {
       Function f = function({of.inputs.begin(), of.inputs.end()}, {step.cost}, updates, {.mode = mode});
       const std::string prefix = str(name, "/cd2/");
       for (int64_t t = 0; t < 3; ++t)
-        EXPECT_NEAR(f(of.values)[0].as_double(), golden().at(prefix + "shown").as_double(t), 1e-12) << t;
+        EXPECT_NEAR(f(of.values)[0].as_double(), rnn_rbm_golden().at(prefix + "shown").as_double(t), 1e-12) << t;
       for (const Param& param : model.params()) expect_near(param.variable.get_value(), prefix + param.name.substr(6));
       for (const Param& state : model.state()) expect_near(state.variable.get_value(), prefix + state.name.substr(6));
       EXPECT_TRUE(objective.state().empty());
@@ -248,8 +244,8 @@ TEST(RnnRbmLayer, RefusesPersistentChains) {
   const Model model = golden_model();
   ContrastiveDivergence::Options persistent;
   persistent.persistent = true;
-  persistent.position = line(9).position;
-  const Case full = case_of("full");
+  persistent.position = layer_section(9).position;
+  const SequenceCase full = case_of("full");
   const ModelOutput out = output_of(model, full, Phase::kTraining);
   auto step = [&] { ContrastiveDivergence(persistent).step({full.x, out, {}, model.trained_params()}); };
   EXPECT_EQ(error_text(step),

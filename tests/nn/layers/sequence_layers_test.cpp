@@ -18,16 +18,12 @@
 #include "nn/optimizers/adagrad.h"
 #include "nn/optimizers/sgd.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/dtypes.h"
+#include "tests/support/model_support.h"
 #include "tests/support/modes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64;
-
-Section line(int number) {
-  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
-}
 
 // ---- one value of a sequence
 // ------------------------------------------------------------------------------------------
@@ -238,7 +234,7 @@ TEST(SequenceLayerErrors, CarryNeedsTheSizeOfMinibatches) {
   Rnn::Options options;
   options.name = "rnn";
   options.carry = true;
-  options.section = line(5);
+  options.section = layer_section(5);
   EXPECT_EQ(error_text([&] { model.add(options); }),
             "error: layer rnn (rnn) carries its state from one minibatch to the next, and their size is not known\n"
             "  expected: minibatches of one size\n"
@@ -250,7 +246,7 @@ TEST(SequenceLayerErrors, CarryNeedsTheSizeOfMinibatches) {
 
 TEST(SequenceLayerErrors, WhatIsNoSequence) {
   Model model({3}, k64, 1);
-  EXPECT_EQ(error_text([&] { model.add(LastStep::Options{{.name = "last", .section = line(5)}}); }),
+  EXPECT_EQ(error_text([&] { model.add(LastStep::Options{{.name = "last", .section = layer_section(5)}}); }),
             "error: layer last (last_step) does not fit the layer before it\n"
             "  expected: sequences\n"
             "  got:      examples of shape [3]\n"
@@ -259,7 +255,7 @@ TEST(SequenceLayerErrors, WhatIsNoSequence) {
             "        | ^^^^^^^^^^^^^^^^\n"
             "  hint:     data of sequences has steps along its second axis; a recurrent layer with output = \"all\" "
             "gives them");
-  EXPECT_EQ(error_text([&] { model.add(MeanSteps::Options{{.name = "mean", .section = line(5)}}); }),
+  EXPECT_EQ(error_text([&] { model.add(MeanSteps::Options{{.name = "mean", .section = layer_section(5)}}); }),
             "error: layer mean (mean_steps) does not fit the layer before it\n"
             "  expected: sequences\n"
             "  got:      examples of shape [3]\n"
@@ -272,7 +268,7 @@ TEST(SequenceLayerErrors, WhatIsNoSequence) {
 
 TEST(SequenceLayerErrors, HowManySymbolsThereAreIsNotKnown) {
   Model model({1}, k64, 1);
-  EXPECT_EQ(error_text([&] { model.add(OneHot::Options{{.name = "symbols", .section = line(5)}}); }),
+  EXPECT_EQ(error_text([&] { model.add(OneHot::Options{{.name = "symbols", .section = layer_section(5)}}); }),
             "error: layer symbols: the number of symbols is not known\n"
             "  expected: count, or data with classes\n"
             "  config:   a.toml:5:1\n"

@@ -17,7 +17,7 @@
 namespace thtrain {
 namespace {
 
-Tensor value_of(const Expr& value) {
+Tensor evaluated(const Expr& value) {
   return evaluate(std::vector<Expr>{value}, {})[0];
 }
 
@@ -42,7 +42,7 @@ TEST(TransposedLayer, MultipliesWithTheTransposedMatrix) {
   ASSERT_EQ(join(model.params(), " ", [](const Param& p) { return p.name; }), "code/W code/b back/b");
   const Tensor w = model.params()[0].variable.get_value(), bias = Tensor::vector({0.5, -0.25, 1.0});
   model.params()[2].variable.set_value(bias);
-  const Tensor y = value_of(model.output(make_constant(kX)));
+  const Tensor y = evaluated(model.output(make_constant(kX)));
   ASSERT_EQ(y.shape(), (Shape{2, 3}));
   for (int64_t i = 0; i < 2; ++i) {
     double code[2] = {};
@@ -61,7 +61,7 @@ TEST(TransposedLayer, ItsGradientsAgreeWithDifferences) {
   const Expr x = make_constant(kX), cost = sum(sqr(model.output(x, Phase::kTraining) - x));
   const std::vector<Expr> gradients = grad(cost, model.exprs());
   for (size_t k = 0; k < gradients.size(); ++k) {
-    const Tensor exact = value_of(gradients[k]);
+    const Tensor exact = evaluated(gradients[k]);
     const Shared& variable = model.params()[k].variable;
     const Tensor before = variable.get_value();
     for (int64_t i = 0; i < before.size(); ++i) {
@@ -70,7 +70,7 @@ TEST(TransposedLayer, ItsGradientsAgreeWithDifferences) {
         Tensor moved = before.copy();
         moved.data<double>()[i] += side == 0 ? -1e-6 : 1e-6;
         variable.set_value(moved);
-        costs[side] = value_of(cost).as_double();
+        costs[side] = evaluated(cost).as_double();
       }
       EXPECT_NEAR(exact.as_double(i), (costs[1] - costs[0]) / 2e-6, 1e-8) << k << ' ' << i;
     }

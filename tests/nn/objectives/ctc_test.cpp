@@ -14,14 +14,13 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/function.h"
 #include "nn/sequences.h"
+#include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/modes.h"
 
 namespace thtrain {
 namespace {
-
-constexpr DType k64 = DType::kFloat64, kInt = DType::kInt64;
 
 ModelOutput output_of(const Expr& z, const Expr& lengths = {}) {  // z: [steps, batch, classes]
   const Expr rows = rows_of_steps(z);

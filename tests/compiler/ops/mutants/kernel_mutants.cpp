@@ -10,7 +10,6 @@ namespace thtrain {
 namespace {
 
 using kernel::Block;
-using kernel::Function;
 using kernel::Prim;
 using kernel::Statement;
 using kernel::Term;
@@ -125,7 +124,7 @@ class Places {
  public:
   explicit Places(size_t wanted) : wanted_(wanted) {}
 
-  std::vector<std::string> run(Function& f) {
+  std::vector<std::string> run(kernel::Function& f) {
     if (!divides_integers(f.body)) block(f.body, false);
     return std::move(met_);
   }
@@ -219,12 +218,12 @@ class Places {
 
 }  // namespace
 
-std::vector<std::string> kernel_mutations(const Function& kernel) {
-  Function copy = kernel;
+std::vector<std::string> kernel_mutations(const kernel::Function& kernel) {
+  kernel::Function copy = kernel;
   return Places(SIZE_MAX - 1).run(copy);
 }
 
-void mutate_kernel(Function& kernel, size_t number) {
+void mutate_kernel(kernel::Function& kernel, size_t number) {
   Places(number).run(kernel);
 }
 

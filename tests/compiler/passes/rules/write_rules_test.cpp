@@ -8,14 +8,14 @@
 namespace thtrain {
 namespace {
 
-Expr part(const Expr& x, const std::vector<Index>& indices) {
+Expr part_of(const Expr& x, const std::vector<Index>& indices) {
   return subtensor(x, indices);
 }
 Expr set(const Expr& x, const std::vector<Index>& indices, const Operand& y) {
-  return set_subtensor(part(x, indices), y);
+  return set_subtensor(part_of(x, indices), y);
 }
 Expr inc(const Expr& x, const std::vector<Index>& indices, const Operand& y) {
-  return inc_subtensor(part(x, indices), y);
+  return inc_subtensor(part_of(x, indices), y);
 }
 
 }  // namespace
@@ -27,15 +27,17 @@ std::vector<RewriteRow> write_rewrites() {
          return set(l.x, {Slice{3, 3}}, 1.0);
        },
        [](L l) { return l.x; }, Level::kStrict},
-      {"set_of_own_slice", [](L l) { return set(l.m, {1}, part(l.m, {1})); }, [](L l) { return l.m; }, Level::kStrict},
+      {"set_of_own_slice", [](L l) { return set(l.m, {1}, part_of(l.m, {1})); }, [](L l) { return l.m; },
+       Level::kStrict},
       {"write_of_whole", [](L l) { return inc(l.x, {all()}, l.y); }, [](L l) { return l.x + l.y; }, Level::kStrict},
       {"increment_by_zeros", [](L l) { return inc(l.m, {1}, 0.0); }, [](L l) { return l.m; }},
       {"set_again", [](L l) { return set(set(l.m, {1}, l.x), {1}, l.y); }, [](L l) { return set(l.m, {1}, l.y); },
        Level::kStrict},
       {"increment_again", [](L l) { return inc(inc(l.m, {1}, l.x), {1}, l.y); },
        [](L l) { return inc(l.m, {1}, l.x + l.y); }},
-      {"slice_of_written", [](L l) { return part(set(l.m, {1}, l.x), {1}); }, [](L l) { return l.x; }, Level::kStrict},
-      {"slice_of_written", [](L l) { return part(inc(l.m, {1}, l.x), {2}); }, [](L l) { return part(l.m, {2}); },
+      {"slice_of_written", [](L l) { return part_of(set(l.m, {1}, l.x), {1}); }, [](L l) { return l.x; },
+       Level::kStrict},
+      {"slice_of_written", [](L l) { return part_of(inc(l.m, {1}, l.x), {2}); }, [](L l) { return part_of(l.m, {2}); },
        Level::kStrict},
   };
 }
@@ -51,14 +53,14 @@ std::vector<UnchangedRow> write_unchanged() {
       {"increment_again", [](L l) { return inc(inc(l.m, {1}, l.x), {1}, l.y); }, Level::kStrict},
       // Other parts, and parts that overlap.
       {"set_again", [](L l) { return set(set(l.m, {1}, l.x), {2}, l.y); }},
-      {"set_of_own_slice", [](L l) { return set(l.m, {1}, part(l.m, {2})); }},
+      {"set_of_own_slice", [](L l) { return set(l.m, {1}, part_of(l.m, {2})); }},
       {"slice_of_written",
        [](L l) {
-         return part(set(l.x, {Slice{1, 4}}, 2.0), {Slice{2, 5}});
+         return part_of(set(l.x, {Slice{1, 4}}, 2.0), {Slice{2, 5}});
        }},
       {"slice_of_written",
        [](L l) {
-         return part(set(l.x, {Slice{1, 6, 2}}, 2.0), {Slice{5, 7}});
+         return part_of(set(l.x, {Slice{1, 6, 2}}, 2.0), {Slice{5, 7}});
        }},
       {"write_of_whole", [](L l) { return set(l.x, {Slice{.step = -1}}, l.y); }},
       // What was written first is wanted too.

@@ -9,7 +9,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast;
 
 TEST(SimplifyAlgebra, Quotients) {
   expect_simplified({

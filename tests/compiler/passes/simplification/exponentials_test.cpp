@@ -14,7 +14,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast;
 
 // Differences that are exactly 0 show that two spellings are one.
 TEST(SimplifyExponentials, Spellings) {

@@ -12,7 +12,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast;
 
 // c is [5, 4], as is dot(a, b).
 TEST(SimplifyProducts, OneGemm) {

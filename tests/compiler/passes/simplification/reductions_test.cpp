@@ -11,7 +11,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast;
 
 TEST(SimplifyReductions, OfReductions) {
   expect_simplified({

@@ -10,7 +10,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast, kStrict = Level::kStrict;
 
 TEST(SimplifyScalarFunctions, Powers) {
   expect_simplified({

@@ -12,7 +12,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast, kStrict = Level::kStrict;
 
 TEST(SimplifyShapes, Views) {
   expect_simplified({

@@ -14,7 +14,6 @@ namespace thtrain {
 namespace {
 
 using L = const Operands&;
-constexpr Level kFast = Level::kFast, kStrict = Level::kStrict;
 
 Expr part(const Expr& x, const std::vector<Index>& indices) {
   return subtensor(x, indices);
