@@ -62,30 +62,48 @@ def check_file(root, path):
         yield f"{path}:1: the first line is no comment that says what the file is for"
 
 
+CONSTANT = re.compile(r"(?:static )?(?:const|constexpr) [\w:<>, ]*?[&*]?(?:const )?\b(\w+)(?:\[\w*\])? ?[={(]")
+
+
 def anonymous_names(text):
-    """(number of the line, name) of what anonymous namespaces define; a function by its whole line, as it may have
-    overloads."""
-    inside = False
+    """(number of the line, name, whether an equal line may define it again) of what anonymous namespaces define, after
+    the namespaces around them; a function by its whole line, as it may have overloads."""
+    inside, around = False, ""
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("namespace"):
             inside = line == "namespace {"
+            around = around if inside else line.split(" ")[1] + "::"
         elif line.startswith("}  // namespace"):
             inside = False
+        elif inside and (found := re.match(r"using (\w+) =", line)):
+            yield number, around + found[1], True
         elif inside and (found := re.match(r"(?:class|struct|enum class|enum) (\w+)[^;]*$", line)):
-            yield number, found[1]
-        elif inside and (found := re.match(r"(?:const|constexpr) .*?\b(k[A-Z]\w*)(?:\[\w*\])? ?[={]", line)):
-            yield number, found[1]
+            yield number, around + found[1], False
+        elif inside and (found := CONSTANT.match(line)) and not line.endswith(") {"):
+            others = re.findall(r", (\w+) = ", re.sub(r'"[^"]*"', "", line[found.end():]))
+            for name in [found[1]] + others:
+                yield number, around + name, False
         elif inside and re.match(r"\w.*\) (?:const )?\{$", line) and "::" not in line.split("(")[0].split(" ")[-1]:
-            yield number, line[:-1].strip()
+            yield number, around + line[:-1].strip(), False
+
+
+# Sources of tests that are compiled each by itself.
+TESTS_BY_THEMSELVES = ("tests/fuzz/parsers/", "tests/package/")
 
 
 def check_neighbours(root):
-    """Sources of a folder are compiled together: what two of them define must have two names."""
+    """Sources of a folder are compiled together: what two of them define must have two names, or stand in namespaces of
+    their own."""
     defined = {}
-    for path in tree.files(root, ROOMS, (".cpp",)):
-        for number, name in anonymous_names(tree.read(root, path)):
-            first = defined.setdefault((os.path.dirname(path), name), path)
-            if first != path:
+    for path in tree.files(root, ROOMS + ("tests",), (".cpp",)):
+        if path.startswith(TESTS_BY_THEMSELVES):
+            continue
+        text = tree.read(root, path)
+        lines = text.split("\n")
+        for number, name, may_repeat in anonymous_names(text):
+            first, line = defined.setdefault((os.path.dirname(path), name), (path, lines[number - 1]))
+            if first != path and not (may_repeat and line == lines[number - 1]):
+                name = name.removeprefix("thtrain::")
                 yield f"{path}:{number}: `{name}` is in {first} too, which may be compiled together with this file"
 
 

@@ -131,12 +131,20 @@ class LintTest(unittest.TestCase):
 
     def test_names_of_neighbours_differ(self):
         text = "// A.\nnamespace {\n%s\n}  // namespace\n"
-        for line in ["constexpr int kMost = 3;", "int most(int a) {", "struct Most {"]:
+        for line in ["constexpr int kMost = 3;", "int most(int a) {", "struct Most {", 'const Expr x = most("x");']:
             both = {"nn/a/x.cpp": text % line, "nn/a/y.cpp": text % line}
             self.assert_one(check_style.check, both, "is in nn/a/x.cpp too")
             self.assertEqual([], self.findings(check_style.check, {"nn/a/x.cpp": text % line, "nn/y.cpp": text % line}))
         overloads = {"nn/x.cpp": text % "int f(int a) {", "nn/y.cpp": text % "int f(double a) {"}
         self.assertEqual([], self.findings(check_style.check, overloads))
+        later = {"nn/x.cpp": text % "constexpr int a = 1, b = 2;", "nn/y.cpp": text % "constexpr int b = 2, c = 3;"}
+        self.assert_one(check_style.check, later, "nn/y.cpp:3: `b` is in nn/x.cpp too")
+        aliases = {"tests/x.cpp": text % "using A = int;", "tests/y.cpp": text % "using A = int;"}
+        self.assertEqual([], self.findings(check_style.check, aliases))
+        aliases["tests/y.cpp"] = text % "using A = double;"
+        self.assert_one(check_style.check, aliases, "tests/y.cpp:3: `A` is in tests/x.cpp too")
+        own = {f"tests/{name}.cpp": f"namespace thtrain::{name} {{\n" + text % "int f(int a) {" for name in "xy"}
+        self.assertEqual([], self.findings(check_style.check, own))
 
     def test_an_op_knows_no_vectors(self):
         text = "// An op.\nint f(StepBuilder& b) { return b.vector_bytes(); }\n"
