@@ -60,7 +60,9 @@ TEST(OrderByLength, HoldsEachExampleOnceAndLikeLengthsTogether) {
       const EpochOrder order = draw_order(random, lengths, batch);
       EXPECT_EQ(order.examples, draw_order(same, lengths, batch).examples);
       EXPECT_EQ(random.state(), same.state());
-      if (size >= 100) EXPECT_NE(order.examples, draw_order(same, lengths, batch).examples);  // that of the next epoch
+      if (size >= 100) {
+        EXPECT_NE(order.examples, draw_order(same, lengths, batch).examples);  // that of the next epoch
+      }
       std::vector<int64_t> sorted = order.examples, all(static_cast<size_t>(size));
       std::sort(sorted.begin(), sorted.end());
       std::iota(all.begin(), all.end(), 0);

@@ -51,8 +51,8 @@ TEST(FunctionArguments, WhatAnInputDoesNotHoldIsRefused) {
   EXPECT_TRUE(refused(t, Tensor::vector({1})));
 }
 
-const char* const kNames[] = {"a b\"\n*/}{", "\\",   "x\\", "//", "R\"(", "??/", "%d {value}", "gr\u00fc\u00df",
-                              "\u202e",      "\xff", "int", "1",  "",     " ",   "\r",         "a~1",
+const char* const kNames[] = {"a b\"\n*/}{", "\\",   "x\\", "//", "R\"(", "?\?/", "%d {value}", "gr\u00fc\u00df",
+                              "\u202e",      "\xff", "int", "1",  "",     " ",    "\r",         "a~1",
                               "@i"};
 
 // The C++ text, its comments, checks, and everything that explains a program.

@@ -8,7 +8,7 @@
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
 
-namespace thtrain {
+namespace thtrain::scan_test {
 namespace {
 
 std::vector<double> doubles(const Tensor& x) {
@@ -424,4 +424,4 @@ TEST(ScanErrors, InitialValues) {
 }
 
 }  // namespace
-}  // namespace thtrain
+}  // namespace thtrain::scan_test

@@ -22,7 +22,8 @@ Tensor evaluated(const Expr& value) {
 }
 
 Transposed::Options back(const std::string& of, const std::string& activation = "linear") {
-  Transposed::Options out{{.name = "back"}};
+  Transposed::Options out;
+  out.name = "back";
   out.of = of;
   out.activation = activation;
   return out;
