@@ -21,6 +21,12 @@
 namespace thtrain {
 namespace {
 
+Section first_section(int line) {
+  Section out = layer_section(line);
+  out.path = "model.layers.0";
+  return out;
+}
+
 template <class O>
 std::string refusal(Shape example, const O& options) {
   return error_text([&] { Model(std::move(example), k64, 1).add(options); });
@@ -34,7 +40,7 @@ std::vector<double> numbers(const Tensor& value) {
 // -----------------------------------------------------------------------------------------------
 
 TEST(ImageLayers, RowsAreNoImages) {
-  EXPECT_EQ(refusal({784}, Conv::Options{{.name = "maps", .section = layer_section(7)}, 2, {.size = {3}}}),
+  EXPECT_EQ(refusal({784}, Conv::Options{{.name = "maps", .section = first_section(7)}, 2, {.size = {3}}}),
             "error: layer maps (conv) does not fit the layer before it\n"
             "  expected: images [channels, height, width]\n"
             "  got:      examples of shape [784]\n"
@@ -77,7 +83,7 @@ TEST(ImageLayers, AnImageShapeIsThatOfTheNumbers) {
             "  got:      examples of shape [1, 9, 8]\n"
             "  hint:     without image_shape the layer takes images as they are");
   conv.image_shape = {8, 8};
-  conv.section = layer_section(7);
+  conv.section = first_section(7);
   EXPECT_EQ(refusal({64}, conv),
             "error: model.layers.0.image_shape is no shape of images\n"
             "  expected: [channels, height, width]\n"
@@ -88,7 +94,7 @@ TEST(ImageLayers, AnImageShapeIsThatOfTheNumbers) {
 }
 
 TEST(ImageLayers, AnImageIsAsLargeAsTheFilter) {
-  EXPECT_EQ(refusal({1, 4, 9}, Conv::Options{{.name = "maps", .section = layer_section(7)}, 2, {.size = {5}}}),
+  EXPECT_EQ(refusal({1, 4, 9}, Conv::Options{{.name = "maps", .section = first_section(7)}, 2, {.size = {5}}}),
             "error: layer maps (conv) does not fit the layer before it\n"
             "  expected: images of at least 5 x 5, which its filter spans\n"
             "  got:      examples of shape [1, 4, 9]\n"
@@ -124,7 +130,7 @@ TEST(ImageLayers, AnImageIsAsLargeAsTheFilter) {
 }
 
 TEST(ImageLayers, GroupsDivideTheChannels) {
-  Conv::Options conv{{.name = "maps", .section = layer_section(7)}, 8, {.size = {1}}, 4};
+  Conv::Options conv{{.name = "maps", .section = first_section(7)}, 8, {.size = {1}}, 4};
   EXPECT_EQ(refusal({6, 3, 3}, conv),
             "error: model.layers.0.groups does not divide the channels of the images\n"
             "  expected: a divisor of 6\n"
