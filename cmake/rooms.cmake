@@ -89,7 +89,7 @@ function(thtrain_room name folder)
     # Precompiled headers are for the options that they were compiled with.
     set(first base)
     if(arg_FLAGS)
-      set(first nn)
+      set(first ops)
     endif()
     if(name STREQUAL first)
       target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>

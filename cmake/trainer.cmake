@@ -1,19 +1,19 @@
 # What stands on the compiler: layers, data, reports, training, benchmarks and the command line. It builds graphs and
-# calls what was compiled of them; passes over graphs, which take time themselves, are in the compiler.
-thtrain_room(nn       nn       COMPONENT nn       FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS compiler)
-thtrain_room(datasets datasets COMPONENT datasets FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS compiler ZLIB::ZLIB PNG::PNG)
-thtrain_room(reports  reports  COMPONENT reports  FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS nn datasets Freetype::Freetype)
-thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS reports)
+# calls what was compiled of them.
+thtrain_room(nn       nn       COMPONENT nn       FLAGS ${THTRAIN_QUICK_FLAGS} LINKS compiler)
+thtrain_room(datasets datasets COMPONENT datasets FLAGS ${THTRAIN_QUICK_FLAGS} LINKS compiler ZLIB::ZLIB PNG::PNG)
+thtrain_room(reports  reports  COMPONENT reports  FLAGS ${THTRAIN_QUICK_FLAGS} LINKS nn datasets Freetype::Freetype)
+thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
 # for them.
 set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp datasets/images.cpp
                             datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
-thtrain_room(bench    bench    FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS trainers)
+thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 
 # ---- The command line: all but main() is a library, so that its parts can be tested.
-thtrain_room(cli_parts cli EXCLUDE cli/main.cpp FLAGS ${THTRAIN_TRAINER_FLAGS} LINKS bench)
+thtrain_room(cli_parts cli EXCLUDE cli/main.cpp FLAGS ${THTRAIN_QUICK_FLAGS} LINKS bench)
 add_executable(thtrain_cli cli/main.cpp)
 set_target_properties(thtrain_cli PROPERTIES OUTPUT_NAME thtrain)
 target_link_libraries(thtrain_cli PRIVATE thtrain_cli_parts)

@@ -58,14 +58,15 @@ class Painter {
   Clip whole() const { return {0, 0, width_, height_}; }
   Clip clip_of(const std::optional<Box>& within) const;
   void fill(FT_Outline& outline, Colour colour, const Clip& clip);
+  void find_spans(FT_Outline& outline, const Clip& clip);
   void fill(const Points& corners, Colour colour, const Clip& clip);
   void stroke(const std::vector<Points>& lines, bool is_closed, double thickness, Colour colour, const Clip& clip);
   void end_stroke(Colour colour, const Clip& clip);
-  static void cover(int y, int count, const FT_Span* spans, void* painter);
+  void cover(int y, const FT_Span& span, Colour colour);
 
   int64_t width_, height_;
   Pixels out_;
-  Colour colour_;
+  std::vector<std::pair<int, FT_Span>> spans_;  // of the outline that is being filled, with their rows
   FT_Library library_ = nullptr;
   FT_Stroker stroker_ = nullptr;
   std::shared_ptr<const Font> font_;
@@ -79,31 +80,43 @@ Painter::Clip Painter::clip_of(const std::optional<Box>& within) const {
   return {left, top, right, bottom};
 }
 
-void Painter::cover(int y, int count, const FT_Span* spans, void* painter) {
-  auto* self = static_cast<Painter*>(painter);
-  const int wanted[] = {self->colour_.red, self->colour_.green, self->colour_.blue};
-  for (const FT_Span* span = spans; span < spans + count; ++span) {
-    uint8_t* pixel = &self->out_.values[static_cast<size_t>((y * self->width_ + span->x) * 3)];
-    const int part = span->coverage;
-    for (int i = 0; i < span->len; ++i)
-      for (int wanted_value : wanted) {
-        // Towards the colour, to the nearest.
-        const int way = (wanted_value - *pixel) * part;
-        *pixel = static_cast<uint8_t>(*pixel + (way >= 0 ? way + 127 : way - 127) / 255);
-        ++pixel;
-      }
-  }
+void Painter::cover(int y, const FT_Span& span, Colour colour) {
+  const int wanted[] = {colour.red, colour.green, colour.blue};
+  uint8_t* pixel = &out_.values[static_cast<size_t>((y * width_ + span.x) * 3)];
+  const int part = span.coverage;
+  for (int i = 0; i < span.len; ++i)
+    for (int wanted_value : wanted) {
+      // Towards the colour, to the nearest.
+      const int way = (wanted_value - *pixel) * part;
+      *pixel = static_cast<uint8_t>(*pixel + (way >= 0 ? way + 127 : way - 127) / 255);
+      ++pixel;
+    }
+}
+
+// FreeType has memory for so many cells of a row, where a long flat line has many: it is taken in narrower parts then.
+void Painter::find_spans(FT_Outline& outline, const Clip& clip) {
+  FT_Raster_Params how{};
+  how.flags = FT_RASTER_FLAG_AA | FT_RASTER_FLAG_DIRECT | FT_RASTER_FLAG_CLIP;
+  how.gray_spans = [](int y, int count, const FT_Span* spans, void* painter) {
+    for (int i = 0; i < count; ++i) static_cast<Painter*>(painter)->spans_.emplace_back(y, spans[i]);
+  };
+  how.user = this;
+  how.clip_box = {clip.left, clip.top, clip.right, clip.bottom};
+  const size_t before = spans_.size();
+  const FT_Error error = FT_Outline_Render(library_, &outline, &how);
+  if (error == 0) return;
+  TH_CHECK(error == FT_Err_Raster_Overflow && clip.right - clip.left > 1, "FreeType cannot draw an outline");
+  spans_.resize(before);
+  const int64_t middle = (clip.left + clip.right) / 2;
+  find_spans(outline, {clip.left, clip.top, middle, clip.bottom});
+  find_spans(outline, {middle, clip.top, clip.right, clip.bottom});
 }
 
 void Painter::fill(FT_Outline& outline, Colour colour, const Clip& clip) {
   if (outline.n_points == 0 || clip.left >= clip.right || clip.top >= clip.bottom) return;
-  colour_ = colour;
-  FT_Raster_Params how{};
-  how.flags = FT_RASTER_FLAG_AA | FT_RASTER_FLAG_DIRECT | FT_RASTER_FLAG_CLIP;
-  how.gray_spans = &cover;
-  how.user = this;
-  how.clip_box = {clip.left, clip.top, clip.right, clip.bottom};
-  TH_CHECK(FT_Outline_Render(library_, &outline, &how) == 0, "FreeType cannot draw an outline");
+  spans_.clear();
+  find_spans(outline, clip);
+  for (const auto& [y, span] : spans_) cover(y, span, colour);
 }
 
 void Painter::fill(const Points& corners, Colour colour, const Clip& clip) {

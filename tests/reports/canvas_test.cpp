@@ -114,6 +114,23 @@ TEST_F(CanvasTest, LongLinesHaveNoGaps) {
   }
 }
 
+// More cells in a row than FreeType has memory for: a curve that stays near its last value.
+TEST_F(CanvasTest, FlatCurvesThatTrembleAreDrawn) {
+  for (double height : {0.1, 0.5, 1.0, 2.0, 4.0}) {
+    SCOPED_TRACE(height);
+    Canvas canvas(1000, 60);
+    std::vector<Point> curve;
+    for (int i = 0; i <= 96; ++i) curve.emplace_back(20 + 10 * i, 30 + height * (i % 3 - 1));
+    canvas.polyline(curve, {.thickness = 2});
+    Picture picture = drawn(canvas);
+    for (int x = 20; x < 980; ++x) {
+      double covered = 0;
+      for (int y = 0; y < 60; ++y) covered += (255.0 - picture.at(x, y).red) / 255;
+      EXPECT_NEAR(covered, 2, 0.35) << x;
+    }
+  }
+}
+
 TEST_F(CanvasTest, TextsAreWhereTheirBoxesSay) {
   for (bool upward : {false, true})
     for (bool bold : {false, true})
