@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "compiler/runtime/cache.h"
 
 namespace thtrain {
+
+/// How GoogleTest names it.
+inline void PrintTo(ConvPass pass, std::ostream* out) {
+  *out << name_of(pass);
+}
 
 /// Candidates of convolutions, compiled in one translation unit.
 class ConvCandidates {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ struct Target {
   std::string text() const;                  // "clang_32": a name for tests
 };
 
+/// How GoogleTest names it.
+inline void PrintTo(const Target& target, std::ostream* out) {
+  *out << target.text();
+}
+
 /// Why nothing can be compiled or run for it here: the processor's vectors are shorter, or only g++ goes with the
 /// sanitizers that the build has. Empty where all is well.
 std::string why_not(const Target& target);
@@ -27,6 +33,10 @@ std::string why_not(const Target& target);
 /// Every target, and those of one compiler with the width that functions take.
 std::vector<Target> all_targets();
 Target usual_width(const std::string& compiler);
+
+/// Of convolutions with something behind them, those of even (0) or odd (1) number that a target compiles of a dtype:
+/// at every width each number is compiled for each dtype, and by each compiler at one width or two.
+size_t first_number(const Target& target, DType dtype);
 
 /// No step of the graph as it stands runs through the reference of its op.
 bool is_all_native(const Graph& graph);
