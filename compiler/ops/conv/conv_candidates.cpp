@@ -198,7 +198,7 @@ std::string rule(const ChoiceKey& key, const Target& target, int, double toleran
   Best best;
   const std::vector<Expected> tilings = sorted_tilings(c, target);
   if (!tilings.empty()) best.take(tilings.front().candidate.name, tilings.front().cycles);
-  // By slabs, whose bits do not depend on the number of threads, as those of tilings do not.
+  // By slabs, not whole: its bits depend on the number of threads only where BLAS has all of them, as for one image.
   best.take(kPatchesBySlabs, expected_patches_cycles(c, target));
   if (tolerance > 0)
     for (const Candidate& one : offer_winograd(key, target))
