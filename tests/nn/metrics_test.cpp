@@ -225,7 +225,7 @@ ConfigPosition metrics_line(int number) {
 TEST(MetricErrors, ScoresAndTargetsThatDoNotSuit) {
   Expr scores = tensor("s", {5, 3}, k64), labels = tensor("y", {5}, kInt), values = tensor("t", {5, 3}, k64);
   auto text = [&](const Metric& metric, const Expr& s, const Expr& t, const Expr& w = {}) {
-    return error_text([&] { metric.parts({.scores = {s}, .targets = {t, w}}); });
+    return text_without_node([&] { metric.parts({.scores = {s}, .targets = {t, w}}); });
   };
   R2::Options options;
   options.position = metrics_line(4);
@@ -281,7 +281,7 @@ TEST(MetricErrors, LabelsOutOfRange) {
   Tensor scores = Tensor::matrix<double>({{1, 0}, {0, 1}});
   for (int64_t wrong : {-1, 2})
     for (const char* kind : {"confusion_matrix", "f1"})
-      EXPECT_EQ(error_text([&] {
+      EXPECT_EQ(text_without_node([&] {
                   measured(*make_metric(kind, "average:macro"), {scores, Tensor::vector<int64_t>({0, wrong})}, 2);
                 }),
                 "error: a label is out of range\n  expected: classes that the scores have");
@@ -301,7 +301,7 @@ TEST(MetricOptions, AreReadFromAConfiguration) {
   EXPECT_TRUE(findings.empty());
   set("k", ConfigNode::of(int64_t{0}));
   read_config<TopKError::Options>(root, findings);
-  EXPECT_EQ(error_text([&] { findings.raise(); }),
+  EXPECT_EQ(text_without_node([&] { findings.raise(); }),
             "error: k is out of range\n"
             "  expected: an integer, at least 1\n"
             "  got:      0\n"

@@ -207,12 +207,12 @@ TEST(Objectives, OfTwoClassesRefuseOtherLabels) {
   for (const Expr& cost : {BinaryCrossentropy().cost({z}, {y}), Hinge().cost({z}, {y})}) {
     std::string message = "error: check: labels of two classes are 0 and 1\n  expected: a condition that holds";
     for (int64_t wrong : {-1, 2})
-      EXPECT_EQ(error_text([&] {
+      EXPECT_EQ(text_without_node([&] {
                   evaluate({cost}, {{z, scores}, {y, Tensor::vector<int64_t>({0, wrong, 1})}});
                 }),
                 message);
     Function native = function({z, y}, {cost});
-    EXPECT_EQ(error_text([&] { native({scores, Tensor::vector<int64_t>({0, 1, 2})}); }), message);
+    EXPECT_EQ(text_without_node([&] { native({scores, Tensor::vector<int64_t>({0, 1, 2})}); }), message);
   }
 }
 
@@ -284,29 +284,29 @@ TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
   NegativeLogLikelihood::Options options;
   options.position = loss_line(3);
   NegativeLogLikelihood nll(options);
-  EXPECT_EQ(error_text([&] { nll.cost({z}, {values}); }),
+  EXPECT_EQ(text_without_node([&] { nll.cost({z}, {values}); }),
             "error: objective \"negative_log_likelihood\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
             "  got:      float64[5, 3] beside an output float64[5, 3]" +
                 kPlace);
-  EXPECT_EQ(error_text([&] { nll.losses({z}, {}); }),
+  EXPECT_EQ(text_without_node([&] { nll.losses({z}, {}); }),
             "error: objective \"negative_log_likelihood\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
             "  got:      no targets beside an output float64[5, 3]" +
                 kPlace);
-  EXPECT_EQ(error_text([&] { SquaredError().cost({z}, {labels}); }),
+  EXPECT_EQ(text_without_node([&] { SquaredError().cost({z}, {labels}); }),
             "error: objective \"squared_error\" cannot take these targets\n"
             "  expected: float64[5, 3] (values)\n"
             "  got:      int64[5] beside an output float64[5, 3]\n"
             "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
             "\"softmax\"; data.target = \"values\" reads them as numbers to approximate");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Hinge().cost({z}, {tensor("t", {4, 3}, k64)});
             }),
             "error: objective \"hinge\" cannot take these targets\n"
             "  expected: int64[5] (classes), or float64[5, 3] (values)\n"
             "  got:      float64[4, 3] beside an output float64[5, 3]");
-  EXPECT_EQ(error_text([&] { SquaredError().cost({labels}, {labels}); }),
+  EXPECT_EQ(text_without_node([&] { SquaredError().cost({labels}, {labels}); }),
             "error: objective \"squared_error\" cannot read the output of the model\n"
             "  expected: float32 or float64, an example along the first axis\n"
             "  got:      int64[5]");
@@ -314,22 +314,22 @@ TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
 
 TEST(ObjectiveErrors, OutputsThatDoNotSuit) {
   Expr z = tensor("z", {5, 3}, k64), labels = tensor("y", {5}, kInt), values = tensor("t", {5, 3}, k64);
-  EXPECT_EQ(error_text([&] { NegativeLogLikelihood().cost(output_of(z, "sigmoid"), {labels}); }),
+  EXPECT_EQ(text_without_node([&] { NegativeLogLikelihood().cost(output_of(z, "sigmoid"), {labels}); }),
             "error: objective \"negative_log_likelihood\" cannot read the output of the model\n"
             "  expected: the output of a softmax or linear layer, a row of classes for each example\n"
             "  got:      the output of a sigmoid\n"
             "  hint:     binary_crossentropy is for sigmoids");
-  EXPECT_EQ(error_text([&] { BinaryCrossentropy().cost(output_of(z, "softmax"), {values}); }),
+  EXPECT_EQ(text_without_node([&] { BinaryCrossentropy().cost(output_of(z, "softmax"), {values}); }),
             "error: objective \"binary_crossentropy\" cannot read the output of the model\n"
             "  expected: the output of a sigmoid or linear layer\n"
             "  got:      the output of a softmax\n"
             "  hint:     negative_log_likelihood is for softmaxes");
-  EXPECT_EQ(error_text([&] { BinaryCrossentropy().cost({z}, {labels}); }),
+  EXPECT_EQ(text_without_node([&] { BinaryCrossentropy().cost({z}, {labels}); }),
             "error: objective \"binary_crossentropy\" cannot read the output of the model\n"
             "  expected: one number for each example, beside classes 0 and 1\n"
             "  got:      float64[5, 3]\n"
             "  hint:     a softmax and negative_log_likelihood tell several classes apart");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Hinge().cost({tensor("z", {5, 3, 2}, k64)}, {labels});
             }),
             "error: objective \"hinge\" cannot read the output of the model\n"
@@ -338,7 +338,7 @@ TEST(ObjectiveErrors, OutputsThatDoNotSuit) {
   BinaryCrossentropy::Options options;
   options.pos_weight = {1, 2};
   options.path = "loss";
-  EXPECT_EQ(error_text([&] { BinaryCrossentropy(options).cost({z}, {values}); }),
+  EXPECT_EQ(text_without_node([&] { BinaryCrossentropy(options).cost({z}, {values}); }),
             "error: objective \"binary_crossentropy\" cannot read the output of the model\n"
             "  expected: loss.pos_weight of one number, or of one for each label\n"
             "  got:      2 numbers beside an output float64[5, 3]");
@@ -346,19 +346,19 @@ TEST(ObjectiveErrors, OutputsThatDoNotSuit) {
 
 TEST(ObjectiveErrors, WeightsThatDoNotSuit) {
   Expr z = tensor("z", {5, 3}, k64), labels = tensor("y", {5}, kInt), values = tensor("t", {5, 3}, k64);
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Huber().cost({z}, {values, tensor("w", {4}, k64)});
             }),
             "error: objective \"huber\" cannot take these weights of the examples\n"
             "  expected: float64[5]\n"
             "  got:      float64[4]");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Huber().cost({z}, {values, {}, tensor("c", {5}, k64)});
             }),
             "error: objective \"huber\" cannot take these weights of the classes\n"
             "  expected: floats, one for each output: float64[3]\n"
             "  got:      float64[5] beside an output float64[5, 3]");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               NegativeLogLikelihood().cost({z}, {labels, {}, tensor("c", {2}, k64)});
             }),
             "error: objective \"negative_log_likelihood\" cannot take these weights of the classes\n"
@@ -386,14 +386,14 @@ TEST(ObjectiveOptions, AreReadFromAConfiguration) {
   EXPECT_TRUE(read<Hinge::Options>({{"squared", ConfigNode::of(true)}}).squared);
   ConfigNode list{.kind = ConfigNode::Kind::kArray, .children = {ConfigNode::of(2.0), ConfigNode::of(0.0)}};
   EXPECT_EQ(read<BinaryCrossentropy::Options>({{"pos_weight", list}}).pos_weight, std::vector<double>({2, 0}));
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               read<Huber::Options>({{"delta", ConfigNode::of(0.0)}});
             }),
             "error: delta is out of range\n"
             "  expected: a number above 0\n"
             "  got:      0.0\n"
             "  hint:     delta: from which error on it grows linearly");
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               read<Hinge::Options>({{"margin", ConfigNode::of(-1.0)}});
             }),
             "error: margin is out of range\n"

@@ -142,7 +142,9 @@ TEST(TrainingStep, OptionsStandInAConfiguration) {
 
 TEST(TrainingStep, BadOptionsGiveOneMessage) {
   GoldenNetwork network;
-  auto text = [&](const TrainingStep::Options& options) { return error_text([&] { golden_step(network, options); }); };
+  auto text = [&](const TrainingStep::Options& options) {
+    return text_without_node([&] { golden_step(network, options); });
+  };
   EXPECT_EQ(text({.accumulate = 0}),
             "error: step: accumulate is out of range\n  expected: an integer, at least 1 (minibatches)\n  got:      0\n"
             "  hint:     accumulate: minibatches whose mean gradient makes one step");
@@ -168,7 +170,7 @@ TEST(ClipGradients, LeavesWhatIsInsideOfTheBound) {
   EXPECT_NEAR(values[3].as_double(), 120 / (13 + 1e-6), 1e-14);
   EXPECT_EQ(values[4].text(), "[3, -4]");
   EXPECT_EQ(values[5].as_double(), 12);
-  EXPECT_EQ(error_text([] { global_norm({}); }), "error: global_norm: there are no gradients");
+  EXPECT_EQ(text_without_node([] { global_norm({}); }), "error: global_norm: there are no gradients");
 }
 
 TEST(MaxNorm, LeavesColumnsInsideAndZeros) {
@@ -176,7 +178,7 @@ TEST(MaxNorm, LeavesColumnsInsideAndZeros) {
   Tensor got =
       function({}, {limit_columns(w, make_constant(Tensor(2.5)))}, {}, {.mode = Mode::kReference})(kNoArguments)[0];
   EXPECT_EQ(got.text(), "[[1.5, 0, 0.5], [2, 0, -0.25]]");
-  EXPECT_EQ(error_text([&] { limit_columns(sum(w), make_constant(Tensor(2.5))); }),
+  EXPECT_EQ(text_without_node([&] { limit_columns(sum(w), make_constant(Tensor(2.5))); }),
             "error: limit_columns: the weights are no matrix\n  expected: rank 2\n  got:      float64[]");
 }
 
@@ -197,18 +199,18 @@ TEST(WeightAverage, SwapsInForEvaluation) {
   // A function of the averages, without a swap.
   Function first = function({}, {w.expr() * 1.0}, {}, {.mode = Mode::kReference});
   EXPECT_EQ(first.copy(average.pairs())(kNoArguments)[0].text(), "[4, 5]");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               WeightAverage({.decay = 1}, {{"w", w}});
             }),
             "error: average: decay is out of range\n  expected: a number at least 0 and below 1\n  got:      1");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               WeightAverage({.start = -1}, {{"w", w}});
             }),
             "error: average: start is out of range\n  expected: an integer, at least 0 (steps)\n  got:      -1");
 }
 
 TEST(GradientAccumulation, NeedsAtLeastOneMinibatch) {
-  EXPECT_EQ(error_text([] { GradientAccumulation(0, {}); }),
+  EXPECT_EQ(text_without_node([] { GradientAccumulation(0, {}); }),
             "error: accumulate: the number of minibatches is out of range\n  expected: an integer, at least 1 "
             "(minibatches)\n  got:      0");
 }

@@ -116,7 +116,7 @@ TEST_F(CanvasTest, LongLinesHaveNoGaps) {
 
 // More cells in a row than FreeType has memory for: a curve that stays near its last value.
 TEST_F(CanvasTest, FlatCurvesThatTrembleAreDrawn) {
-  for (double height : {0.1, 0.5, 1.0, 2.0, 4.0}) {
+  for (double height : {0.1, 0.3, 0.5, 0.8, 1.0}) {
     SCOPED_TRACE(height);
     Canvas canvas(1000, 60);
     std::vector<Point> curve;

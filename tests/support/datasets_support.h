@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/support/error_text.h"
+#include "compiler/base/error.h"
 
 namespace thtrain {
 
@@ -20,6 +20,17 @@ inline std::string source_path(const std::string& relative) {
 #else
   return relative;
 #endif
+}
+
+/// The whole text of the UserError that `action` throws.
+template <class Action>
+std::string error_text(Action action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 /// A new folder under the system's temporary one, removed at the end.

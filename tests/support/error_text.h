@@ -9,7 +9,7 @@ namespace thtrain {
 
 /// What f() throws, its "node:" lines left out; "no error" where it throws none.
 template <class F>
-std::string error_text(F f) {
+std::string text_without_node(F f) {
   try {
     f();
   } catch (const UserError& error) {

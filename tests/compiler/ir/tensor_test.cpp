@@ -68,7 +68,7 @@ TEST(Tensor, Reshape) {
   EXPECT_TRUE(whole.reshape({6, 4}).shares_memory_with(whole));
   Tensor turned = whole.view({4, 3, 2}, {1, 4, 12}, 0).reshape({24});
   EXPECT_EQ(turned.as_int(1), 12);
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               whole.reshape({5, 5});
             }),
             "error: the number of elements does not fit the shape\n  expected: 25 elements for [5, 5]\n"

@@ -83,11 +83,11 @@ TEST(LogSumExp, IntegersAndBoolsGiveFloatX) {
 }
 
 TEST(LogSumExp, WrongArguments) {
-  EXPECT_EQ(error_text([] { logsumexp(tensor("z", {3}, DType::kComplex64)); }),
+  EXPECT_EQ(text_without_node([] { logsumexp(tensor("z", {3}, DType::kComplex64)); }),
             "error: logsumexp: complex numbers have no largest one\n"
             "  expected: real numbers\n"
             "  got:      z complex64[3]");
-  EXPECT_EQ(error_text([] { logsumexp(tensor("x", {3}, DType::kFloat32), 1); }),
+  EXPECT_EQ(text_without_node([] { logsumexp(tensor("x", {3}, DType::kFloat32), 1); }),
             "error: logsumexp: there is no axis 1\n"
             "  expected: an axis from -1 to 0\n"
             "  got:      axes [1] of 1 dimensions");

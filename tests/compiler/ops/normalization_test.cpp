@@ -210,7 +210,7 @@ TEST(Normalization, OfImagesIsOneKernel) {
 
 template <class Action>
 std::string message(Action action) {
-  std::string text = error_text(action);
+  std::string text = text_without_node(action);
   size_t at = text.find("\n  node:");
   if (at == std::string::npos) return text;
   size_t rest = text.find("\n", at + 1);

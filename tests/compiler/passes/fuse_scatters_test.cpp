@@ -129,7 +129,9 @@ TEST(FuseScatters, ABadIndexIsTheSameErrorAndWritesNothing) {
     FunctionOptions options;
     if (!fuse) options.without = {"fuse_scatters"};
     Function f = function({which, d}, {}, {{embedding, scatter_add(embedding, which, tanh(d))}}, options);
-    said.push_back(error_text([&] { f({Tensor::of(std::vector<int64_t>{1, 2, 9, 3}, {4}), numbers(d.type(), 2)}); }));
+    said.push_back(text_without_node([&] {
+      f({Tensor::of(std::vector<int64_t>{1, 2, 9, 3}, {4}), numbers(d.type(), 2)});
+    }));
     EXPECT_EQ(difference(embedding.get_value(), before, 0), std::nullopt);
   }
   EXPECT_EQ(said[0], said[1]);

@@ -86,7 +86,7 @@ TEST(CandidateLists, NamesThatThereAreNotAreErrors) {
   EXPECT_NO_THROW(check_lists({.only = {"nothing"}}, {}, avx512())) << "nothing is chosen";
   const std::string there = "  expected: matrix_product: " + join(names({}), ", ") + "\n";
   EXPECT_EQ(
-      error_text([] { check_lists({.exclude = {"libary"}}, {kProduct}, avx512()); }),
+      text_without_node([] { check_lists({.exclude = {"libary"}}, {kProduct}, avx512()); }),
       "error: exclude_candidates: there is no candidate libary here\n" + there +
           "  got:      libary\n  hint:     `*` stands for any characters; COMPUTATION:NAME is of one computation");
 }
@@ -104,7 +104,7 @@ TEST(CandidateLists, AFunctionTakesWhatTheyAllow) {
   listed.candidate_lists = {.include = {"loops"}, .exclude = {"library", "oneDNN", "tile *", "rows *"}};
   EXPECT_EQ(product_function(listed).info().choices.at(0).candidate, "loops");
   listed.candidate_lists = {.exclude = {"*"}};
-  const std::string text = error_text([&] { product_function(listed); });
+  const std::string text = text_without_node([&] { product_function(listed); });
   EXPECT_TRUE(
       text.starts_with("error: the lists of candidates leave none for matrix_product float32 3x7x5 NN\n"
                        "  expected: one of library"))

@@ -41,7 +41,7 @@ TH_CANDIDATES {
   list->add(list, &it);
 }
 )"));
-    return plain(error_text([&] { load_candidates(path); }));
+    return plain(text_without_node([&] { load_candidates(path); }));
   }
 
   std::string root_;
@@ -97,7 +97,7 @@ TEST_F(CandidateNames, ANameIsOneCandidate) {
 
 TEST(TakenNames, AMisspeltOneIsAnErrorWithThoseThatThereAre) {
   auto error_of = [](const char* computation, const char* name) {
-    return error_text([&] { Tuner({.taken = {{computation, name}}}); });
+    return text_without_node([&] { Tuner({.taken = {{computation, name}}}); });
   };
   EXPECT_EQ(error_of("pool", "colums"),
             "error: there is no candidate colums of pool\n  expected: taps, columns, places (# stands for a number)\n"
@@ -108,7 +108,7 @@ TEST(TakenNames, AMisspeltOneIsAnErrorWithThoseThatThereAre) {
   for (const char* name : {"taps", "columns"}) EXPECT_EQ(error_of("pool", name), "no error") << name;
   // Through a function, which does not get so far as to be compiled.
   Expr x = tensor("x", {1, 1, 4, 4}, DType::kFloat32);
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               function({x}, {pool(x, {.window = {2, 2}})}, {}, {.candidates = {{"pool", "colums"}}});
             }),
             "error: there is no candidate colums of pool\n  expected: taps, columns, places (# stands for a number)\n"

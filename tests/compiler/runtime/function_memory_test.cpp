@@ -51,10 +51,10 @@ TEST(FunctionMemory, SetValueOfItsOwnPartsAndOfStridedValues) {
 
 TEST(FunctionMemory, SetValueThatDoesNotFit) {
   Shared w(three(), "w");
-  EXPECT_EQ(error_text([&] { w.set_value(Tensor::vector({1.0})); }),
+  EXPECT_EQ(text_without_node([&] { w.set_value(Tensor::vector({1.0})); }),
             "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      "
             "float64[1]");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               w.set_value(Tensor::vector({1.0F, 2.0F, 3.0F}));
             }),
             "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      "
@@ -124,13 +124,13 @@ TEST(FunctionMemory, TwoVariablesMayNotBorrowOneTensor) {
            "\n  expected: memory that no other shared variable holds\n  hint:     without borrow the variable takes a "
            "copy";
   };
-  EXPECT_EQ(error_text([&] { Shared(value, "b", true); }), text("b", "a"));
-  EXPECT_EQ(error_text([&] { Shared(value.rows(1, 2), {}, true); }), text("a shared variable", "a"));
-  EXPECT_EQ(error_text([&] { Shared(a.get_value(true), "b", true); }), text("b", "a"));
+  EXPECT_EQ(text_without_node([&] { Shared(value, "b", true); }), text("b", "a"));
+  EXPECT_EQ(text_without_node([&] { Shared(value.rows(1, 2), {}, true); }), text("a shared variable", "a"));
+  EXPECT_EQ(text_without_node([&] { Shared(a.get_value(true), "b", true); }), text("b", "a"));
   Shared b(value, "b");  // a copy
-  EXPECT_EQ(error_text([&] { b.set_value(value, true); }), text("b", "a"));
-  EXPECT_EQ(error_text([&] { b.set_value(a.get_value(true), true); }), text("b", "a"));
-  EXPECT_EQ(error_text([&] { a.set_value(b.get_value(true), true); }), text("a", "b"));
+  EXPECT_EQ(text_without_node([&] { b.set_value(value, true); }), text("b", "a"));
+  EXPECT_EQ(text_without_node([&] { b.set_value(a.get_value(true), true); }), text("b", "a"));
+  EXPECT_EQ(text_without_node([&] { a.set_value(b.get_value(true), true); }), text("a", "b"));
   // What a variable was refused changes nothing.
   a.set_value(Tensor::vector({0.0, 0.0, 0.0, 0.0}));
   EXPECT_EQ(b.get_value().text(), "[1, 2, 3, 4]");
@@ -138,21 +138,21 @@ TEST(FunctionMemory, TwoVariablesMayNotBorrowOneTensor) {
   a.set_value(a.get_value(true), true);
   a.set_value(Tensor::vector({5.0, 6.0, 7.0, 8.0}), true);
   b.set_value(value, true);
-  EXPECT_EQ(error_text([&] { Shared(value, "c", true); }), text("c", "b"));
+  EXPECT_EQ(text_without_node([&] { Shared(value, "c", true); }), text("c", "b"));
   Tensor other = three();
   { Shared gone(other, "gone", true); }
   Shared next(other, "next", true);
   // Parts of one tensor that are apart are memory of their own.
   Tensor both = Tensor::vector({1.0, 2.0, 3.0, 4.0});
   Shared first(both.rows(0, 2), "first", true), second(both.rows(2, 2), "second", true);
-  EXPECT_EQ(error_text([&] { Shared(both.rows(1, 2), "third", true); }), text("third", "second"));
+  EXPECT_EQ(text_without_node([&] { Shared(both.rows(1, 2), "third", true); }), text("third", "second"));
   Shared empty(both.rows(0, 0), "empty", true), also_empty(both.rows(0, 0), "also_empty", true);
 }
 
 TEST(FunctionMemory, ACopyMayNotMakeTwoVariablesOne) {
   Shared a(three(), "a"), b(three(), "b"), c(three(), "c");
   Function f = function({}, {}, {{a, a.expr() + b}});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               f.copy({{a, b}});
             }),
             "error: copy: b would stand for two variables of the function\n  got:      a and b");

@@ -152,7 +152,7 @@ TEST(ScanMistakes, AnOutputWithTapsAndNoInitialState) {
             "  expected: an initial value, or no taps\n"
             "  got:      [-2, -1]" +
                 built_at(line));
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               scan([](Expr x) { return x; }, {.sequences = {u}, .outputs_info = {{level, {}}}});
             }),
             "error: scan: output 0 (level) has an initial value and no taps\n"
@@ -168,14 +168,14 @@ TEST(ScanMistakes, AStepFunctionThatReturnsAnotherNumberOfValues) {
             "error: scan rnn: the step function gives 1 output, and outputs_info has 2\n"
             "  expected: one output for each entry of outputs_info, in their order" +
                 built_at(line) + "\n  hint:     std::nullopt stands for an output that no later step reads");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               scan([](Expr x) { return x; },
                    {.sequences = {{u, {-1, 0}}}, .outputs_info = {level}, .non_sequences = {frames, 2.0}});
             }),
             "error: scan: the step function takes 1 value, and gets 5\n"
             "  expected: u[t-1], u[t], output 0 (level)[t-1], frames, non-sequence 1\n"
             "  hint:     sequences come first, then the outputs that have taps, then the non-sequences");
-  EXPECT_EQ(error_text([&] { scan([](Expr) { return std::vector<Expr>{Expr()}; }, {.sequences = {u}}); }),
+  EXPECT_EQ(text_without_node([&] { scan([](Expr) { return std::vector<Expr>{Expr()}; }, {.sequences = {u}}); }),
             "error: an output of the step function is an empty expression\n"
             "  expected: an expression that was built before\n"
             "  got:      Expr(), which has no value\n"
@@ -184,29 +184,29 @@ TEST(ScanMistakes, AStepFunctionThatReturnsAnotherNumberOfValues) {
 
 TEST(ScanMistakes, SequencesAndNumbersOfSteps) {
   auto same = [](Expr x) { return x; };
-  EXPECT_EQ(error_text([&] { scan(same, {.sequences = {level}}); }),
+  EXPECT_EQ(text_without_node([&] { scan(same, {.sequences = {level}}); }),
             "error: scan: the sequence level is a scalar\n"
             "  expected: a value with an axis to walk along\n"
             "  got:      level float64[]\n"
             "  hint:     values that are the same in every step are non_sequences");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               scan([] { return Expr(level); }, {.sequences = {{u, {}}}});
             }),
             "error: scan: the sequence u has no taps\n"
             "  expected: one tap or more, such as {0}");
-  EXPECT_EQ(error_text([&] { scan(same, {.sequences = {u}, .n_steps = level}); }),
+  EXPECT_EQ(text_without_node([&] { scan(same, {.sequences = {u}, .n_steps = level}); }),
             "error: scan: n_steps is no integer scalar\n"
             "  expected: int64[]\n"
             "  got:      level float64[]");
-  EXPECT_EQ(error_text([&] { scan(same, {.sequences = {u}, .truncate_gradient = -2}); }),
+  EXPECT_EQ(text_without_node([&] { scan(same, {.sequences = {u}, .truncate_gradient = -2}); }),
             "error: scan: truncate_gradient is negative\n"
             "  expected: at least 1, the number of steps that a gradient goes back through, or -1 for all\n"
             "  got:      -2");
-  EXPECT_EQ(error_text([&] { scan(same, {.sequences = {u}, .truncate_gradient = 0}); }),
+  EXPECT_EQ(text_without_node([&] { scan(same, {.sequences = {u}, .truncate_gradient = 0}); }),
             "error: scan: truncate_gradient is 0, which leaves no gradient\n"
             "  expected: at least 1, the number of steps that a gradient goes back through, or -1 for all\n"
             "  got:      0");
-  EXPECT_EQ(error_text([&] { scan([](Expr x) { return std::pair(x, until(x)); }, {.sequences = {u}}); }),
+  EXPECT_EQ(text_without_node([&] { scan([](Expr x) { return std::pair(x, until(x)); }, {.sequences = {u}}); }),
             "error: scan: the condition of until is no bool scalar\n"
             "  expected: bool[]\n"
             "  got:      u float64[]");
@@ -214,7 +214,7 @@ TEST(ScanMistakes, SequencesAndNumbersOfSteps) {
 
 TEST(ScanMistakes, UpdatesOfAnotherType) {
   Shared a(zeros_of({2}), "a");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               scan([&](Expr x) { return std::pair(x, std::vector<Update>{{a, sum(a)}}); }, {.sequences = {u}});
             }),
             "error: scan: the update of a is of another type\n"
@@ -233,7 +233,7 @@ TEST(ScanMistakes, UpdatesOfAnotherType) {
             "  expected: state.0 == 2\n"
             "  got:      1 and 2" +
                 built_at(line));
-  EXPECT_EQ(error_text([&] { updated(made.updates, level); }),
+  EXPECT_EQ(text_without_node([&] { updated(made.updates, level); }),
             "error: there is no update of the variable\n"
             "  expected: a variable that the loop updates\n"
             "  got:      level float64[]");

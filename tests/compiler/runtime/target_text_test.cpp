@@ -37,7 +37,7 @@ TEST(TargetText, WhatIsNotNamedIsLeftOpen) {
 }
 
 TEST(TargetText, MistakesAreNamed) {
-  auto error_of = [](const std::string& text) { return "\n" + error_text([&] { parse_target(text); }) + "\n"; };
+  auto error_of = [](const std::string& text) { return "\n" + text_without_node([&] { parse_target(text); }) + "\n"; };
   EXPECT_EQ(error_of("isa=avx9"), R"(
 error: THTRAIN_TARGET has no such isa
   expected: avx512, avx2 or sse2

@@ -239,7 +239,7 @@ TEST(Tuner, TimesEveryCandidate) {
 }
 
 TEST(Tuner, AKeyOfNoComputationIsRefused) {
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               time_candidates({"matrix_product", "float32 2xx2"}, {}, 1);
             }),
             "error: no computation can be timed by this key\n  got:      matrix_product float32 2xx2");
@@ -276,7 +276,7 @@ TEST(Tuner, AFunctionMayTakeACandidateByName) {
   EXPECT_EQ(library.info().choices.at(0).candidate, "library");
   Function rule = product_function({.tune = Tune::kNever, .candidates = {{"matrix_product", "tile 99x9x9"}}});
   EXPECT_EQ(rule.info().choices.at(0).candidate, rule_choice(kProduct, 2)) << "one that does not apply";
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               product_function({.candidates = {{"convolution", "fft"}}});
             }),
             "error: there is no computation convolution to take a candidate for\n  got:      convolution: fft");
@@ -406,7 +406,7 @@ TEST(UserCandidates, AFailedCallIsALocatedError) {
   Function mine = product_of_29({.candidates = {{"matrix_product", "mine"}}});
   Tensor x = counted({3, 4});
   x.data<float>()[5] = 13;
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               mine({x, counted({4, 29})});
             }),
             "error: the library function my_gemm failed\n  expected: status 0, got 7");
@@ -421,21 +421,21 @@ TEST(UserCandidates, AFailedCallIsALocatedError) {
 
 TEST(UserCandidates, MistakesAreNamed) {
   add_mine();
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               add_candidates({"matmul", nullptr});
             }),
             "error: candidates for the computation matmul, which there is not\n"
             "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient, pool, pooled_conv");
-  EXPECT_EQ(error_text([] { add_library_function("my_gemm", nullptr); }),
+  EXPECT_EQ(text_without_node([] { add_library_function("my_gemm", nullptr); }),
             "error: there is a library function my_gemm already");
-  EXPECT_EQ(error_text([] { add_library_function("my gemm", nullptr); }),
+  EXPECT_EQ(text_without_node([] { add_library_function("my gemm", nullptr); }),
             "error: the name of a library function is no identifier of C\n  got:      my gemm");
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               library_table({"gemm_f32", "no_such_function"});
             }),
             "error: the library function no_such_function is not there\n  hint:     install its library, or call "
             "add_library_function() before compiling");
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               product_of_29({.candidates = {{"matrix_product", "absent"}}});
             }),
             "error: the library of the candidate absent for matrix_product float32 3x4x29 NN is not there\n"

@@ -273,7 +273,7 @@ TEST_F(SharedCandidates, TheTunerTakesTheFastest) {
 }
 
 std::string load_error(const std::string& path) {
-  return error_text([&] { load_candidates(path); });
+  return text_without_node([&] { load_candidates(path); });
 }
 
 TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
@@ -436,7 +436,7 @@ TEST_F(SharedCandidates, WithoutAProgramThatTriesNothingIsTaken) {
 
 TEST_F(SharedCandidates, TheLimitIsANumber) {
   setenv("THTRAIN_TRIAL_LIMIT", "soon", 1);
-  EXPECT_EQ(error_text([] { trial_limit(); }),
+  EXPECT_EQ(text_without_node([] { trial_limit(); }),
             "error: THTRAIN_TRIAL_LIMIT is not a time\n"
             "  expected: seconds that one call into a user's candidate may take, or 0 for no limit\n"
             "  got:      soon");

@@ -271,10 +271,10 @@ TEST(BatchMethods, KeepValueAndGradientOfTheirPoint) {
 
 TEST(BatchMethods, BadOptionsAndFunctionsGiveOneMessage) {
   std::vector<double> start = {1, 2};
-  EXPECT_EQ(error_text([&] { ConjugateGradient({.gradient_tolerance = -1}, start); }),
+  EXPECT_EQ(text_without_node([&] { ConjugateGradient({.gradient_tolerance = -1}, start); }),
             "error: conjugate_gradient: gradient_tolerance is out of range\n  expected: a number, at least 0\n  got:   "
             "   -1.0\n  hint:     gradient_tolerance: ends where the largest element of the gradient is at most this");
-  EXPECT_EQ(error_text([&] { Lbfgs({.memory = 0}, start); }),
+  EXPECT_EQ(text_without_node([&] { Lbfgs({.memory = 0}, start); }),
             "error: lbfgs: memory is out of range\n  expected: an integer from 1 to 1000 (iterations)\n  got:      0\n "
             " hint:     memory: iterations whose steps and changes of the gradient are remembered");
   auto nowhere = [](std::span<const double>, std::span<double> gradient) {
@@ -282,7 +282,7 @@ TEST(BatchMethods, BadOptionsAndFunctionsGiveOneMessage) {
     return std::nan("");
   };
   Lbfgs method({}, start);
-  EXPECT_EQ(error_text([&] { method.run(nowhere); }),
+  EXPECT_EQ(text_without_node([&] { method.run(nowhere); }),
             "error: the function or its gradient is not finite where the minimization starts\n  expected: finite "
             "numbers\n  got:      value nan, largest element of the gradient 1");
 }

@@ -29,7 +29,7 @@ Section first_section(int line) {
 
 template <class O>
 std::string refusal(Shape example, const O& options) {
-  return error_text([&] { Model(std::move(example), k64, 1).add(options); });
+  return text_without_node([&] { Model(std::move(example), k64, 1).add(options); });
 }
 
 std::vector<double> numbers(const Tensor& value) {
@@ -143,7 +143,7 @@ TEST(ImageLayers, GroupsDivideTheChannels) {
 TEST(ImageLayers, SumsAreOfImagesOfOneShape) {
   Model model({2, 4, 4}, k64, 1);
   model.add(Conv::Options{{.name = "maps"}, 3, {.size = {1}}});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               model.add(Add::Options{{.name = "sum", .inputs = {"maps", "x"}}});
             }),
             "error: layer sum (add) does not fit its inputs maps, x\n"
@@ -155,7 +155,7 @@ TEST(ImageLayers, SumsAreOfImagesOfOneShape) {
 
 TEST(ImageLayers, NormalizationsSayWhatTheyTake) {
   Model sequences = Model::with_inputs({{"x", {3}, true}}, k64, 1);
-  EXPECT_EQ(error_text([&] { sequences.add(BatchNorm::Options{{.name = "norm"}}); }),
+  EXPECT_EQ(text_without_node([&] { sequences.add(BatchNorm::Options{{.name = "norm"}}); }),
             "error: layer norm (batch_norm) does not fit the layer before it\n"
             "  expected: examples that are no sequences\n"
             "  got:      steps of shape [3]\n"

@@ -229,7 +229,7 @@ TEST(RnnRbmLayer, StartsAsTheTutorials) {
 TEST(RnnRbmLayer, RefusesWhatIsNoSequence) {
   Model model = empty_model(false);
   EXPECT_EQ(
-      error_text([&] { model.add(options()); }),
+      text_without_node([&] { model.add(options()); }),
       "error: layer layer (rnn_rbm) does not fit the layer before it\n"
       "  expected: sequences\n"
       "  got:      examples of shape [5]\n"
@@ -248,7 +248,7 @@ TEST(RnnRbmLayer, RefusesPersistentChains) {
   const SequenceCase full = case_of("full");
   const ModelOutput out = output_of(model, full, Phase::kTraining);
   auto step = [&] { ContrastiveDivergence(persistent).step({full.x, out, {}, model.trained_params()}); };
-  EXPECT_EQ(error_text(step),
+  EXPECT_EQ(text_without_node(step),
             "error: objective \"contrastive_divergence\" cannot read the output of the model\n"
             "  expected: that of an rbm layer, for persistent chains\n"
             "  got:      that of layer, of type rnn_rbm\n"

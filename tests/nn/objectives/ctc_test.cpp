@@ -126,7 +126,7 @@ TEST(CtcErrors, LabelsThatAreNoneAndSequencesThatAreTooShort) {
   for (Mode mode : {Mode::kNative, Mode::kReference}) {
     Function f = function({z, labels}, {Out(Ctc().cost(output_of(z), {labels}))}, {}, {.mode = mode});
     auto text = [&](int64_t a, int64_t b) {
-      return first_line(error_text([&] {
+      return first_line(text_without_node([&] {
         f({Tensor::zeros(k64, {3, 1, 3}), Tensor::of(std::vector<int64_t>{a, b}, {1, 2})});
       }));
     };
@@ -141,7 +141,7 @@ TEST(CtcErrors, LabelsThatAreNoneAndSequencesThatAreTooShort) {
   const Expr two = tensor("z", {2, 1, 3}, k64);
   Function f = function({two, labels}, {Out(Ctc().cost(output_of(two), {labels}))});
   f({Tensor::zeros(k64, {2, 1, 3}), Tensor::of(std::vector<int64_t>{1, 2}, {1, 2})});
-  EXPECT_EQ(first_line(error_text([&] {
+  EXPECT_EQ(first_line(text_without_node([&] {
               f({Tensor::zeros(k64, {2, 1, 3}), Tensor::of(std::vector<int64_t>{1, 1}, {1, 2})});
             })),
             "error: check: ctc: a sequence has fewer steps than its labels need");
@@ -149,42 +149,42 @@ TEST(CtcErrors, LabelsThatAreNoneAndSequencesThatAreTooShort) {
 
 TEST(CtcErrors, OutputsAndTargetsThatDoNotFit) {
   const Expr z = tensor("z", {4, 2, 3}, k64), labels = tensor("labels", {2, 3}, kInt);
-  EXPECT_EQ(error_text([&] { Ctc().cost({rows_of_steps(z)}, {labels}); }),
+  EXPECT_EQ(text_without_node([&] { Ctc().cost({rows_of_steps(z)}, {labels}); }),
             "error: objective \"ctc\" cannot read the output of the model\n"
             "  expected: the output of a softmax or linear layer, a row of classes at each step of a sequence\n"
             "  got:      no sequence\n"
             "  hint:     recurrent layers give sequences with output = \"all\"");
-  EXPECT_EQ(error_text([&] { Ctc().cost(output_of(z), {tensor("labels", {8}, kInt)}); }),
+  EXPECT_EQ(text_without_node([&] { Ctc().cost(output_of(z), {tensor("labels", {8}, kInt)}); }),
             "error: objective \"ctc\" cannot take these targets\n"
             "  expected: int64[sequences, labels] (labels of each sequence, -1 behind the last one)\n"
             "  got:      int64[8] beside an output float64[8, 3]\n"
             "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
             "\"softmax\"; "
             "data.target = \"values\" reads them as numbers to approximate");
-  EXPECT_EQ(error_text([&] { ctc(3).cost(output_of(z), {labels}); }),
+  EXPECT_EQ(text_without_node([&] { ctc(3).cost(output_of(z), {labels}); }),
             "error: objective \"ctc\" cannot read the output of the model\n"
             "  expected: more than 3 classes (the blank is one of them)\n"
             "  got:      3 classes");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Ctc().cost(output_of(tensor("z", {4, 2, 1}, k64)), {labels});
             }),
             "error: objective \"ctc\" cannot read the output of the model\n"
             "  expected: at least 2 classes (the blank is one of them)\n"
             "  got:      1 class");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Ctc().cost(output_of(z), {labels, tensor("w", {8}, k64)});
             }),
             "error: objective \"ctc\" cannot take these weights of the examples\n"
             "  expected: float64[2]\n"
             "  got:      float64[8]");
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(text_without_node([&] {
               Ctc().cost(output_of(z), {labels, {}, tensor("c", {3}, k64)});
             }),
             "error: objective \"ctc\" takes no weights of the classes\n"
             "  expected: weights of the sequences, or none");
   ModelOutput output = output_of(z);
   output.link = ModelOutput::Link::kSigmoid;
-  EXPECT_EQ(error_text([&] { Ctc().cost(output, {labels}); }),
+  EXPECT_EQ(text_without_node([&] { Ctc().cost(output, {labels}); }),
             "error: objective \"ctc\" cannot read the output of the model\n"
             "  expected: the output of a softmax or linear layer, a row of classes at each step of a sequence\n"
             "  got:      the output of a sigmoid\n"

@@ -173,41 +173,41 @@ TEST(Schedules, ChangeTheMomentumOverEpochs) {
 }
 
 TEST(Schedules, BadOptionsGiveOneMessage) {
-  EXPECT_EQ(error_text([] { StepSchedule schedule({.every = 0}); }),
+  EXPECT_EQ(text_without_node([] { StepSchedule schedule({.every = 0}); }),
             "error: step: every is out of range\n  expected: an integer, at least 1 (epochs or steps)\n  got:      0\n "
             " hint:     every: from one change to the next");
-  EXPECT_EQ(error_text([] {
+  EXPECT_EQ(text_without_node([] {
               MultiStepSchedule schedule({.milestones = {4, 4}});
             }),
             "error: multistep: milestones are not in ascending order\n  expected: each above the one before\n  got:    "
             "  [4, 4]");
-  EXPECT_EQ(error_text([] { MultiStepSchedule schedule({}); }),
+  EXPECT_EQ(text_without_node([] { MultiStepSchedule schedule({}); }),
             "error: multistep: milestones is empty\n  expected: at least one element\n  got:      an array of 0\n  "
             "hint:     milestones: where it changes, in ascending order");
-  EXPECT_EQ(error_text([] { ExponentialSchedule schedule({.decay = 0}); }),
+  EXPECT_EQ(text_without_node([] { ExponentialSchedule schedule({.decay = 0}); }),
             "error: exponential: decay is out of range\n  expected: a number above 0\n  got:      0.0\n  hint:     "
             "decay: factor of each epoch or step");
-  EXPECT_EQ(error_text([] { PolynomialSchedule schedule({.length = 3, .power = -1}); }),
+  EXPECT_EQ(text_without_node([] { PolynomialSchedule schedule({.length = 3, .power = -1}); }),
             "error: polynomial: power is out of range\n  expected: a number above 0\n  got:      -1.0\n  hint:     "
             "power: power of the part of the time that is left");
-  EXPECT_EQ(error_text([] { CosineSchedule schedule({}); }),
+  EXPECT_EQ(text_without_node([] { CosineSchedule schedule({}); }),
             "error: cosine: the length is not given, and that of the run is not known\n  expected: length, at least 1 "
             "(epochs)");
-  EXPECT_EQ(error_text([] { CosineSchedule schedule({.length = 3, .growth = 2}); }),
+  EXPECT_EQ(text_without_node([] { CosineSchedule schedule({.length = 3, .growth = 2}); }),
             "error: cosine: growth has no effect\n  expected: restarts = true");
-  EXPECT_EQ(error_text([] { CosineSchedule schedule({.restarts = true}, {.epochs = 10}); }),
+  EXPECT_EQ(text_without_node([] { CosineSchedule schedule({.restarts = true}, {.epochs = 10}); }),
             "error: cosine: restarts has no effect\n  expected: length, shorter than the run");
-  EXPECT_EQ(error_text([] { OneOverEpochSchedule schedule({.decay = -1}); }),
+  EXPECT_EQ(text_without_node([] { OneOverEpochSchedule schedule({.decay = -1}); }),
             "error: one_over_epoch: decay is out of range\n  expected: a number above 0\n  got:      -1.0\n  hint:     "
             "decay: one over the number of epochs or steps after which half is left");
-  EXPECT_EQ(error_text([] { PlateauSchedule schedule({.decay = 1}); }),
+  EXPECT_EQ(text_without_node([] { PlateauSchedule schedule({.decay = 1}); }),
             "error: plateau: decay is out of range\n  expected: a number above 0 and below 1\n  got:      1.0\n  hint: "
             "    decay: factor at each change");
   auto constant = std::make_shared<ConstantSchedule>(ConstantSchedule::Options{});
-  EXPECT_EQ(error_text([&] { LinearWarmUp schedule({.length = 0}, constant); }),
+  EXPECT_EQ(text_without_node([&] { LinearWarmUp schedule({.length = 0}, constant); }),
             "error: warm-up: length is out of range\n  expected: an integer, at least 1 (epochs or steps)\n  got:      "
             "0");
-  EXPECT_EQ(error_text([&] { LinearWarmUp schedule({.start = 2}, constant); }),
+  EXPECT_EQ(text_without_node([&] { LinearWarmUp schedule({.start = 2}, constant); }),
             "error: warm-up: start is out of range\n  expected: a number from 0 to 1\n  got:      2");
 }
 
