@@ -86,8 +86,7 @@ class WordCheck {
     if (!found) {
       const std::string near = near_option(command_, given);
       std::string hint = near.empty() ? "" : str("did you mean ", near, '?');
-      const bool is_pair = equals != std::string::npos && takes_pairs() && near.empty();
-      if (is_pair) hint = str("keys of the experiment are written without dashes: ", pair_of(word));
+      if (near.empty() && takes_pairs()) hint = pair_hint(word, at);
       refuse(str("unknown option ", given), hint);
     }
     const bool is_flag = found->get_items_expected_max() == 0;
@@ -123,14 +122,32 @@ class WordCheck {
       refuse(str(given, " has an empty element: ", value), str("write ", given, ' ', option.get_type_name()));
   }
 
+  // Of an option that is a key of the experiment, or its file; "": it is neither.
+  std::string pair_hint(const std::string& word, size_t at) const {
+    if (word == "--config" || word.starts_with("--config=")) return "the experiment file is given without an option";
+    const char* without = "keys of the experiment are written without dashes: ";
+    if (word.find('=') != std::string::npos) return str(without, pair_of(word));
+    const std::string key = key_of(word);
+    // `seed` stands outside of sections; `run_dir` is an option of another command, and by another name a key.
+    const bool is_key = key == "seed" || key.find('.') != std::string::npos || !path_of_key(key).empty();
+    if (!is_key || key == "run_dir") return "";
+    const bool has_value = at + 1 < words_.size() && !words_[at + 1].starts_with("--");
+    return str(without, pair_of(str(word, '=', has_value ? words_[at + 1] : "VALUE")));
+  }
+
+  // "--batch-size=3" -> "batch_size"
+  static std::string key_of(const std::string& word) {
+    const size_t begin = std::min(word.find_first_not_of('-'), word.size());
+    std::string key = word.substr(begin, word.find('=') - begin);
+    std::replace(key.begin(), key.end(), '-', '_');
+    return key;
+  }
+
   // "--epochs=3" -> "trainer.epochs=3", as the experiment's sections declare it.
   static std::string pair_of(const std::string& word) {
-    const std::string pair = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-    const size_t equals = pair.find('=');
-    std::string key = pair.substr(0, equals);
-    std::replace(key.begin(), key.end(), '-', '_');
-    const std::string path = path_of_key(key);
-    return path.empty() ? pair : path + pair.substr(equals);
+    const std::string path = path_of_key(key_of(word));
+    return path.empty() ? word.substr(std::min(word.find_first_not_of('-'), word.size()))
+                        : path + word.substr(word.find('='));
   }
 
   bool is_known_option(const std::string& word) const {

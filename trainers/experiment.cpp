@@ -364,7 +364,8 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .expected = str("at most ", size, " (examples)"),
                     .got = std::to_string(trainer.batch_size),
                     .config = trainer.at("batch_size"),
-                    .hint = "trainer.full_batches_only = false allows it"});
+                    .hint = str("trainer.batch_size = ", size,
+                                " or less fits; trainer.full_batches_only = false allows this one")});
     };
     if (const auto* files = dynamic_cast<const FileConfig*>(&*e.data);
         files && files->shuffle_window > 0 && !trainer.shuffle)

@@ -112,6 +112,15 @@ static void check_layer_of(const OutputLossConfig& output, const OneOf<LayerOpti
   if (layer.is<Softmax::Options>()) return;
   const auto* dense = layer.get_if<Dense::Options>();
   if (dense && dense->activation == "linear") return;
+  if (dense && dense->activation == "softmax") {
+    findings.add({.what = str(layer->section.path,
+                              ": a classifier's layer of type \"dense\" gives logits, to which "
+                              "the loss applies the softmax itself"),
+                  .expected = "no activation, or type = \"softmax\"",
+                  .got = "activation = \"softmax\"",
+                  .config = layer->section.at("activation")});
+    return;
+  }
   findings.add({.what = is_last ? str("the last layer, ", layer->section.path, ", gives no probabilities")
                                 : str(layer->section.path, ", which ", output.path, " judges, gives no probabilities"),
                 .expected = "type = \"softmax\"",

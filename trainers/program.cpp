@@ -34,7 +34,8 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
                             .expected = str("at most ", split.size(), " (examples)"),
                             .got = std::to_string(trainer.batch_size),
                             .config = trainer.at("batch_size"),
-                            .hint = "trainer.full_batches_only = false allows it"});
+                            .hint = str("trainer.batch_size = ", split.size(),
+                                        " or less fits; trainer.full_batches_only = false allows this one")});
   };
   check(data.train, "training", true);
   check(data.valid, "validation", false);
@@ -178,7 +179,7 @@ NamedState TrainingProgram::step_state() const {
 }
 
 std::optional<double> TrainingProgram::first_loss() const {
-  if (classes_ == 0 || !objectives_->is_plain()) return {};
+  if (classes_ < 2 || !objectives_->is_plain()) return {};  // of one class it is 0, which says nothing of scale
   return std::log(static_cast<double>(classes_));
 }
 

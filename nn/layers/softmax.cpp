@@ -24,7 +24,8 @@ static int64_t class_count(const Softmax::Options& c, int64_t classes) {
   if (!c.units && classes == 0)
     throw UserError(Message{.what = str("layer ", c.name, ": the number of classes is not known"),
                             .expected = str(c.section.name_of("units"), ", or data with labels"),
-                            .config = c.section.position});
+                            .config = c.section.position,
+                            .hint = "values that are no classes are learned by a last layer of type \"dense\""});
   if (c.units && *c.units < classes)
     throw UserError(Message{.what = str(c.section.name_of("units"), " is below the number of classes in the data"),
                             .expected = str("at least ", classes, " (classes)"),

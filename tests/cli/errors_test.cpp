@@ -245,14 +245,14 @@ error: trainer.batch_size is larger than the validation set
   config:   command line:1:20
       1 | trainer.batch_size=100
         |                    ^^^
-  hint:     trainer.full_batches_only = false allows it
+  hint:     trainer.batch_size = 40 or less fits; trainer.full_batches_only = false allows this one
 error: trainer.batch_size is larger than the test set
   expected: at most 40 (examples)
   got:      100
   config:   command line:1:20
       1 | trainer.batch_size=100
         |                    ^^^
-  hint:     trainer.full_batches_only = false allows it
+  hint:     trainer.batch_size = 40 or less fits; trainer.full_batches_only = false allows this one
 )");
 }
 

@@ -101,7 +101,7 @@ TEST_F(CliSweep, CombinationsThatCannotBeAreToldBeforeTheFirstRun) {
             "  config:   command line:1:23\n"
             "      1 | trainer.batch_size=20,40\n"
             "        |                       ^^\n"
-            "  hint:     trainer.full_batches_only = false allows it;\n"
+            "  hint:     trainer.batch_size = 30 or less fits; trainer.full_batches_only = false allows this one;\n"
             "            of the run trainer.batch_size=40 seed=1 data.n_train=30\n");
 }
 

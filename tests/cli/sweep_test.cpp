@@ -194,7 +194,7 @@ TEST_F(CliSweep, NothingIsMadeWhereAPointIsBad) {
             "  config:   command line:1:23\n"
             "      1 | trainer.batch_size=20,100\n"
             "        |                       ^^^\n"
-            "  hint:     trainer.full_batches_only = false allows it\n");
+            "  hint:     trainer.batch_size = 50 or less fits; trainer.full_batches_only = false allows this one\n");
   EXPECT_EQ(refused({"seed=1,2", "compiler.threads=2", "--threads", "1"}),
             "error: thtrain sweep: --threads has no effect on a run that has threads of its own\n"
             "  expected: no --threads, or 2\n"

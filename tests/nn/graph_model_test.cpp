@@ -231,7 +231,8 @@ TEST(GraphModelErrors, ShapesThatDoNotFit) {
             "  hint:     columns count from 0");
   EXPECT_EQ(error_text([&] { model.add(Softmax::Options{{.name = "out"}}); }),
             "error: layer out: the number of classes is not known\n"
-            "  expected: units, or data with labels");
+            "  expected: units, or data with labels\n"
+            "  hint:     values that are no classes are learned by a last layer of type \"dense\"");
 }
 
 // ---- phases and state

@@ -252,7 +252,7 @@ TEST(TrainErrors, DataThatDoesNotFit) {
             "error: trainer.batch_size is larger than the validation set\n"
             "  expected: at most 60 (examples)\n"
             "  got:      100\n"
-            "  hint:     trainer.full_batches_only = false allows it");
+            "  hint:     trainer.batch_size = 60 or less fits; trainer.full_batches_only = false allows this one");
   e = quick_experiment();
   e.model.layers[1].get<Softmax::Options>().units = 5;
   e.model.layers[1]->section.path = "model.layers.1";
