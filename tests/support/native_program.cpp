@@ -56,11 +56,6 @@ Target usual_width(const std::string& compiler) {
   return {compiler, cpu().vector_bytes};
 }
 
-size_t first_number(const Target& target, DType dtype) {
-  const int turn = (target.compiler != "g++") + (target.vector_bytes == 32) + (dtype == DType::kFloat64);
-  return static_cast<size_t>(turn % 2);
-}
-
 static Program planned(const CanonicalGraph& canonical, const Target& target, bool optimized) {
   PipelineOptions options{.chooser = target.chooser};
   if (!optimized)

@@ -34,10 +34,6 @@ std::string why_not(const Target& target);
 std::vector<Target> all_targets();
 Target usual_width(const std::string& compiler);
 
-/// Of convolutions with something behind them, those of even (0) or odd (1) number that a target compiles of a dtype:
-/// at every width each number is compiled for each dtype, and by each compiler at one width or two.
-size_t first_number(const Target& target, DType dtype);
-
 /// No step of the graph as it stands runs through the reference of its op.
 bool is_all_native(const Graph& graph);
 
