@@ -10,9 +10,9 @@
 namespace thtrain::kernel {
 namespace {
 
-constexpr int kChains = 4;             // of dependent operations, along the reduced axis
-constexpr int64_t kBlockVectors = 64;  // of a block that is searched again
-constexpr int64_t kRows = 4;           // that are compared before a strip's best elements are written back
+constexpr int kChains = 4;              // of dependent operations, along the reduced axis
+constexpr int64_t kBlockVectors = 256;  // of a block that is searched again, in the first-level cache
+constexpr int64_t kRows = 4;            // that are compared before a strip's best elements are written back
 
 class ArgReductionLoops : private ReductionAxes {
  public:
