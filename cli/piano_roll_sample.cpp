@@ -8,7 +8,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/piano_rolls.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/layers/rnn_rbm.h"
 #include "nn/noise.h"
 #include "nn/objectives/binary_crossentropy.h"

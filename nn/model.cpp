@@ -5,7 +5,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/shape.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/sequences.h"
 
 namespace thtrain {

@@ -4,7 +4,7 @@
 
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 
 namespace thtrain {
 

@@ -5,7 +5,7 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "nn/batch_objective.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/objective.h"
 #include "trainers/experiment.h"
 

@@ -11,7 +11,7 @@
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/refusals.h"
 #include "compiler/runtime/threads.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"

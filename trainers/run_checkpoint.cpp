@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "datasets/npz.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"

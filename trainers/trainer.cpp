@@ -9,7 +9,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/refusals.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"
 #include "nn/metrics/loss.h"

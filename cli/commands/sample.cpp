@@ -14,7 +14,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/text.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/one_hot.h"
 #include "trainers/outputs.h"

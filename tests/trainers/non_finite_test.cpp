@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "datasets/file.h"
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
