@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ir/bad_values.h"
 #include "nn/sequences.h"
 
 namespace thtrain {

@@ -289,8 +289,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
             {"nan_guard", CompilerConfig::Mode::kNanGuard}})
       .help(
           "`native` compiles; `reference` interprets, slowly, and needs no compiler; `debug` compares the two; "
-          "`nan_guard` compiles and stops at the first value that is NaN, infinite or too large: the error names the "
-          "layer, the expression and the line that made it.");
+          "`nan_guard` compiles, and stops at the first value that is NaN, infinite or too large.");
   f.field("guard_nan", &CompilerConfig::guard_nan).help("Is NaN an error with `mode = \"nan_guard\"`?");
   f.field("guard_infinity", &CompilerConfig::guard_infinity)
       .help("Is an infinity an error with `mode = \"nan_guard\"`?");
