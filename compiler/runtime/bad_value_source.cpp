@@ -8,12 +8,23 @@
 namespace thtrain {
 namespace {
 
+Tensor element_at(const Tensor& value, int64_t position) {
+  return value.contiguous().reshape({value.size()}).rows(position, 1).reshape({});
+}
+
+std::string kind_of(const Tensor& element) {
+  if (first_bad(element, {.infinity = false})) return "NaN";
+  return first_bad(element, {}) ? "infinity" : "number that is too large";
+}
+
 std::string element_text(const Tensor& value, int64_t position) {
   Shape index(value.rank());
   int64_t rest = position;
   for (size_t axis = value.rank(); axis-- > 0; rest /= value.dim(axis)) index[axis] = rest % value.dim(axis);
   const std::string where = index.empty() ? "" : str(" at ", shape_text(index));
-  return str(value.as_double(position), where, " of ", value.type_text());
+  const std::string number =
+      is_complex(value.dtype()) ? element_at(value, position).text() : str(value.as_double(position));
+  return str(number, where, " of ", value.type_text());
 }
 
 // Where a value comes from, for people: a rewrite that joined several layers' terms belongs to none of them, and then
@@ -59,7 +70,8 @@ std::string readable_text(const Expr& value, size_t limit) {
 }
 
 BadValueSource source_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
-  return {readable_text(node[output]), element_text(value, position), telling_origin(node[output])};
+  return {readable_text(node[output]), element_text(value, position), kind_of(element_at(value, position)),
+          telling_origin(node[output])};
 }
 
 std::optional<BadValueSource> source_inside(const Node& node, std::span<const Tensor> inputs, const BadValues& bad) {
@@ -74,7 +86,8 @@ std::optional<BadValueSource> source_inside(const Node& node, std::span<const Te
   const std::optional<BadValue> found = first_bad_value(body.outputs, values, bad);
   if (!found) return {};
   const std::vector<Expr> whole = substitute(std::vector<Expr>{found->expr}, outside);
-  return BadValueSource{readable_text(whole[0]), element_text(found->value, found->position), telling_origin(whole[0])};
+  return BadValueSource{readable_text(whole[0]), element_text(found->value, found->position),
+                        kind_of(element_at(found->value, found->position)), telling_origin(whole[0])};
 }
 
 std::optional<BadValueSource> source_by_reference(std::span<const Expr> roots,

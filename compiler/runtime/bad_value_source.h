@@ -13,6 +13,7 @@ namespace thtrain {
 struct BadValueSource {
   std::string expression;  // as the user would write it: without fused loops
   std::string element;     // "nan at [0, 2] of float64[4, 3]"
+  std::string kind;        // "NaN", "infinity", "number that is too large"
   Origin origin;
 };
 

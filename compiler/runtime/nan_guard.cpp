@@ -31,10 +31,6 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
   return begin(a) < end(b) && begin(b) < end(a);
 }
 
-std::string kind_of(double value) {
-  return std::isnan(value) ? "NaN" : std::isinf(value) ? "infinity" : "number that is too large";
-}
-
 std::string iterations_text(const std::vector<const Loop*>& loops, const long* iterations) {
   std::string out;
   for (size_t i = 0; i < loops.size(); ++i)
@@ -49,6 +45,7 @@ NanGuard::NanGuard(const Function::State& state) : steps_(steps_in_loops(state.p
 void NanGuard::probe(ThContext* context, int number, int after, void* const* buffers, const long* iterations) {
   Function::State& s = *static_cast<Function::State*>(context->host);
   if (after && s.profiler) Profiler::probe(context, number, after, buffers, iterations);
+  if (context->failed) return;  // what the step has written is not its result
   try {
     if (after)
       s.guard->after(s, static_cast<size_t>(number), buffers, iterations);
@@ -123,15 +120,14 @@ void NanGuard::fail(const Function::State& s, size_t number, size_t output, cons
   bool wrote_shared = false;
   for (size_t i = 0; i < (loops.empty() ? number + 1 : steps_.size()); ++i)
     wrote_shared |= writes_shared(*s.program->plan, *steps_[i].step);
-  throw UserError(
-      {.what = str(escaped(s.options.name), ": the first ", kind_of(value.as_double(position)), " is made by step ",
-                   number, " (", step->comment, ")", iterations_text(loops, iterations)),
-       .expected =
-           str("finite values", std::isfinite(bad.above) ? str(" up to ", bad.above) : "", " of ", source.expression),
-       .got = source.element + arguments_text(*step->node, bad),
-       .node = source.origin.text(),
-       .config = source.origin.config(),
-       .hint = wrote_shared ? kMayHaveChanged : ""});
+  throw UserError({.what = str(escaped(s.options.name), ": the first ", source.kind, " is made by step ", number, " (",
+                               step->comment, ")", iterations_text(loops, iterations)),
+                   .expected = str("finite values", std::isfinite(bad.above) ? str(" up to ", bad.above) : "", " of ",
+                                   source.expression),
+                   .got = source.element + arguments_text(*step->node, bad),
+                   .node = str(source.origin.text(), source.origin.in_gradient ? " (its gradient)" : ""),
+                   .config = source.origin.config(),
+                   .hint = wrote_shared ? kMayHaveChanged : ""});
 }
 
 }  // namespace thtrain

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "compiler/api.h"
@@ -96,6 +97,35 @@ TEST(NanGuard, LooksForWhatItIsTold) {
   EXPECT_EQ(said({.infinity = false}), "error: f: the first NaN");
   EXPECT_EQ(said({.nan = false, .infinity = false}), "no error");
   EXPECT_EQ(said({.nan = false, .infinity = false, .above = 1e12}), "no error");
+}
+
+TEST(NanGuard, InAnExpressionThatMakesSeveralTheFirstIsNamed) {
+  const Expr x = vector("x");
+  Function f = guarded({x}, {exp(x) - exp(x * 2.0)});
+  const std::string text = text_without_node([&] { f({Tensor::vector({0.0, 1000.0})}); });
+  EXPECT_TRUE(
+      text.starts_with("error: f: the first infinity is made by step 0 (fused)\n"
+                       "  expected: finite values up to 1e+10 of exp("))
+      << text;
+}
+
+TEST(NanGuard, LooksAtBothPartsOfComplexNumbers) {
+  const Expr z = tensor("z", {"n"}, DType::kComplex128);
+  Function f = guarded({z}, {z * 2.0});
+  const Tensor bad = Tensor::vector<std::complex<double>>({{1, 2}, {3, std::nan("")}});
+  const std::string text = text_without_node([&] { f({bad}); });
+  EXPECT_TRUE(text.starts_with("error: f: the first NaN is made by step 0 ")) << text;
+}
+
+TEST(NanGuard, SaysThatAValueBelongsToADerivative) {
+  const Expr x = vector("x");
+  Function f = guarded({x}, {grad(sum(sqrt(x)), x)});
+  try {
+    f({Tensor::vector({1.0, 0.0})});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find(" (its gradient); f is called at "), std::string::npos) << error.what();
+  }
 }
 
 // Arguments, constants and integers may be anything; what is computed of them may not.
