@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/shape.h"
-#include "nn/finite.h"
 #include "nn/sequences.h"
 
 namespace thtrain {

@@ -92,10 +92,12 @@ struct TrainerConfig : StepOptions {
 };
 
 struct CompilerConfig : Section {
-  enum class Mode { kNative, kReference, kDebug };
+  enum class Mode { kNative, kReference, kDebug, kNanGuard };
   enum class Optimizer { kDefault, kStrict, kFast };
   DType floatX = DType::kFloat32;
   Mode mode = Mode::kNative;
+  bool guard_nan = true, guard_infinity = true;  // in mode kNanGuard
+  double guard_above = 1e10;                     // 0: no bound
   Optimizer optimizer = Optimizer::kDefault;
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;

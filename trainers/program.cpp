@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -11,7 +12,6 @@
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/refusals.h"
 #include "compiler/runtime/threads.h"
-#include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"

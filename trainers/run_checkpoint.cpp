@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/ir/bad_values.h"
 #include "datasets/npz.h"
-#include "nn/finite.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"

@@ -22,6 +22,12 @@ std::string described(const Expr& value) {
   return readable(str(name, " ", value.type().text()));
 }
 
+std::string with_call(std::string node, const std::string& name, const std::source_location& where) {
+  const Origin call = Origin::here(where);
+  if (call.line == 0) return node;
+  return str(node, node.empty() ? "" : "; ", name, " is called at ", call.file, ":", call.line);
+}
+
 // Keeps a value apart from what it is computed from, so that no rewrite merges the two: derivatives are taken with
 // respect to it, or start or stop there. In graphs only while grad or jvp runs.
 static const Op& held_op() {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/autodiff/cut_paths.h"
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/stable_gradient.h"
@@ -234,6 +235,7 @@ static void check_connections(const Differentiation& d, const std::vector<Expr>&
   for (const Expr& value : d.wrt)
     if (!is_marked(needed, value))
       report_disconnected({.what = "jvp: no output depends on " + described(value),
+                           .got = cut_paths_text(d.outputs, value, d.constants, "the outputs"),
                            .node = value.node().origin.text(),
                            .config = value.node().origin.config(),
                            .hint = "leave it out of wrt, or " + hint},

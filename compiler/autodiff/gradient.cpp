@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/autodiff/cut_paths.h"
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/stable_gradient.h"
@@ -185,7 +186,8 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
     if (out[i].has_value()) continue;
     Message message{
         .what = "grad: the cost does not depend on " + described(wrt[i]),
-        .node = wrt[i].node().origin.text(),
+        .got = cut_paths_text(outputs, wrt[i], options.consider_constant, "the cost"),
+        .node = with_call(wrt[i].node().origin.text(), "grad", where),
         .config = wrt[i].node().origin.config(),
         .hint = "leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}"};
     if (options.disconnected == Disconnected::kError) throw UserError(message);

@@ -1,6 +1,7 @@
 // Reverse-mode differentiation by the gradient rules of the ops. Contains no op's name but add and zeros.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,6 +33,10 @@ struct GradOptions {
 /// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected.
 std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {},
                        std::source_location where = std::source_location::current());
+inline std::vector<Expr> grad(const Expr& cost, std::initializer_list<Expr> wrt, const GradOptions& options = {},
+                              std::source_location where = std::source_location::current()) {
+  return grad(cost, std::vector<Expr>(wrt), options, where);
+}
 Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
           std::source_location where = std::source_location::current());
 

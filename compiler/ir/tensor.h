@@ -34,7 +34,7 @@ class Tensor {
   static Tensor zeros(DType dtype, Shape shape);
   /// A scalar of the C++ type's dtype.
   template <class T>
-  requires(std::is_arithmetic_v<T> || is_complex_v<T>) explicit Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
+  requires(std::is_arithmetic_v<T> || is_complex_v<T>) Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
     *data<T>() = value;
   }
   /// Elements in row-major order; UserError unless their number fits `shape`.

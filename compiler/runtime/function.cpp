@@ -20,6 +20,7 @@
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/machine.h"
+#include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
 #include "compiler/runtime/threads.h"
 
@@ -48,20 +49,29 @@ void prepare(State& s) {
   for (const Expr& out : s.graph.outputs) s.fixed = s.fixed && out.type().is_known();
 }
 
+// Is the program made with probes at once?
+bool has_probes(const State& s) {
+  return s.options.mode == Mode::kDebug || s.options.mode == Mode::kNanGuard;
+}
+
 void take(State& s, const CompileOutcome& outcome) {
+  if (!outcome.program && s.options.mode == Mode::kNanGuard)
+    throw UserError(
+        Message{.what = str(escaped(s.options.name), ": there is no native code to guard: ", outcome.reason)});
   if (!outcome.program) {
     warn_once(str("no native code: ", outcome.reason, "; running the reference implementation, which is slow"));
     s.options.mode = Mode::kReference;
     return;
   }
   s.program = outcome.program;
+  if (has_probes(s)) s.instrumented = s.program;
   s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
 }
 
 void compile_native(State& s) {
   CompileOptions options = compile_options(s);
   options.use_cache = s.options.use_cache;
-  options.probes = s.options.mode == Mode::kDebug;
+  options.probes = has_probes(s);
   PreparedProgram prepared = prepare(s.canonical, options);
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
       cache().has_object(prepared.program->image.source))
@@ -320,6 +330,7 @@ Function::Function(const Function& other) : state_(std::make_shared<State>(*othe
   s.own_outputs.assign(s.own_outputs.size(), Tensor());
   s.lengths.forget_buffers();
   if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
+  if (s.guard) s.guard = std::make_shared<NanGuard>(s);
 }
 
 Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) const {
@@ -362,29 +373,6 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   return call(*state_, inputs);
 }
 
-std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& inputs) {
-  std::vector<Tensor> values;
-  size_t used = 0;
-  for (size_t i = 0; i < state_->graph.inputs.size(); ++i) {
-    const Expr& input = state_->graph.inputs[i];
-    auto at = inputs.find(input.name());
-    if (at != inputs.end()) {
-      values.push_back(at->second);
-      ++used;
-    } else if (state_->defaults[i]) {
-      values.push_back(*state_->defaults[i]);
-    } else {
-      throw UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
-                       .expected = described(input)});
-    }
-  }
-  if (used != inputs.size())
-    throw UserError({.what = str(escaped(name()), ": an argument has a name that no input has"),
-                     .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return escaped(e.name()); }),
-                     .got = join(inputs, ", ", [](const auto& entry) { return escaped(entry.first); })});
-  return (*this)(std::span<const Tensor>(values));
-}
-
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
   take_pending(*state_, true);
@@ -409,6 +397,10 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);
   if (options.mode != Mode::kReference) compile_native(s);
+  if (options.mode == Mode::kNanGuard) {
+    s.guard = std::make_shared<NanGuard>(s);
+    s.context.probe = NanGuard::probe;
+  }
   return Function(std::move(state));
 }
 

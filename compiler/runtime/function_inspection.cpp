@@ -19,7 +19,7 @@ void Function::start_profile() {
   take_pending(s, true);
   instrument(s);
   s.program = s.instrumented;
-  s.context.probe = Profiler::probe;
+  if (!s.guard) s.context.probe = Profiler::probe;  // the guard calls it
   s.profiler = std::make_shared<Profiler>(s);
 }
 

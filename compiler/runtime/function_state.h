@@ -11,6 +11,8 @@
 
 namespace thtrain {
 
+struct Step;             // plan/program.h
+class NanGuard;          // runtime/nan_guard.h
 class Profiler;          // runtime/profiler.h
 struct CheckedRewrites;  // runtime/debug_rewrites.h
 
@@ -49,6 +51,7 @@ struct Function::State {
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
+  std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
@@ -61,6 +64,9 @@ Tuner answered_tuner(const Function::State& state);
 
 /// Do lengths of outputs or temporaries depend on the values of integer scalars?
 bool uses_values(const Function::State& state);
+
+/// The elements of an operand of a step, in place; of a token: false.
+Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths);
 
 /// A step of the program through the reference of its op.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);

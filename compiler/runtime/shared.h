@@ -22,6 +22,18 @@ class Shared {
   explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
       : Shared(Tensor(value), std::move(name), true, where) {}
 
+  // A value changes by an update of a function, {{w, w - 1}}, or by set_value().
+  template <class T>
+  Shared& operator=(const T&) = delete;  // w = w - 1: function({}, {}, {{w, w - 1}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator+=(const T&) = delete;  // w += x: function({}, {}, {{w, w + x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator-=(const T&) = delete;  // w -= x: function({}, {}, {{w, w - x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator*=(const T&) = delete;  // w *= x: function({}, {}, {{w, w * x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator/=(const T&) = delete;  // w /= x: function({}, {}, {{w, w / x}}) updates w, w.set_value() sets it
+
   const Expr& expr() const { return leaf_; }
   operator const Expr&() const { return leaf_; }
   /// A part of the value, as Expr has it.

@@ -9,9 +9,16 @@
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain::function_test {
 namespace {
+
+// What f throws, without the line of the call: FunctionArguments.ErrorsNameTheFunctionAndTheLineOfTheCall.
+template <class F>
+std::string error_text(F f) {
+  return without_call(thtrain::error_text(f));
+}
 
 std::string built_at(int line) {
   return str("  node:     built at ", __FILE__, ":", line);
