@@ -54,7 +54,11 @@ TEST_F(CliStreams, ClosedStreamsAreNotTakenByFiles) {
 TEST_F(CliStreams, AFullDeviceIsNamed) {
   Ended ended = workshop.shell("$THTRAIN info >/dev/full");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "error: standard output cannot be written\n  got:      no space left on device\n");
+  EXPECT_EQ(ended.err,
+            "error: standard output cannot be written\n"
+            "  expected: a file or device with room\n"
+            "  got:      no space left on device\n"
+            "  hint:     make room, or send the output to another place\n");
 }
 
 TEST_F(CliStreams, AWorkingFolderThatIsGone) {

@@ -1,0 +1,81 @@
+// Files that are not there, links that lead nowhere, and files that may not be read: the whole text of the error.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+class CliMissingFiles : public testing::Test {
+ protected:
+  // The text begins with a line end, so that it stands by itself in the source.
+  void expect(const std::vector<std::string>& arguments, const std::string& text) {
+    const Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ("\n" + ended.err, text);
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliMissingFiles, WeightsThatAreNotThereAndLinksToNothing) {
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("beste.npz", "");
+  expect({"eval", "e.toml", "--weights", "best.npz"}, R"(
+error: best.npz: no such file
+  expected: an .npz file that training wrote: best.npz in the folder of a run
+  hint:     did you mean beste.npz?
+)");
+  std::filesystem::create_symlink("gone.npz", workshop.path("link.npz"));
+  std::filesystem::create_symlink("gone.toml", workshop.path("link.toml"));
+  std::filesystem::create_symlink("gone", workshop.path("link"));
+  std::filesystem::create_symlink("round.npz", workshop.path("round.npz"));
+  expect({"eval", "e.toml", "--weights", "link.npz"}, R"(
+error: link.npz: no such file
+  expected: a file, or a link that leads to one
+  got:      a link to gone.npz, which is not there
+)");
+  expect({"eval", "e.toml", "--weights", "round.npz"}, R"(
+error: round.npz: the file cannot be read
+  expected: a file, or a link that leads to one
+  got:      too many levels of symbolic links
+)");
+  expect({"check", "link.toml"}, R"(
+error: cannot read the experiment link.toml
+  expected: a TOML file
+  got:      a link to gone.toml, which is not there
+)");
+  expect({"check", "link"}, R"(
+error: cannot read link
+  expected: a TOML file, or the folder of a run
+  got:      a link to gone, which is not there
+)");
+}
+
+TEST_F(CliMissingFiles, PermissionsThatAreMissing) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("w.npz", "x");
+  workshop.write("inner/w.npz", "x");
+  ::chmod(workshop.path("w.npz").c_str(), 0);
+  ::chmod(workshop.path("inner").c_str(), 0);
+  expect({"eval", "e.toml", "--weights", "w.npz"}, R"(
+error: w.npz: the file may not be read
+  expected: read permission for this user
+  got:      permission denied
+  hint:     run: chmod u+r w.npz
+)");
+  expect({"eval", "e.toml", "--weights", "inner/w.npz"}, R"(
+error: inner/w.npz: the file may not be read
+  expected: permission for this user to enter the folder inner
+  got:      permission denied
+)");
+  ::chmod(workshop.path("inner").c_str(), 0755);
+}
+
+}  // namespace
+}  // namespace thtrain
