@@ -225,7 +225,7 @@ static size_t bare_word(const std::string& line, size_t at) {
   return is_value && letter ? start : std::string::npos;
 }
 
-static const char* const kValues = "a string in quotes, a number, true, false, an array or an inline table";
+static constexpr const char* kValues = "a string in quotes, a number, true, false, an array or an inline table";
 
 static void take_bare_word(Message& out, const std::string& line, size_t start) {
   const std::string word = line.substr(start, line.find_first_of(" \t#,]}", start) - start);
@@ -301,6 +301,7 @@ static const char* expected_after(const std::string& what) {
     const char *part, *expected;
   };
   static constexpr Row kRows[] = {
+      {"could not determine value type", kValues},
       {"blank bare keys", "a key in the brackets, as in [trainer]"},
       {"brackets must be contiguous", "[[ and ]] without blanks between them"},
       {"into existing inline table", "all keys of an inline table within its braces"},

@@ -54,7 +54,8 @@ struct EarlierEpochs {
 
 /// How many of its last epochs a run holds at least, in memory and in checkpoints; metrics.jsonl has all of them.
 inline constexpr size_t kHeldEpochs = 1000;
-/// Takes the first ones out of twice as many or more, by kHeldEpochs: how many are held follows from how many there were.
+/// Takes the first ones out of twice as many or more, kHeldEpochs at a time: how many are held follows from how many
+/// there were.
 void drop_earlier(std::vector<EpochReport>& epochs, EarlierEpochs& earlier);
 
 /// The finished epochs of one phase; of a run without phases `phase` is "".

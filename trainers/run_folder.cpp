@@ -48,7 +48,8 @@ static bool is_there(const std::string& path) {
   std::error_code error;
   bool out = fs::exists(path, error);
   if (error)
-    throw file_error(path, "the file cannot be read", "a folder that this user may read",
+    throw file_error(path, "the file cannot be read",
+                     error == std::errc::permission_denied ? "a folder that this user may enter" : "",
                      system_error_text(error.value()));
   return out;
 }
