@@ -130,8 +130,9 @@ struct Experiment : Section {
   TrainerConfig trainer;
   CompilerConfig compiler;
   OutputConfig output;
-  /// As declared; none where the run is one phase. Of an element of `phases`, those up to it.
+  /// As declared; none where the run is one phase. Of an element of `phases`, the one before it and its own.
   std::vector<PhaseConfig> phase;
+  size_t phase_number = 0;  // from 1; 0 where the run is one phase. Not declared
   /// The experiment of each phase; an experiment with phases is itself that of the last one. Not declared.
   std::vector<Experiment> phases = {};
   static void describe(Fields<Experiment>& f);

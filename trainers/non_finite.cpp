@@ -1,5 +1,6 @@
 #include "trainers/non_finite.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ir/bad_values.h"
@@ -73,8 +74,7 @@ class Replay {
       }
       for (size_t i = 0; i < variables_.size(); ++i) before_[i].assign(variables_[i].get_value(true));
       double loss_sum = run_.program.loss_sum();
-      for (const auto& [from, factors] : run_.factors)
-        if (from <= step_) run_.program.schedules().set_factors(factors);
+      run_.program.schedules().apply_again(step_, epoch_, observed_at(step_));
       run_.program.step(batch_);
       loss_is_bad_ = !std::isfinite(run_.program.loss_sum());
       if (!loss_is_bad_ && !has_bad_weight()) continue;
@@ -103,6 +103,13 @@ class Replay {
   bool loss_is_bad() const { return loss_is_bad_; }
 
  private:
+  // The first entry is of the first step.
+  const std::vector<double>& observed_at(int64_t step) const {
+    auto after = std::upper_bound(run_.observed.begin(), run_.observed.end(), step,
+                                  [](int64_t s, const auto& entry) { return s < entry.first; });
+    TH_CHECK(after != run_.observed.begin(), "no factors of step ", step);
+    return std::prev(after)->second;
+  }
   void undo_step() {
     for (size_t i = 0; i < variables_.size(); ++i) variables_[i].set_value(before_[i]);
   }

@@ -69,7 +69,8 @@ static void check_schedules(const TrainerConfig& trainer, const Schedules& sched
   if (!schedules.observes() || data.valid.size() > 0) return;
   throw UserError(Message{.what = "a plateau schedule needs validation examples",
                           .got = "none in the data",
-                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule")});
+                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule"),
+                          .hint = "it goes by the validation values; other schedules need none"});
 }
 
 static std::vector<Param> params_to_train(const Model& model) {

@@ -13,6 +13,7 @@
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ class RunFolder {
   /// The folder of an earlier run, to read from. UserError if it is missing, may not be read, holds no config.toml, or
   /// was written by a newer thtrain.
   static RunFolder open(const std::string& path);
+  /// The same for who needs no more than experiment and weights: where run.json is damaged or may not be read,
+  /// `trouble` says so, and what it holds is not known. UserError as open() but for that.
+  static RunFolder open_without_facts(const std::string& path, std::string& trouble);
 
   /// Before writing to a folder that was opened: takes the lock unless this object has it, and removes what killed
   /// processes left in and beside the folder. UserError where another process has it.
@@ -100,6 +104,8 @@ class RunFolder {
 
  private:
   RunFolder(std::string path, RunFacts facts) : path_(std::move(path)), facts_(std::move(facts)) {}
+  static RunFolder opened(const std::string& path);
+  void take_facts(std::map<std::string, std::string> facts);
   static RunFolder create_in(const std::string& path, const std::string& config, int64_t seed, RunFacts facts);
   void write_facts() const;
 

@@ -89,8 +89,10 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   int64_t batch = experiment.trainer.batch_size;
   int64_t count = experiment.trainer.full_batches_only ? split.size() / batch * batch : split.size();
   if (count == 0)
-    throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
-                            .got = str(split.size(), " examples, minibatches of ", batch)});
+    throw UserError(
+        Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
+                .expected = experiment.trainer.full_batches_only ? "enough for a minibatch" : "at least one",
+                .got = str(split.size(), " examples, minibatches of ", batch)});
   FloatXScope floatx(experiment.compiler.floatX);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
   check_targets(outputs, data, split);

@@ -126,7 +126,7 @@ std::vector<size_t> symbols_in(const std::string& text, const std::vector<std::s
 }  // namespace
 
 int run_sample(const SampleArguments& arguments) {
-  LoadedExperiment loaded = load_run(arguments.run_dir, {});
+  LoadedExperiment loaded = load_run_to_use(arguments.run_dir, {});
   take_phase(loaded, arguments.phase);
   if (gives_piano_rolls(loaded.experiment)) {
     const std::string weights = weights_of(loaded, arguments.weights);
