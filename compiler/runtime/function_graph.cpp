@@ -120,6 +120,7 @@ void check_effects(const FunctionOptions& options, const std::source_location& w
 }
 
 void check_givens(const FunctionOptions& options, const std::source_location& where) {
+  std::set<std::pair<const Node*, size_t>> replaced;
   for (const auto& [from, to] : options.givens) {
     require_value(from, "givens: what is replaced", where);
     require_value(to, "givens: what replaces another value", where);
@@ -127,6 +128,11 @@ void check_givens(const FunctionOptions& options, const std::source_location& wh
       throw UserError({.what = "givens: a value must be replaced by one of its type",
                        .expected = described(from),
                        .got = described(to)});
+    if (!replaced.insert({&from.node(), from.output()}).second)
+      throw UserError({.what = "givens: a value is replaced twice",
+                       .expected = "one value in the place of each",
+                       .got = described(from),
+                       .node = Origin::here(where).text()});
   }
 }
 
@@ -165,7 +171,7 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
   for (const Out& out : outputs) graph.outputs.push_back(out.expr);
   graph = with_definitions(std::move(graph), outputs.size());
   if (!options.givens.empty()) {
-    graph = with_given_lengths(substitute(graph, options.givens), options.givens);
+    graph = with_givens(graph, options.givens);
     graph = with_definitions(std::move(graph), outputs.size());
   }
   add_default_updates(graph, options);
