@@ -234,16 +234,16 @@ Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
   const DType dtype = s.graph.outputs[k].dtype();
   if (!s.borrowed[k]) return new_output(s, k);
   State::OwnOutput& own = s.own_outputs[k];
-  const bool given_back =
-      std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own.value); });
-  if (!own.claim || given_back || own.value.shape() != s.output_shapes[k] || own.value.dtype() != dtype) {
+  const bool given_back = own.value && std::any_of(inputs.begin(), inputs.end(),
+                                                   [&](const Tensor& t) { return t.shares_memory_with(*own.value); });
+  if (!own.value || given_back || own.value->shape() != s.output_shapes[k] || own.value->dtype() != dtype) {
     Tensor fresh = new_output(s, k);
     own.claim = nullptr;
     own.value = std::move(fresh);  // the old one is freed after its claim is given up
-    own.claim = claim_buffer(&s, str(output_text(s, k), " of ", escaped(s.options.name)), own.value,
+    own.claim = claim_buffer(&s, str(output_text(s, k), " of ", escaped(s.options.name)), *own.value,
                              s.graph.outputs[k].node().origin);
   }
-  return own.value;
+  return *own.value;
 }
 
 }  // namespace thtrain

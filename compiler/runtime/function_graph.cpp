@@ -68,8 +68,11 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   std::set<std::string> bound;
   for (const Expr& input : graph.inputs) {
     std::set<std::string> own{value_name(input.node())};
-    for (const Dim& dim : input.dims()) dim.collect_names(own);
-    bound.insert(own.begin(), own.end());
+    bound.insert(value_name(input.node()));
+    for (const Dim& dim : input.dims()) {
+      dim.collect_names(own);
+      bound.insert(dim.text());  // an axis tells a length that is a name, and not what it is computed from
+    }
     for (const std::string& name : own)
       if (names.count(name)) used.insert(&input.node());
   }
@@ -78,6 +81,11 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
       throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
                                           ", which is not among the inputs"),
                               .hint = "list it as an input, or replace it through givens"});
+    else if (name[0] != '#' && !bound.count(name))
+      throw UserError(
+          Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
+                  .expected = "an input with an axis of that length",
+                  .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))

@@ -36,8 +36,8 @@ struct Function::State {
   ThContext context{};
   Tensor arena = Tensor::empty(DType::kUInt8, {0});
   std::vector<ThTensor> args;
-  struct OwnOutput {  // of a borrowed output
-    Tensor value;
+  struct OwnOutput {                   // of a borrowed output
+    std::optional<Tensor> value = {};  // none before its first call
     std::shared_ptr<void> claim = {};  // keeps shared variables off its memory, which the next call writes
   };
   std::vector<OwnOutput> own_outputs;
