@@ -197,22 +197,6 @@ Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> 
     fail_build(p.where(), "choice: so many different results are not there",
                n > kMostResults ? str("at most ", kMostResults) : str("from 1 to ", most.text()), std::to_string(n));
   const Expr u = reshape(standard({count * n}, floatX(), streams, p.where()), {Dim(n), count});
-  const Expr before = cast(expand_dims(cumsum(rows, 1), {0}) <= expand_dims(cast(u, rows.dtype()), {2}), DType::kInt64);
-  const Expr place = minimum(sum(before, 2), length(rows, 1) - 1);
-  const Expr hits = eq(expand_dims(place, {2}), arange(length(rows, 1)));
-  return cast(sum(cast(hits, DType::kInt64), 0), dtype.value_or(DType::kInt64));
-}
-
-Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> dtype,
-                              std::optional<int64_t> streams) const {
-  Expr rows = rows_of(p, "choice");
-  const Dim &count = rows.dims()[0], &k = rows.dims()[1];
-  constexpr int64_t kMostResults = 1 << 16;  // each is a few nodes
-  if (n < 1 || n > kMostResults || (k.is_known() && n > k.value()))
-    fail_build(p.where(), "choice: so many different results are not there",
-               str("from 1 to ", k.is_known() ? k.text() : str(readable(k.text()), ", at most ", kMostResults)),
-               std::to_string(n));
-  const Expr u = reshape(standard({count * n}, floatX(), streams, p.where()), {Dim(n), count});
   std::vector<Operand> places;
   for (int64_t i = 0; i < n; ++i) {
     const Expr place = place_of(rows, u[Index(i)]);
