@@ -36,8 +36,9 @@ std::string Model::called(const LayerOptions& options, std::string_view type) {
 // ---------------------------------------------------------------------------------------------
 
 void Model::add(OneOf<LayerOptions> options) {
+  const std::string name = called(*options, options.name());  // first: there are no options of no kind
   OneOf<LayerOptions> fresh(options);
-  check_declared(called(*options, options.name()), options.kind_of().schema(), options.object(), fresh.object());
+  check_declared(name, options.kind_of().schema(), options.object(), fresh.object());
   const LayerOptions::Maker& maker = options.kind_of().maker;
   add_layer(*options, options.name(), maker.takes_rows,
             [&](const LayerInput& input) { return maker.make(*options, input); });

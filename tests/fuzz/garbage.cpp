@@ -123,7 +123,7 @@ Operand Garbage::draw<Operand>() {
 }
 template <>
 Length Garbage::draw<Length>() {
-  if (one_in(4)) return Length(draw<Expr>());
+  if (one_in(12)) return Length(draw<Expr>());
   return one_in(10) ? Length(draw<std::string>().c_str()) : Length(draw<Dim>());
 }
 template <>

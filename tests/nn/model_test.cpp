@@ -53,7 +53,7 @@ TEST(Model, OptionsAreHeldToWhatAConfigurationMaySay) {
             }),
             "error: layer h (dense): units is out of range\n"
             "  expected: an integer, at least 1 (outputs)\n"
-            "  got:      -3");
+            "  got:      -3\n  hint:     units: number of outputs, the columns of W");
   const OneOf<LayerOptions> layer = Dense::Options{{}, 2, "relo"};
   EXPECT_EQ(
       text_without_node([&] { model.add(layer); }),
@@ -62,7 +62,9 @@ TEST(Model, OptionsAreHeldToWhatAConfigurationMaySay) {
       "\"gelu_tanh\", \"leaky_relu\", \"swish\", \"hard_sigmoid\", \"softsign\", \"softmax\"\n"
       "  got:      \"relo\"\n"
       "  hint:     did you mean \"relu\"?");
-  EXPECT_EQ(text_without_node([&] { model.output(matrix("x")); }),
+  EXPECT_EQ(text_without_node([&] {
+              model.output(tensor("x", {"n", 4}, DType::kFloat32));
+            }),
             "error: the model has no layers\n  hint:     model.add(Dense::Options{{}, 10}) adds one");
   EXPECT_EQ(text_without_node([] { Model({4}, DType::kInt32, 1); }),
             "error: the model has a dtype of no weights\n  expected: float32 or float64\n  got:      int32");

@@ -16,9 +16,10 @@ TEST(CheckedExperiment, NumbersAndNamesThatNoFileMaySay) {
   EXPECT_EQ(mistakes([](Experiment&) {}), "no error");
   EXPECT_EQ(mistakes([](Experiment& e) { e.trainer.batch_size = 0; }),
             "error: trainer.batch_size is out of range\n  expected: an integer, at least 1 (examples)\n"
-            "  got:      0");
+            "  got:      0\n  hint:     batch_size: number of examples in a minibatch");
   EXPECT_EQ(mistakes([](Experiment& e) { e.trainer.epochs = -3; }),
-            "error: trainer.epochs is out of range\n  expected: an integer, at least 1 (epochs)\n  got:      -3");
+            "error: trainer.epochs is out of range\n  expected: an integer, at least 1 (epochs)\n  got:      -3\n"
+            "  hint:     epochs: largest number of passes over the training set");
   const std::string text = mistakes([](Experiment& e) { e.model.layers[0].get<Dense::Options>().activation = "tahn"; });
   EXPECT_TRUE(text.starts_with("error: model.layers.0.activation has an unknown value\n")) << text;
   EXPECT_TRUE(text.ends_with("did you mean \"tanh\"?")) << text;
@@ -68,7 +69,8 @@ TEST(CheckedExperiment, TrainingWithoutDataIsAMistakeOfTheProgram) {
   TemporaryFolder temporary;
   const Experiment experiment = reference_experiment();
   RunFolder folder = RunFolder::create(temporary.path("run"), experiment);
-  EXPECT_EQ(text_without_node([&] { train(experiment, Dataset(), folder); }), "?");
+  EXPECT_EQ(text_without_node([&] { train(experiment, Dataset(), folder); }),
+            "error: there are no training examples\n  hint:     load_data() reads those that the experiment names");
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(Function, Givens) {
 
 TEST(Function, GivensThatReplaceAValueTwice) {
   Expr x = scalar("x"), y = scalar("y"), z = scalar("z");
-  const int line = __LINE__ + 2;
+  const int line = __LINE__ + 1;
   EXPECT_EQ(error_text([&] {
               function({y, z}, {x * 2 + y + z}, {}, {.givens = {{x, y}, {x, z}}});
             }),
