@@ -55,8 +55,24 @@ class OnTheWay {
 
 }  // namespace
 
+static void check_cotangents(std::span<const Expr> outputs, std::span<const Expr> cotangents) {
+  if (outputs.size() != cotangents.size())
+    throw UserError({.what = "vector_jacobian: each output has a cotangent, which may be empty",
+                     .expected = str(outputs.size()),
+                     .got = str(cotangents.size())});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Type &type = outputs[i].type(), &given = cotangents[i].has_value() ? cotangents[i].type() : type;
+    if (given.dtype != type.dtype || given.rank() != type.rank())
+      throw UserError({.what = "vector_jacobian: a cotangent has another type than its output",
+                       .expected = described(outputs[i]),
+                       .got = described(cotangents[i]),
+                       .node = cotangents[i].node().origin.text()});
+  }
+}
+
 std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
                                   std::span<const Expr> wrt, std::span<const Expr> consider_constant) {
+  check_cotangents(outputs, cotangents);
   std::vector<const Node*> order = topological_order(outputs);
   std::unordered_set<const Node*> constants;
   for (const Expr& value : consider_constant) constants.insert(&value.node());

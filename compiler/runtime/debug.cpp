@@ -279,7 +279,7 @@ std::vector<Tensor> instrumented_call(
   }
 }
 
-std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
+std::vector<Tensor> debug_call(Function::State& s, std::span<const Tensor> inputs) {
   EffectScope own;  // what the checks build belongs to no body that is being built
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
@@ -291,7 +291,7 @@ std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span
     if (!s.rewrites) s.rewrites = std::make_shared<const CheckedRewrites>(check_rewrites(s, dense));
     expected.emplace(s, dense);
   };
-  std::vector<Tensor> outputs = function.watch(inputs, [&](const StepEvent& event) {
+  std::vector<Tensor> outputs = watched_call(s, inputs, [&](const StepEvent& event) {
     if (!expected) before_first_step();
     checker(event);
   });

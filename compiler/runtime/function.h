@@ -119,10 +119,11 @@ struct StepEvent {
   size_t inputs, outputs;            // how many of them are which
 };
 
-/// A compiled program with an arena of its own, called as f({x, y}).
+/// A compiled program with an arena of its own, called as f({x, y}). One thread at a time calls it, and no callback of
+/// a call: UserError, which says so. Threads call copies.
 class Function {
  public:
-  /// Copies share the program and the shared variables, and have an arena of their own.
+  /// Copies share the program and the shared variables, and have an arena of their own. UserError during a call.
   Function(const Function& other);
   Function(Function&&) noexcept;
   Function& operator=(Function&&) noexcept;
@@ -146,7 +147,7 @@ class Function {
   std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs,
                                  std::source_location where = std::source_location::current());
 
-  /// The same program on other shared variables (of the same types).
+  /// The same program on other shared variables (of the same types) than those that this one uses.
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
 
   const ProgramInfo& info() const;

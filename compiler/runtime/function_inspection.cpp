@@ -16,6 +16,7 @@ namespace thtrain {
 
 void Function::start_profile() {
   State& s = *state_;
+  const CallScope scope(s.mark, name());
   take_pending(s, true);
   instrument(s);
   s.program = s.instrumented;

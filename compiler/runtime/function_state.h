@@ -5,6 +5,7 @@
 #include <future>
 
 #include "compiler/ir/lengths.h"
+#include "compiler/runtime/call_scope.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/function.h"
@@ -33,10 +34,15 @@ struct Function::State {
   ProgramInfo info;
 
   // One call.
+  CallMark mark;
   ThContext context{};
   Tensor arena = Tensor::empty(DType::kUInt8, {0});
   std::vector<ThTensor> args;
-  std::vector<Tensor> own_outputs;
+  struct OwnOutput {                   // of a borrowed output
+    std::optional<Tensor> value = {};  // none before its first call
+    std::shared_ptr<void> claim = {};  // keeps shared variables off its memory, which the next call writes
+  };
+  std::vector<OwnOutput> own_outputs;
   std::vector<Shape> output_shapes;  // [0] for those that the data decides, until their lengths are known
   DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
@@ -77,6 +83,10 @@ void take_pending(Function::State& state, bool wait);
 
 /// Makes the program with probes, on the first use. UserError where there is no native program.
 void instrument(Function::State& state);
+
+/// A call as Function::watch makes it, within a CallScope.
+std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
+                                 const std::function<void(const StepEvent&)>& callback);
 
 /// A call of the program with probes, made on the first use, with `callback` at every probe.
 std::vector<Tensor> instrumented_call(
