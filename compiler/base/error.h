@@ -19,6 +19,8 @@
 
 namespace thtrain {
 
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
 /// A place in a configuration file or on the command line. Line and column count from 1; line 0 means "no place".
 struct ConfigPosition {
   std::string file;         // as the user wrote it
@@ -42,6 +44,7 @@ struct Message {
   std::string text() const;
 };
 
+/// What is thrown: one message, or several.
 class Error : public std::exception {
  public:
   explicit Error(std::vector<Message> messages);
@@ -75,6 +78,8 @@ class Interrupted : public Error {
  private:
   int signal_;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 namespace detail {
 [[noreturn]] void fail_check(const char* condition, const char* file, int line, std::string what);

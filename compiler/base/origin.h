@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
 /// What a Scope put in place: a path such as "mlp/hidden" and the configuration line that asked for it.
 struct ScopeInfo {
   std::string path;
@@ -32,6 +34,8 @@ struct Origin {
   ConfigPosition config() const { return scope ? scope->config : ConfigPosition{}; }
 };
 
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
 /// While it lives, nodes built on this thread belong to `path` (appended to the scopes around it).
 class Scope {
  public:
@@ -43,6 +47,8 @@ class Scope {
  private:
   std::shared_ptr<const ScopeInfo> outer_;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// While it lives, nodes built on this thread take this origin: gradients and rewrites inherit so.
 class InheritOrigin {

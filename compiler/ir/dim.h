@@ -14,6 +14,8 @@ namespace thtrain {
 
 struct Node;
 
+// ---- lengths --------------------------------------------------------------------------------------------------------
+
 /// Lengths form sums of products of atoms: names, and floor_div, max, min of lengths. Equal expressions have equal
 /// canonical forms where distributing and sorting prove it: (n + m) * 2 == 2 * m + 2 * n. docs/decisions/0002.
 ///
@@ -74,6 +76,8 @@ class Dim {
 };
 
 using Dims = std::vector<Dim>;
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// The product; 1 for none.
 Dim product(const Dims& dims);

@@ -12,6 +12,9 @@
 
 namespace thtrain {
 
+// ---- dtypes and complex numbers -------------------------------------------------------------------------------------
+
+/// The type of an element.
 enum class DType : uint8_t {
   kBool,
   kInt8,
@@ -27,6 +30,9 @@ enum class DType : uint8_t {
   kComplex64,
   kComplex128,
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
 inline constexpr DType kAllDTypes[] = {DType::kBool,      DType::kInt8,    DType::kInt16,   DType::kInt32,
                                        DType::kInt64,     DType::kUInt8,   DType::kUInt16,  DType::kUInt32,
                                        DType::kUInt64,    DType::kFloat32, DType::kFloat64, DType::kComplex64,
@@ -42,6 +48,8 @@ bool is_unsigned_int(DType dtype);
 bool is_int(DType dtype);  // signed or unsigned, not bool
 bool is_float(DType dtype);
 bool is_complex(DType dtype);
+
+// ---- dtypes and complex numbers -------------------------------------------------------------------------------------
 
 /// The default floating type of constructors, of true division of integers and of a float literal beside an integer:
 /// that of the thread where a FloatXScope lives in it, else that of the process, which is float64 until set.
@@ -65,6 +73,8 @@ class FloatXScope {
 /// The dtype of `a op b`: NumPy's within a kind; beside an integer or bool a float keeps its dtype; complex beside
 /// float keeps the wider component. A signed integer beside uint64 has none (an error asks for a cast, by the caller).
 std::optional<DType> promote(DType a, DType b);
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// sum and prod of bool and integers: int64 or uint64; other dtypes stay.
 DType sum_dtype(DType dtype);

@@ -9,11 +9,16 @@
 
 namespace thtrain {
 
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
 enum class TypeKind : uint8_t {
   kTensor,  // dense, row-major unless an operation made a view
   kToken,   // the order of effects; has no elements
 };
 
+// ---- inputs and constants -------------------------------------------------------------------------------------------
+
+/// What is known of a value before any call.
 struct Type {
   TypeKind kind = TypeKind::kTensor;
   DType dtype = DType::kFloat64;
@@ -28,6 +33,8 @@ struct Type {
   std::string text() const;
   friend bool operator==(const Type&, const Type&) = default;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 inline Type token_type() { return {.kind = TypeKind::kToken, .dtype = DType::kBool, .dims = {}}; }
 

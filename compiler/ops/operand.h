@@ -9,6 +9,8 @@
 
 namespace thtrain {
 
+// ---- inputs and constants -------------------------------------------------------------------------------------------
+
 /// Converts from expressions, shared variables and numbers, and notes the user's source line. A number is weakly typed:
 /// an integer beside any number takes its dtype; a floating one beside an integer or bool gives floatX. UserError where
 /// the expression is empty.
@@ -50,6 +52,8 @@ class Operand {
   std::variant<Expr, Literal> value_;
   std::source_location where_;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// Literals take the dtype of the expressions beside them (the promoted one of several).
 std::vector<Expr> resolve(std::initializer_list<const Operand*> operands);

@@ -9,6 +9,8 @@
 
 namespace thtrain {
 
+// ---- functions ------------------------------------------------------------------------------------------------------
+
 /// How a rewrite may change results. docs/semantics.md has examples.
 enum class Safety : uint8_t {
   kExact,          // same bits, NaN and infinities included
@@ -19,7 +21,11 @@ enum class Safety : uint8_t {
 
 /// Which rewrites run: strict only the exact ones; standard all but kFiniteMath; fast all.
 enum class Level : uint8_t { kStrict, kStandard, kFast };
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
 bool allowed(Safety safety, Level level);
+
+// ---- functions ------------------------------------------------------------------------------------------------------
 
 /// One rewrite that took place, for logs and for the debug mode.
 struct Fired {
@@ -28,6 +34,7 @@ struct Fired {
   Safety safety;
 };
 
+/// What a pass may use, and where it notes what it did.
 struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
@@ -40,6 +47,7 @@ struct PassContext {
   }
 };
 
+/// A pass over a graph. FunctionOptions::extra_passes takes passes of a program's own.
 struct Pass {
   std::string name;
   std::string what;  // example: before -> after

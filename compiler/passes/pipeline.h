@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
 /// In order of execution. The stage is what `explain --stage` calls the graph after its last pass.
 struct PipelineEntry {
   Pass pass;
@@ -17,12 +19,17 @@ struct PipelineEntry {
 };
 const std::vector<PipelineEntry>& pipeline();
 
+// ---- functions ------------------------------------------------------------------------------------------------------
+
+/// What a pass did: Explanation::passes.
 struct PassRecord {
   std::string name, what = {}, stage = {};
   double seconds = 0;
   size_t nodes_before = 0, nodes_after = 0;
   Graph after = {};  // kept only where PipelineOptions::keep_graphs is set
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 struct PipelineOptions {
   Level level = Level::kStandard;

@@ -12,6 +12,8 @@
 
 namespace thtrain {
 
+// ---- functions ------------------------------------------------------------------------------------------------------
+
 /// A pattern is a candidate's name in which `*` stands for any characters: "rows *", "oneDNN". Of one computation alone
 /// it is "COMPUTATION:NAME": "conv*:rows *".
 struct CandidateLists {
@@ -23,6 +25,8 @@ struct CandidateLists {
   bool is_empty() const { return only.empty() && include.empty() && exclude.empty() && workspace_limit == 0; }
   friend bool operator==(const CandidateLists&, const CandidateLists&) = default;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// Is `text` the pattern, in which each `*` stands for any characters, or none?
 bool matches_pattern(std::string_view pattern, std::string_view text);

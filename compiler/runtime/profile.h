@@ -7,6 +7,8 @@
 
 namespace thtrain {
 
+// ---- functions ------------------------------------------------------------------------------------------------------
+
 /// One step of the program, over all profiled calls.
 struct StepProfile {
   std::string step = {};   // "fused_reduction", "gemm", "row-major copy"
@@ -29,6 +31,7 @@ struct StepTime {
   double begin, length;  // seconds; begin counts from the first profiled call
 };
 
+/// Where the time of a function's profiled calls went.
 struct Profile {
   std::string function;
   int threads = 1;

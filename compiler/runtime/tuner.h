@@ -13,6 +13,9 @@
 
 namespace thtrain {
 
+// ---- functions ------------------------------------------------------------------------------------------------------
+
+/// How one of several implementations is chosen.
 enum class Tune {
   kNever,   // the built-in rule
   kCached,  // what `thtrain tune` remembered, else the rule
@@ -25,6 +28,8 @@ struct TakenCandidate {
 
   friend bool operator==(const TakenCandidate&, const TakenCandidate&) = default;
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 struct TunerOptions {
   Tune policy = Tune::kCached;

@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+// ---- lengths --------------------------------------------------------------------------------------------------------
+
 /// One length: a number, a name, a Dim, or an integer scalar expression whose value can be told before the graph runs
 /// (a constant, a length, a scalar input, and +, -, * // of them). UserError for any other expression.
 class Length {
@@ -42,6 +44,8 @@ struct LengthList {
   LengthList(const std::vector<Length>& lengths);
   LengthList(const Shape& shape) : dims(shape.begin(), shape.end()) {}
 };
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// Can the length be seen to be at least 0? Names of axes are; the value "@i~7" of a scalar, and differences, are not.
 bool is_nonnegative(const Dim& dim);
