@@ -114,9 +114,9 @@ TEST(GraphCalls, ACapturedValueHasTheDerivativeOfTheGraphWhereThatOfTheArguments
   const OpFromGraph twice([&](const Values& in) { return Values{in[0] * sqr(w)}; },
                           [&](const Values&, const Values&, const Values& d) { return Values{2 * d[0] * w}; });
   const Expr y = twice({x})[0], cost = sum(y) + sum(w);
-  const std::vector<Tensor> got = values_in_modes(
-      {x, w}, {grad(cost, w), grad(cost, x), jvp(y, w, x), jvp(y, x, x), grad(sum(grad(cost, x)), w)},
-      {Tensor::vector({0.25, -3.0}), Tensor::vector({0.5, 2.0})});
+  const std::vector<Tensor> got =
+      values_in_modes({x, w}, {grad(cost, w), grad(cost, x), jvp(y, w, x), jvp(y, x, x), grad(sum(grad(cost, x)), w)},
+                      {Tensor::vector({0.25, -3.0}), Tensor::vector({0.5, 2.0})});
   EXPECT_EQ(got[0].text(), "[1.25, -11]") << "1 + 2 x w";
   EXPECT_EQ(got[1].text(), "[1, 4]") << "as given";
   EXPECT_EQ(got[2].text(), "[0.0625, 36]");
