@@ -28,7 +28,8 @@ struct JvpOptions {
 /// Each op's tangent comes by its own rule (Op::jvp), or else by two reverse passes over the op: its gradient J^T u is
 /// linear in the cotangents u, and the gradient of <J^T u, dx> by u is J dx. Stable forms: as in grad.
 /// UserError where y or x is an integer, a tangent has another type than its x, something is disconnected, or an op on
-/// the way has no rule and does not say that it has no derivative. Lengths of a tangent that cannot be proved to be those of x are checked when a call begins.
+/// the way has no rule and does not say that it has no derivative. Lengths of a tangent that cannot be proved to be
+/// those of x are checked when a call begins.
 std::vector<Expr> jvp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt, const std::vector<Expr>& tangents,
                       const JvpOptions& options = {}, std::source_location where = std::source_location::current());
 Expr jvp(const Expr& output, const Expr& wrt, const Expr& tangent, const JvpOptions& options = {},

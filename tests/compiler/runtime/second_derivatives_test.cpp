@@ -14,10 +14,10 @@ const Expr u = vector("u", {3}), w = matrix("w", {3, 3});
 const Expr kZero = make_constant(Tensor(0.0));
 
 Expr formula(const Expr& a, const Expr& b) {
-  return dot(dot(a, b), a);
+  return sum(sin(dot(sum(b * a, 1), b)));
 }
 Expr step_of(const Expr& s) {
-  return dot(tanh(s), w) * u;
+  return sin(dot(sum(w * s, 1), w));
 }
 
 // The gradient of a smooth function of the gradient.
