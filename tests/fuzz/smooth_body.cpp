@@ -74,22 +74,26 @@ SmoothBody next_value(const Below& below, size_t depth) {
   return {str("sin(", x.text, ")"), [=](const SmoothPoint& at, bool inlined) { return sin(x.build(at, inlined)); }};
 }
 
+// An op made of the formula, of whose inputs c and w are arguments or captured; its gradient may be given.
 SmoothBody smooth_call(const Below& below, size_t depth) {
+  using Values = std::vector<Expr>;
   const SmoothBody x = smooth_leaf(below), body = next_value(below, depth), other = random_formula(below, 0, true);
-  const bool captures = below(2) == 0, reads_both = below(2) == 0;
-  return {str("call(s = ", x.text, captures ? "" : ", c, w", "; ", body.text, reads_both ? ", " + other.text : "", ")"),
-          [=](const SmoothPoint& at, bool inlined) {
-            const SmoothPoint inner{x.build(at, inlined), at.c, at.w};
-            auto results = [&](const SmoothPoint& p) {
-              return std::vector{body.build(p, inlined), other.build(p, inlined)};
+  const bool captures = below(2) == 0, reads_both = below(2) == 0, is_given = below(3) == 0;
+  const std::string text = str("call(s = ", x.text, captures ? "" : ", c, w", "; ", body.text,
+                               reads_both ? ", " + other.text : "", is_given ? "; its gradient" : "", ")");
+  return {text, [=](const SmoothPoint& at, bool inlined) {
+            auto results = [&](const Values& in) {
+              const SmoothPoint inner = captures ? SmoothPoint{in[0], at.c, at.w} : SmoothPoint{in[0], in[1], in[2]};
+              return Values{body.build(inner, inlined), other.build(inner, inlined)};
             };
-            const std::vector<Expr> made = inlined    ? results(inner)
-                                           : captures ? OpFromGraph([&](const std::vector<Expr>& in) {
-                                               return results({in[0], at.c, at.w});
-                                             })({inner.s})
-                                                      : OpFromGraph([&](const std::vector<Expr>& in) {
-                                                          return results({in[0], in[1], in[2]});
-                                                        })({inner.s, inner.c, inner.w});
+            const GraphGradient derived = [&](const Values& in, const Values&, const Values& cotangents) {
+              return vjp(results(in), in, cotangents, {.disconnected = Disconnected::kZero});
+            };
+            Values arguments{x.build(at, inlined)};
+            if (!captures) arguments.insert(arguments.end(), {at.c, at.w});
+            const Values made = inlined    ? results(arguments)
+                                : is_given ? OpFromGraph(results, derived)(arguments)
+                                           : OpFromGraph(results)(arguments);
             return reads_both ? made[0] + made[1] : made[0];
           }};
 }
