@@ -39,8 +39,8 @@ All slices_of(G g, const Expr& x, const Ends& starts, const Ends& stops, const E
   for (const auto& start : starts)
     for (const auto& stop : stops)
       for (const auto& step : steps)
-        out.push_back(x[Slice{.start = end(start), .stop = end(stop), .step = step ? std::optional<Operand>(*step)
-                                                                                  : std::nullopt}]);
+        out.push_back(x[Slice{
+            .start = end(start), .stop = end(stop), .step = step ? std::optional<Operand>(*step) : std::nullopt}]);
   return out;
 }
 
@@ -53,24 +53,50 @@ Expr lengths_of(const All& parts) {
 TEST(SubtensorSuite, Slices) {
   std::vector<SuiteCase> cases = {
       {"TestSubtensor.test_ok_range_finite", [](G g) { return g(count({3}))[from_to(0, 2)]; }},
-      {"TestSubtensor.test_ok_range_finite_2[3]", [](G g) { return g(count({3, 4}))[{from_to(0, 2), 3}]; }},
-      {"TestSubtensor.test_ok_range_finite_2[-1]", [](G g) { return g(count({3, 4}))[{from_to(0, 2), -1}]; }},
-      {"TestSubtensor.test_ok_range_finite_2[-4]", [](G g) { return g(count({3, 4}))[{from_to(0, 2), -4}]; }},
+      {"TestSubtensor.test_ok_range_finite_2[3]",
+       [](G g) {
+         return g(count({3, 4}))[{from_to(0, 2), 3}];
+       }},
+      {"TestSubtensor.test_ok_range_finite_2[-1]",
+       [](G g) {
+         return g(count({3, 4}))[{from_to(0, 2), -1}];
+       }},
+      {"TestSubtensor.test_ok_range_finite_2[-4]",
+       [](G g) {
+         return g(count({3, 4}))[{from_to(0, 2), -4}];
+       }},
       {"TestSubtensor.test_0_dims", [](G g) { return subtensor(g(number(3)), {}); }},
       {"TestSubtensor.test_ok_elem", [](G g) { return g(count({1}, 5))[0]; }},
       {"TestSubtensor.test_ok_range_infinite", [](G g) { return g(count({3}))[from(1)]; }},
-      {"TestSubtensor.test_ok_strided",
-       [](G g) { return g(count({5}))[Slice{.start = 1, .stop = 4, .step = 2}]; }},
-      {"TestSubtensor.test_ok_elem_2", [](G g) { return g(count({2, 3}))[{0, 2}]; }},
-      {"TestSubtensor.test_ok_row", [](G g) { return g(count({2, 3}))[1]; }},
-      {"TestSubtensor.test_ok_col", [](G g) { return g(count({2, 3}))[{all(), 0}]; }},
-      {"TestSubtensor.test_ok_rows_finite", [](G g) { return g(count({4, 3}))[{from_to(1, 3), 0}]; }},
-      {"TestSubtensor.test_ok_cols_infinite", [](G g) { return g(count({4, 3}))[{1, from(2)}]; }},
+      {"TestSubtensor.test_ok_strided", [](G g) { return g(count({5}))[Slice{.start = 1, .stop = 4, .step = 2}]; }},
+      {"TestSubtensor.test_ok_elem_2",
+       [](G g) {
+         return g(count({2, 3}))[{0, 2}];
+       }},
+      {"TestSubtensor.test_ok_row",
+       [](G g) {
+         return g(count({2, 3}))[1];
+       }},
+      {"TestSubtensor.test_ok_col",
+       [](G g) {
+         return g(count({2, 3}))[{all(), 0}];
+       }},
+      {"TestSubtensor.test_ok_rows_finite",
+       [](G g) {
+         return g(count({4, 3}))[{from_to(1, 3), 0}];
+       }},
+      {"TestSubtensor.test_ok_cols_infinite",
+       [](G g) {
+         return g(count({4, 3}))[{1, from(2)}];
+       }},
       {"TestSubtensor.test_ok_strided_2",
        [](G g) {
          return g(count({4, 5}))[{Slice{.start = 1, .stop = 4, .step = 2}, Slice{.start = 1, .stop = 5, .step = 2}}];
        }},
-      {"TestSubtensor.test_ok_mat", [](G g) { return g(count({2, 3, 4}))[{0, 0, 0}]; }},
+      {"TestSubtensor.test_ok_mat",
+       [](G g) {
+         return g(count({2, 3, 4}))[{0, 0, 0}];
+       }},
       {"TestSubtensor.test_long",
        [](G g) { return g(count({12}))[Slice{.start = int64_t{1}, .stop = int64_t{7}, .step = int64_t{2}}]; }},
       {"TestSubtensor.test_slice_symbol",
@@ -78,30 +104,91 @@ TEST(SubtensorSuite, Slices) {
          const Expr x = g(count({5, 4})), y = g(count({1, 2, 3}));
          return expand_dims(x[Slice{.stop = length(y, 0)}], {1});
        }},
-      {"TestSubtensor.test_ellipsis[0]", [](G g) { return subtensor(g(count({2, 3, 4})), {}); }},
-      {"TestSubtensor.test_ellipsis[1]", [](G g) { return g(count({2, 3, 4}))[{all(), all(), 1}]; }},
-      {"TestSubtensor.test_ellipsis[2]", [](G g) { return g(count({2, 3, 4}))[{1, all(), all()}]; }},
-      {"TestSubtensor.test_ellipsis[3]", [](G g) { return g(count({2, 3, 4}))[{1, 2, 3}]; }},
-      {"TestSubtensor.test_ellipsis[4]", [](G g) { return g(count({2, 3, 4}))[1][{2, 3}]; }},
-      {"TestSubtensor.test_ellipsis[5]", [](G g) { return g(count({2, 3, 4}))[{1, 2}][3]; }},
-      {"TestSubtensor.test_ellipsis[6]", [](G g) { return take(g(count({2, 3, 4})), g(integers({0, 2, 3})), -1); }},
-      {"TestSubtensor.test_ellipsis[7]", [](G g) { return expand_dims(g(count({2, 3, 4})), {0}); }},
+      {"TestSubtensor.test_ellipsis[0]",
+       [](G g) {
+         return subtensor(g(count({2, 3, 4})), {});
+       }},
+      {"TestSubtensor.test_ellipsis[1]",
+       [](G g) {
+         return g(count({2, 3, 4}))[{all(), all(), 1}];
+       }},
+      {"TestSubtensor.test_ellipsis[2]",
+       [](G g) {
+         return g(count({2, 3, 4}))[{1, all(), all()}];
+       }},
+      {"TestSubtensor.test_ellipsis[3]",
+       [](G g) {
+         return g(count({2, 3, 4}))[{1, 2, 3}];
+       }},
+      {"TestSubtensor.test_ellipsis[4]",
+       [](G g) {
+         return g(count({2, 3, 4}))[1][{2, 3}];
+       }},
+      {"TestSubtensor.test_ellipsis[5]",
+       [](G g) {
+         return g(count({2, 3, 4}))[{1, 2}][3];
+       }},
+      {"TestSubtensor.test_ellipsis[6]",
+       [](G g) {
+         return take(g(count({2, 3, 4})), g(integers({0, 2, 3})), -1);
+       }},
+      {"TestSubtensor.test_ellipsis[7]",
+       [](G g) {
+         return expand_dims(g(count({2, 3, 4})), {0});
+       }},
       {"TestSubtensor.test_ellipsis[8]",
-       [](G g) { return expand_dims(take(g(count({2, 3, 4})), g(integers({1, 2})), -1), {2}); }},
-      {"TestSubtensor.test_newaxis[0]", [](G g) { return expand_dims(g(count({2, 3, 4})), {0}); }},
-      {"TestSubtensor.test_newaxis[1]", [](G g) { return expand_dims(g(count({2, 3, 4})), {1}); }},
-      {"TestSubtensor.test_newaxis[2]", [](G g) { return expand_dims(g(count({2, 3, 4})), {2}); }},
-      {"TestSubtensor.test_newaxis[3]", [](G g) { return expand_dims(g(count({2, 3, 4})), {-1}); }},
-      {"TestSubtensor.test_newaxis[flat]", [](G g) { return expand_dims(flatten(g(count({2, 3, 4}))), {0, 2}); }},
+       [](G g) {
+         return expand_dims(take(g(count({2, 3, 4})), g(integers({1, 2})), -1), {2});
+       }},
+      {"TestSubtensor.test_newaxis[0]",
+       [](G g) {
+         return expand_dims(g(count({2, 3, 4})), {0});
+       }},
+      {"TestSubtensor.test_newaxis[1]",
+       [](G g) {
+         return expand_dims(g(count({2, 3, 4})), {1});
+       }},
+      {"TestSubtensor.test_newaxis[2]",
+       [](G g) {
+         return expand_dims(g(count({2, 3, 4})), {2});
+       }},
+      {"TestSubtensor.test_newaxis[3]",
+       [](G g) {
+         return expand_dims(g(count({2, 3, 4})), {-1});
+       }},
+      {"TestSubtensor.test_newaxis[flat]",
+       [](G g) {
+         return expand_dims(flatten(g(count({2, 3, 4}))), {0, 2});
+       }},
       {"TestSubtensor.test_newaxis[scalar]", [](G g) { return expand_dims(g(number(-2)), {0}); }},
-      {"test_flip[0]", [](G g) { return g(count({3, 4}))[Slice{.step = -1}]; }},
-      {"test_flip[1]", [](G g) { return g(count({3, 4}))[{all(), Slice{.step = -1}}]; }},
-      {"test_flip[all]", [](G g) { return g(count({3, 4}))[{Slice{.step = -1}, Slice{.step = -1}}]; }},
-      {"test_slice_at_axis[0]", [](G g) { return slice_axis(g(count({3, 4, 2})), 0, 1, 1); }},
-      {"test_slice_at_axis[1]", [](G g) { return slice_axis(g(count({3, 4, 2})), 1, 1, 2); }},
-      {"test_slice_at_axis[2]", [](G g) { return slice_axis(g(count({3, 4, 2})), 2, 0, 1); }},
+      {"test_flip[0]",
+       [](G g) {
+         return g(count({3, 4}))[Slice{.step = -1}];
+       }},
+      {"test_flip[1]",
+       [](G g) {
+         return g(count({3, 4}))[{all(), Slice{.step = -1}}];
+       }},
+      {"test_flip[all]",
+       [](G g) {
+         return g(count({3, 4}))[{Slice{.step = -1}, Slice{.step = -1}}];
+       }},
+      {"test_slice_at_axis[0]",
+       [](G g) {
+         return slice_axis(g(count({3, 4, 2})), 0, 1, 1);
+       }},
+      {"test_slice_at_axis[1]",
+       [](G g) {
+         return slice_axis(g(count({3, 4, 2})), 1, 1, 2);
+       }},
+      {"test_slice_at_axis[2]",
+       [](G g) {
+         return slice_axis(g(count({3, 4, 2})), 2, 0, 1);
+       }},
       {"TestSubtensor.test_adv_sub_slice",
-       [](G g) { return g(count({3, 3}))[Slice{.start = g(Tensor(int64_t{1})), .stop = g(Tensor(int64_t{3}))}]; }},
+       [](G g) {
+         return g(count({3, 3}))[Slice{.start = g(Tensor(int64_t{1})), .stop = g(Tensor(int64_t{3}))}];
+       }},
       {"test_pprint_Subtensor[s]",
        [](G g) {
          return All{g(count({6}))[from_to(1, 4)], g(count({6, 6}))[{Slice{.start = 1, .stop = 4, .step = 2}, from(3)}]};
@@ -124,9 +211,10 @@ TEST(SubtensorSuite, Slices) {
 TEST(SubtensorSuite, SlicesOfEveryEndAndStep) {
   const std::vector<int64_t> none = {0}, ends(kEnds.begin(), kEnds.end()), steps = {-6, -3, -1, 2, 5};
   const std::vector<std::tuple<std::string, bool, bool, bool>> forms = {
-      {"all_symbolic", true, true, true},     {"start_None", false, true, true},  {"stop_None", true, false, true},
-      {"step_None", true, true, false},       {"start_stop_None", false, false, true},
-      {"stop_step_None", true, false, false}, {"start_step_None", false, true, false}};
+      {"all_symbolic", true, true, true},      {"start_None", false, true, true},
+      {"stop_None", true, false, true},        {"step_None", true, true, false},
+      {"start_stop_None", false, false, true}, {"stop_step_None", true, false, false},
+      {"start_step_None", false, true, false}};
   for (const auto& [name, has_start, has_stop, has_step] : forms) {
     const Expr x = vector("x"), start = iscalar("start"), stop = iscalar("stop");
     std::vector<Out> parts;
@@ -147,10 +235,10 @@ TEST(SubtensorSuite, SlicesOfEveryEndAndStep) {
             for (int64_t i = 0; i < got[k].size(); ++i) elements[k].push_back(got[k].contiguous().as_double(i));
         }
       for (size_t k = 0; k < elements.size(); ++k)
-        expect_suite_value("subtensor", "canonical",
-                           str("TestGetCanonicalFormSlice.test_", name,
-                               bracketed(has_step ? std::optional(steps[k]) : std::nullopt)),
-                           Tensor::of(elements[k], {static_cast<int64_t>(elements[k].size())}));
+        expect_suite_value(
+            "subtensor", "canonical",
+            str("TestGetCanonicalFormSlice.test_", name, bracketed(has_step ? std::optional(steps[k]) : std::nullopt)),
+            Tensor::of(elements[k], {static_cast<int64_t>(elements[k].size())}));
     }
   }
 }
@@ -268,11 +356,11 @@ TEST(SubtensorSuite, Writes) {
       const Shape of_y = is_one ? Shape{1} : Shape(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end());
       Shape given = of_y;
       if (first == 0) given[0] = static_cast<int64_t>(index.size());
-      cases.push_back(made_case(
-          str("TestSubtensor.test_advanced1_inc_and_set[inc,", tuple_text(shape), ",", tuple_text(of_y), "]"),
-          [shape = shape, index = index, given](G g) {
-            return All{inc_subtensor(g(count(shape))[g(integers(index))], g(positive(given)))};
-          }));
+      cases.push_back(
+          made_case(str("TestSubtensor.test_advanced1_inc_and_set[inc,", tuple_text(shape), ",", tuple_text(of_y), "]"),
+                    [shape = shape, index = index, given](G g) {
+                      return All{inc_subtensor(g(count(shape))[g(integers(index))], g(positive(given)))};
+                    }));
     }
   expect_suite("subtensor", "writes", cases);
 }

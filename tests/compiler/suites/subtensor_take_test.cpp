@@ -27,9 +27,13 @@ const std::vector<int64_t> kTwiceAndBack = {3, 3, 1, 1, 2, 2, 0, 0, -1, -2, -3, 
 TEST(SubtensorSuite, Take) {
   std::vector<SuiteCase> cases = {
       {"TestSubtensor.test_ok_list[constant]",
-       [](G g) { return take(g(spread({4, 2, 3})), make_constant(integers(kTwice))); }},
+       [](G g) {
+         return take(g(spread({4, 2, 3})), make_constant(integers(kTwice)));
+       }},
       {"TestSubtensor.test_noncontiguous_idx",
-       [](G g) { return g(spread({4, 2, 3}))[g(integers({2, 2, 0, 0, 1, 1}))[Slice{.step = 2}]]; }},
+       [](G g) {
+         return g(spread({4, 2, 3}))[g(integers({2, 2, 0, 0, 1, 1}))[Slice{.step = 2}]];
+       }},
       {"TestSubtensor.test_adv_sub1_broadcast[1]",
        [](G g) {
          const Expr x = g(spread({1, 3})), t = x[g(integers({0}))];
@@ -46,16 +50,22 @@ TEST(SubtensorSuite, Take) {
          return All{t, grad(sum(t), x)};
        }},
       {"TestSubtensor.test_adv1_inc_sub_notlastdim",
-       [](G g) { return inc_subtensor(take(g(spread({5, 7})), g(integers({1, 3, 0, 3})), 1), 1); }},
+       [](G g) {
+         return inc_subtensor(take(g(spread({5, 7})), g(integers({1, 3, 0, 3})), 1), 1);
+       }},
       {"TestSubtensor.test_adv1_inc_sub_notlastdim_2didx",
        [](G g) {
          const Expr index = g(integer_matrix({1, 3, 0, 3, 6, 6, 2, 0}, {4, 2}));
          return inc_subtensor(take(g(spread({5, 7})), index, 1), 1);
        }},
       {"TestSubtensor.test_adv1_inc_sub_notlastdim_1_2dval_broadcast[1]",
-       [](G g) { return inc_subtensor(take(g(spread({3, 5})), g(integers({1, 3, 0, 3})), 1), g(positive({3, 1}))); }},
+       [](G g) {
+         return inc_subtensor(take(g(spread({3, 5})), g(integers({1, 3, 0, 3})), 1), g(positive({3, 1})));
+       }},
       {"TestSubtensor.test_adv1_inc_sub_notlastdim_1_2dval_no_broadcast[1]",
-       [](G g) { return inc_subtensor(take(g(spread({3, 5})), g(integers({1, 3, 0, 3})), 1), g(positive({3, 4}))); }},
+       [](G g) {
+         return inc_subtensor(take(g(spread({3, 5})), g(integers({1, 3, 0, 3})), 1), g(positive({3, 4})));
+       }},
       {"TestSubtensor.test_adv1_inc_sub_notlastdim_1_2dval_broadcast[2]",
        [](G g) {
          const Expr index = g(integer_matrix({1, 3, 0, 3, 4, 4, 2, 0}, {4, 2}));
@@ -66,25 +76,35 @@ TEST(SubtensorSuite, Take) {
          const Expr index = g(integer_matrix({1, 3, 0, 3, 4, 4, 2, 0}, {4, 2}));
          return inc_subtensor(take(g(spread({3, 5})), index, 1), g(positive({3, 4, 2})));
        }},
-      {"TestSubtensor.test_take", [](G g) { return take(g(spread({30, 4})), 0, -1); }},
-      {"TestIncSubtensor1.test_index_into_vec_w_vec", [](G g) { return g(spread({3}))[g(integers({1, 2}))]; }},
+      {"TestSubtensor.test_take",
+       [](G g) {
+         return take(g(spread({30, 4})), 0, -1);
+       }},
+      {"TestIncSubtensor1.test_index_into_vec_w_vec",
+       [](G g) {
+         return g(spread({3}))[g(integers({1, 2}))];
+       }},
       {"TestIncSubtensor1.test_1d_inc_adv_selection",
        [](G g) {
          const Expr v = g(Tensor::vector({0.5, 0.75, 0.125})), i = g(integers({1, 2}));
          return inc_subtensor(v[i], v[i]);
        }},
       {"TestIncSubtensor1.test_1d_inc_adv_selection_w_broadcasting",
-       [](G g) { return inc_subtensor(g(Tensor::vector({0.5, 0.75, 0.125}))[g(integers({1, 2}))], 3.0); }},
+       [](G g) {
+         return inc_subtensor(g(Tensor::vector({0.5, 0.75, 0.125}))[g(integers({1, 2}))], 3.0);
+       }},
       {"TestIncSubtensor1.test_matrix_idx",
        [](G g) {
          const Expr m = g(spread({4, 10})), i = g(integer_matrix({1, 2, 3, 2}, {2, 2}));
          return inc_subtensor(take(m, i), take(m, i));
        }},
       {"TestIncSubtensor1.test_inc_bcastableidx",
-       [](G g) { return inc_subtensor(take(g(spread({10, 5})), g(integers({0})), 1), g(positive({10, 1}))); }},
+       [](G g) {
+         return inc_subtensor(take(g(spread({10, 5})), g(integers({0})), 1), g(positive({10, 1})));
+       }},
   };
   const std::vector<std::pair<Shape, std::vector<int64_t>>> lists = {
-      {{4}, {1, 0}},        {{4, 5}, {2, 3, -1}},       {{4, 2, 3}, {0, 3}},
+      {{4}, {1, 0}},       {{4, 5}, {2, 3, -1}},       {{4, 2, 3}, {0, 3}},
       {{4, 2, 3}, kTwice}, {{4, 2, 3}, kTwiceAndBack}, {{4, 4, 2, 3}, kTwiceAndBack}};
   for (size_t k = 0; k < lists.size(); ++k)
     cases.push_back(made_case(str("TestSubtensor.test_ok_list[", k, "]"), [list = lists[k]](G g) {
@@ -135,11 +155,18 @@ Expr increased_elements(const Expr& x, const Expr& i, const Expr& j, const Opera
 
 TEST(SubtensorSuite, Advanced) {
   std::vector<SuiteCase> cases = {
-      {"TestAdvancedSubtensor.test_index_into_vec_w_vec", [](G g) { return g(spread({3}))[g(integers({1, 2, 1}))]; }},
+      {"TestAdvancedSubtensor.test_index_into_vec_w_vec",
+       [](G g) {
+         return g(spread({3}))[g(integers({1, 2, 1}))];
+       }},
       {"TestAdvancedSubtensor.test_index_into_vec_w_matrix",
-       [](G g) { return take(g(spread({3})), g(integer_matrix({1, 2, 0, 1}, {2, 2}))); }},
+       [](G g) {
+         return take(g(spread({3})), g(integer_matrix({1, 2, 0, 1}, {2, 2})));
+       }},
       {"TestAdvancedSubtensor.test_index_into_mat_w_row",
-       [](G g) { return take(g(spread({3, 2})), g(integer_matrix({1, 2}, {1, 2}))); }},
+       [](G g) {
+         return take(g(spread({3, 2})), g(integer_matrix({1, 2}, {1, 2})));
+       }},
       {"TestAdvancedSubtensor.test_inc_adv_subtensor_w_matrix",
        [](G g) {
          const Expr v = g(Tensor::vector({0.5, 0.75, 0.125})), i = g(integer_matrix({1, 2, 1, 2}, {2, 2}));
@@ -192,7 +219,9 @@ TEST(SubtensorSuite, Advanced) {
          return increased_elements(g(spread({3, 3})), i, g.known(integer_matrix({0, 1, 0, 2, 2, 2}, {2, 3})), 2.125);
        }},
       {"TestAdvancedSubtensor.test_advanced_indexing[matrix]",
-       [](G g) { return g(spread({3, 3}))[stack({g(Tensor(int64_t{0})), g(Tensor(int64_t{1}))})]; }},
+       [](G g) {
+         return g(spread({3, 3}))[stack({g(Tensor(int64_t{0})), g(Tensor(int64_t{1}))})];
+       }},
       {"TestAdvancedSubtensor.test_advanced_indexing[tensor3]",
        [](G g) {
          const Expr i = g(Tensor(int64_t{0})), j = g(Tensor(int64_t{1})), k = g(Tensor(int64_t{2}));
@@ -205,18 +234,26 @@ TEST(SubtensorSuite, Advanced) {
          return take(flatten(x), places);
        }},
       {"TestAdvancedSubtensor.test_advinc_subtensor[rows]",
-       [](G g) { return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(count({4, 3, 2}, 1))); }},
+       [](G g) {
+         return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(count({4, 3, 2}, 1)));
+       }},
       {"TestAdvancedSubtensor.test_advinc_subtensor[rows,broadcast]",
-       [](G g) { return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(count({3, 2}, 1))); }},
+       [](G g) {
+         return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(count({3, 2}, 1)));
+       }},
       {"TestAdvancedSubtensor.test_advinc_subtensor[rows,number]",
-       [](G g) { return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(number(1))); }},
+       [](G g) {
+         return inc_subtensor(g(count({9, 3, 2}))[g(integers({1, 2, 4, 8}))], g(number(1)));
+       }},
       {"TestAdvancedSubtensor.test_grad[arange]",
        [](G g) {
          const Expr x = g(spread({4, 5})), t = pick_rows(x, g(integers({4, 0, -1, 2})));
          return All{t, grad(sum(sqr(t)), x)};
        }},
       {"TestAdvancedSubtensor.test_adv_grouped",
-       [](G g) { return take(g(spread({3, 6, 4})), g(whole({5, 4})) % 3, 1); }},
+       [](G g) {
+         return take(g(spread({3, 6, 4})), g(whole({5, 4})) % 3, 1);
+       }},
   };
   const std::vector<std::pair<Shape, std::vector<int64_t>>> lists = {{{4, 5}, {2, 3}},
                                                                      {{2, 4, 3}, {0, 3}},
@@ -293,21 +330,30 @@ TEST(SubtensorSuite, Masks) {
            }},
           {"TestSubtensor.test_boolean[inc,:,mask]",
            [](G g) { return inc_subtensor(masked(two_rows(g).T(), outer_columns(g)), 1).T(); }},
-          {"TestSubtensor.test_boolean[whole]", [](G g) { return two_rows(g)[g(bools({2, 3}, "101001"))]; }},
+          {"TestSubtensor.test_boolean[whole]",
+           [](G g) {
+             return two_rows(g)[g(bools({2, 3}, "101001"))];
+           }},
           {"TestSubtensor.test_boolean[inc,whole]",
-           [](G g) { return inc_subtensor(two_rows(g)[g(bools({2, 3}, "101001"))], 1); }},
+           [](G g) {
+             return inc_subtensor(two_rows(g)[g(bools({2, 3}, "101001"))], 1);
+           }},
           {"TestSubtensor.test_boolean[set,whole]",
            [](G g) {
              return set_subtensor(two_rows(g)[g(bools({2, 3}, "101001"))], g(Tensor::vector({9.0, 8.0, 7.0})));
            }},
           {"TestSubtensor.test_boolean[four]",
-           [](G g) { return masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2)); }},
+           [](G g) {
+             return masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2));
+           }},
           {"TestSubtensor.test_boolean[four,1]",
            [](G g) {
              return masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2))[{all(), all(), 1}];
            }},
           {"TestSubtensor.test_boolean[four,0,1]",
-           [](G g) { return masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2))[{all(), 0, 1}]; }},
+           [](G g) {
+             return masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2))[{all(), 0, 1}];
+           }},
           {"TestSubtensor.test_boolean[four,inc]",
            [](G g) {
              const Expr part = masked(as_rows(g(count({2, 3, 4, 2}))), flatten(two_rows(g) > 2));

@@ -1,5 +1,6 @@
-// Cases written after the tests of PyTensor 2.30.3 and Theano 1.0.5. Each is named after the test it follows, "class.test"
-// and the variant in brackets; tests/golden/suite_*.py writes the same case with PyTensor, whose values are expected.
+// Cases written after the tests of PyTensor 2.30.3 and Theano 1.0.5. Each is named after the test it follows,
+// "class.test" and the variant in brackets; tests/golden/suite_*.py writes the same case with PyTensor, whose values
+// are expected.
 #pragma once
 
 #include <functional>
@@ -44,17 +45,18 @@ inline SuiteCase made_case(std::string name, std::function<All(Given&)> build) {
   return out;
 }
 
-/// What is an error in PyTensor too: building and calling it is a UserError of this text, without its "node:" lines.
+/// What is an error in PyTensor too: building or calling it is a UserError.
 struct SuiteError {
   std::string name;
   All (*build)(Given&);
-  std::string text;
 };
 
 /// Computes the cases of a group in reference mode and natively, all of them as one function, and compares dtypes,
-/// shapes and values with the lines "name group dtype = [shape] values..." of tests/golden/suite_<file>.txt. Fails where
-/// a line has no case.
+/// shapes and values with the lines "name group dtype = [shape] values..." of tests/golden/suite_<file>.txt. Fails
+/// where a line has no case.
 void expect_suite(const std::string& file, const std::string& group, const std::vector<SuiteCase>& cases);
+/// Their texts, without the "node:" lines, are those of tests/golden/suite_<file>_errors.txt, which
+/// THTRAIN_REWRITE_GOLDEN=1 writes anew; the lines "name group = error" are the cases' names.
 void expect_suite_errors(const std::string& file, const std::string& group, const std::vector<SuiteError>& cases);
 
 /// For a value that a test computes by a function of its own: compares it with the line of that name.
@@ -63,8 +65,8 @@ void expect_suite_value(const std::string& file, const std::string& group, const
 // Numbers that C++ and NumPy write alike (tests/golden/suite.py); all are exact.
 Tensor count(const Shape& shape, double start = 0, DType dtype = DType::kFloat64);  // start, start + 1, ...
 Tensor whole(const Shape& shape, int64_t start = 0);                                // the same as int64
-Tensor spread(const Shape& shape, int64_t seed = 0);    // multiples of 1/8 in [-2.5, 2.5]
-Tensor positive(const Shape& shape, int64_t seed = 0);  // multiples of 1/16 in (0, 2.6)
+Tensor spread(const Shape& shape, int64_t seed = 0);                                // multiples of 1/8 in [-2.5, 2.5]
+Tensor positive(const Shape& shape, int64_t seed = 0);                              // multiples of 1/16 in (0, 2.6)
 Tensor integers(const std::vector<int64_t>& elements);
 Tensor number(double value);
 Tensor bools(const Shape& shape, const std::string& ones_and_zeros);
