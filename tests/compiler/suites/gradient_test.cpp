@@ -69,198 +69,198 @@ KnownGrads known_grads(G g) {
 }
 
 TEST(GradientSuite, Grad) {
-  expect_suite("gradient", "grad",
-               {
-                   {"TestGrad.test_grad_keep_type",
-                    [](G g) {
-                      const Expr x = g(spread({3, 4}));
-                      return All{grad(sum(x), x), grad(sum(x), All{x})[0]};
-                    }},
-                   {"TestGrad.test_zero_gradient_shape",
-                    [](G g) {
-                      return grad(g(number(2)), g(filled({3, 7}, 1)), {.disconnected = Disconnected::kZero});
-                    }},
-                   {"TestGrad.test_grad_duplicate_input",
-                    [](G g) {
-                      const Expr x = g(spread({2}));
-                      return grad(sum(x * x * make_constant(Tensor::vector({2.0, -3.0}))), x);
-                    }},
-                   {"TestGrad.test_grad_quadratic",
-                    [](G g) {
-                      const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
-                      return grad(dot(x, dot(a, x)), All{x, a});
-                    }},
-                   {"TestGrad.test_grad_quadratic_vector",
-                    [](G g) {
-                      const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
-                      return grad(sum(dot(x * x, a) * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
-                    }},
-                   {"TestGrad.test_grad_cubic",
-                    [](G g) {
-                      const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
-                      return grad(dot(x * x, dot(a, x)), All{x, a});
-                    }},
-                   {"TestGrad.test_grad_grad_quadratic",
-                    [](G g) {
-                      const Expr x = g(spread({2})), a = g(spread({2, 2}, 1)), first = grad(dot(x, dot(a, x)), x);
-                      return grad(sum(first * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
-                    }},
-                   {"TestGrad.test_grad_grad_cubic",
-                    [](G g) {
-                      const Expr x = g(spread({2})), a = g(spread({2, 2}, 1)), first = grad(dot(x * x, dot(a, x)), x);
-                      return grad(sum(first * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
-                    }},
-                   {"TestGrad.test_grad_disconnected",
-                    [](G g) {
-                      const Expr x = g(spread({3}));
-                      return grad(sum(full({length(x, 0)}, sum(x) / length(x, 0))), x);
-                    }},
-                   {"TestGrad.test_downcast_dtype",
-                    [](G g) {
-                      const Expr x = g(Tensor(3.0F)), z = g(Tensor(int64_t{4}));
-                      return grad(x * 2 + z, x);
-                    }},
-                   {"test_dxdx",
-                    [](G g) {
-                      const Expr x = g(number(12));
-                      return grad(x, x);
-                    }},
-                   {"test_known_grads[cost]",
-                    [](G g) {
-                      const KnownGrads all = known_grads(g);
-                      return all.from({all.cost});
-                    }},
-                   {"test_known_grads[y]",
-                    [](G g) {
-                      const KnownGrads all = known_grads(g);
-                      return all.from({all.y});
-                    }},
-                   {"test_known_grads[ct,p]",
-                    [](G g) {
-                      const KnownGrads all = known_grads(g);
-                      return all.from({all.ct, all.p});
-                    }},
-                   {"test_known_grads[ct,x]",
-                    [](G g) {
-                      const KnownGrads all = known_grads(g);
-                      return all.from({all.ct, all.x});
-                    }},
-                   {"test_known_grads[coeffs,x]",
-                    [](G g) {
-                      const KnownGrads all = known_grads(g);
-                      return all.from({all.coefficients, all.x});
-                    }},
-                   {"test_subgraph_grad",
-                    [](G g) {
-                      const Expr x = g(positive({3})), target = g(spread({2}));
-                      const Expr w1 = g(spread({3, 4}, 1)), w2 = g(spread({4, 2}, 2)), a1 = tanh(dot(x, w1));
-                      const Expr cost2 = sum(sqr(tanh(dot(a1, w2)) - target)) + sqr(sum(w2)), cost1 = sqr(sum(w1));
-                      const All last = grad(cost2, All{w2, a1});
-                      return All{last[0], grad(cost1, w1, {.known_grads = {{a1, last[1]}}})};
-                    }},
-                   {"TestConsiderConstant.test_grad[x,x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5})), v = x * 1.0;
-                      return grad(sum(x * v), x, {.consider_constant = {v}});
-                    }},
-                   {"TestConsiderConstant.test_grad[x,exp]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5})), v = exp(x);
-                      return grad(sum(x * v), x, {.consider_constant = {v}});
-                    }},
-                   {"TestConsiderConstant.test_grad[x^2,exp]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5})), v = exp(x);
-                      return grad(sum(sqr(x) * v), x, {.consider_constant = {v}});
-                    }},
-                   {"TestZeroGrad.test_grad[x,x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(x * zero_grad(x)), x);
-                    }},
-                   {"TestZeroGrad.test_grad[x,exp]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(x * zero_grad(exp(x))), x);
-                    }},
-                   {"TestZeroGrad.test_grad[alone]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(zero_grad(x)), x);
-                    }},
-                   {"TestZeroGrad.test_grad[x^2,x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(pow(x, 2) * zero_grad(x)), x);
-                    }},
-                   {"TestZeroGrad.test_rop",
-                    [](G g) {
-                      const Expr x = g(spread({5}));
-                      return Rop(zero_grad(x), x, g(spread({5}, 1)));
-                    }},
-                   {"TestZeroGrad.test_op_removed",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return x * zero_grad(x);
-                    },
-                    1},
-                   {"TestDisconnectedGrad.test_grad[x,x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(x * stop_gradient(x)), x);
-                    }},
-                   {"TestDisconnectedGrad.test_grad[x,exp]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(x * stop_gradient(exp(x))), x);
-                    }},
-                   {"TestDisconnectedGrad.test_grad[x^2,x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(pow(x, 2) * stop_gradient(x)), x);
-                    }},
-                   {"TestDisconnectedGrad.test_disconnected_paths[x]",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return grad(sum(x + stop_gradient(x)), x);
-                    }},
-                   {"TestDisconnectedGrad.test_disconnected_paths[a]",
-                    [](G g) {
-                      const Expr a = g(spread({2, 2})), b = g(spread({2, 2}, 1));
-                      return grad(sum(a + stop_gradient(b)), a);
-                    }},
-                   {"TestDisconnectedGrad.test_op_removed",
-                    [](G g) {
-                      const Expr x = g(spread({5, 5}));
-                      return x * stop_gradient(x);
-                    },
-                    1},
-                   {"test_grad_clip",
-                    [](G g) {
-                      const Expr x = g(number(2));
-                      return All{grad(sqr(grad_clip(x, -1, 1)), x), grad(sqr(x), x)};
-                    }},
-                   {"test_grad_scale",
-                    [](G g) {
-                      const Expr x = g(number(2));
-                      return All{grad(sqr(grad_scale(x, 2)), x), grad(sqr(x), x)};
-                    }},
-                   {"TestGradSourcesInputs.test_1in_1out", [](G g) { return gradients_of_op(g, 1, 1); }},
-                   {"TestGradSourcesInputs.test_1in_Nout", [](G g) { return gradients_of_op(g, 1, 2); }},
-                   {"TestGradSourcesInputs.test_Nin_1out", [](G g) { return gradients_of_op(g, 2, 1); }},
-                   {"TestGradSourcesInputs.test_Nin_Nout", [](G g) { return gradients_of_op(g, 2, 2); }},
-                   {"TestGradSourcesInputs.test_some_None_ograds",
-                    [](G g) {
-                      const Expr wanted = g(spread({2, 3})), x = g(positive({2, 3})), y = g(positive({2, 3}));
-                      return grad(sum(op_with_gradients(1, {wanted, Expr()})({x, y})[0]), x);
-                    }},
-                   {"TestGradSourcesInputs.test_retNone1",
-                    [](G g) {
-                      const Expr x = g(positive({2, 3}));
-                      return grad(sum(op_with_gradients(1, {Expr()})({x})[0]), x,
-                                  {.disconnected = Disconnected::kZero});
-                    }},
-               });
+  expect_suite(
+      "gradient", "grad",
+      {
+          {"TestGrad.test_grad_keep_type",
+           [](G g) {
+             const Expr x = g(spread({3, 4}));
+             return All{grad(sum(x), x), grad(sum(x), All{x})[0]};
+           }},
+          {"TestGrad.test_zero_gradient_shape",
+           [](G g) {
+             return grad(g(number(2)), g(filled({3, 7}, 1)), {.disconnected = Disconnected::kZero});
+           }},
+          {"TestGrad.test_grad_duplicate_input",
+           [](G g) {
+             const Expr x = g(spread({2}));
+             return grad(sum(x * x * make_constant(Tensor::vector({2.0, -3.0}))), x);
+           }},
+          {"TestGrad.test_grad_quadratic",
+           [](G g) {
+             const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
+             return grad(dot(x, dot(a, x)), All{x, a});
+           }},
+          {"TestGrad.test_grad_quadratic_vector",
+           [](G g) {
+             const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
+             return grad(sum(dot(x * x, a) * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
+           }},
+          {"TestGrad.test_grad_cubic",
+           [](G g) {
+             const Expr x = g(spread({2})), a = g(spread({2, 2}, 1));
+             return grad(dot(x * x, dot(a, x)), All{x, a});
+           }},
+          {"TestGrad.test_grad_grad_quadratic",
+           [](G g) {
+             const Expr x = g(spread({2})), a = g(spread({2, 2}, 1)), first = grad(dot(x, dot(a, x)), x);
+             return grad(sum(first * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
+           }},
+          {"TestGrad.test_grad_grad_cubic",
+           [](G g) {
+             const Expr x = g(spread({2})), a = g(spread({2, 2}, 1)), first = grad(dot(x * x, dot(a, x)), x);
+             return grad(sum(first * make_constant(Tensor::vector({2.0, -3.0}))), All{x, a});
+           }},
+          {"TestGrad.test_grad_disconnected",
+           [](G g) {
+             const Expr x = g(spread({3}));
+             return grad(sum(full({length(x, 0)}, sum(x) / length(x, 0))), x);
+           }},
+          {"TestGrad.test_downcast_dtype",
+           [](G g) {
+             const Expr x = g(Tensor(3.0F)), z = g(Tensor(int64_t{4}));
+             return grad(x * 2 + z, x);
+           }},
+          {"test_dxdx",
+           [](G g) {
+             const Expr x = g(number(12));
+             return grad(x, x);
+           }},
+          {"test_known_grads[cost]",
+           [](G g) {
+             const KnownGrads all = known_grads(g);
+             return all.from({all.cost});
+           }},
+          {"test_known_grads[y]",
+           [](G g) {
+             const KnownGrads all = known_grads(g);
+             return all.from({all.y});
+           }},
+          {"test_known_grads[ct,p]",
+           [](G g) {
+             const KnownGrads all = known_grads(g);
+             return all.from({all.ct, all.p});
+           }},
+          {"test_known_grads[ct,x]",
+           [](G g) {
+             const KnownGrads all = known_grads(g);
+             return all.from({all.ct, all.x});
+           }},
+          {"test_known_grads[coeffs,x]",
+           [](G g) {
+             const KnownGrads all = known_grads(g);
+             return all.from({all.coefficients, all.x});
+           }},
+          {"test_subgraph_grad",
+           [](G g) {
+             const Expr x = g.known(positive({3})), target = g.known(spread({2}));
+             const Expr w1 = g.known(spread({3, 4}, 1)), w2 = g.known(spread({4, 2}, 2)), a1 = tanh(dot(x, w1));
+             const Expr cost2 = sum(sqr(tanh(dot(a1, w2)) - target)) + sqr(sum(w2)), cost1 = sqr(sum(w1));
+             const All last = grad(cost2, All{w2, a1});
+             return All{last[0], grad(cost1, w1, {.known_grads = {{a1, last[1]}}})};
+           }},
+          {"TestConsiderConstant.test_grad[x,x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5})), v = x * 1.0;
+             return grad(sum(x * v), x, {.consider_constant = {v}});
+           }},
+          {"TestConsiderConstant.test_grad[x,exp]",
+           [](G g) {
+             const Expr x = g(spread({5, 5})), v = exp(x);
+             return grad(sum(x * v), x, {.consider_constant = {v}});
+           }},
+          {"TestConsiderConstant.test_grad[x^2,exp]",
+           [](G g) {
+             const Expr x = g(spread({5, 5})), v = exp(x);
+             return grad(sum(sqr(x) * v), x, {.consider_constant = {v}});
+           }},
+          {"TestZeroGrad.test_grad[x,x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(x * zero_grad(x)), x);
+           }},
+          {"TestZeroGrad.test_grad[x,exp]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(x * zero_grad(exp(x))), x);
+           }},
+          {"TestZeroGrad.test_grad[alone]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(zero_grad(x)), x);
+           }},
+          {"TestZeroGrad.test_grad[x^2,x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(pow(x, 2) * zero_grad(x)), x);
+           }},
+          {"TestZeroGrad.test_rop",
+           [](G g) {
+             const Expr x = g(spread({5}));
+             return Rop(zero_grad(x), x, g(spread({5}, 1)));
+           }},
+          {"TestZeroGrad.test_op_removed",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return x * zero_grad(x);
+           },
+           1},
+          {"TestDisconnectedGrad.test_grad[x,x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(x * stop_gradient(x)), x);
+           }},
+          {"TestDisconnectedGrad.test_grad[x,exp]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(x * stop_gradient(exp(x))), x);
+           }},
+          {"TestDisconnectedGrad.test_grad[x^2,x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(pow(x, 2) * stop_gradient(x)), x);
+           }},
+          {"TestDisconnectedGrad.test_disconnected_paths[x]",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return grad(sum(x + stop_gradient(x)), x);
+           }},
+          {"TestDisconnectedGrad.test_disconnected_paths[a]",
+           [](G g) {
+             const Expr a = g(spread({2, 2})), b = g(spread({2, 2}, 1));
+             return grad(sum(a + stop_gradient(b)), a);
+           }},
+          {"TestDisconnectedGrad.test_op_removed",
+           [](G g) {
+             const Expr x = g(spread({5, 5}));
+             return x * stop_gradient(x);
+           },
+           1},
+          {"test_grad_clip",
+           [](G g) {
+             const Expr x = g(number(2));
+             return All{grad(sqr(grad_clip(x, -1, 1)), x), grad(sqr(x), x)};
+           }},
+          {"test_grad_scale",
+           [](G g) {
+             const Expr x = g(number(2));
+             return All{grad(sqr(grad_scale(x, 2)), x), grad(sqr(x), x)};
+           }},
+          {"TestGradSourcesInputs.test_1in_1out", [](G g) { return gradients_of_op(g, 1, 1); }},
+          {"TestGradSourcesInputs.test_1in_Nout", [](G g) { return gradients_of_op(g, 1, 2); }},
+          {"TestGradSourcesInputs.test_Nin_1out", [](G g) { return gradients_of_op(g, 2, 1); }},
+          {"TestGradSourcesInputs.test_Nin_Nout", [](G g) { return gradients_of_op(g, 2, 2); }},
+          {"TestGradSourcesInputs.test_some_None_ograds",
+           [](G g) {
+             const Expr wanted = g(spread({2, 3})), x = g(positive({2, 3})), y = g(positive({2, 3}));
+             return grad(sum(op_with_gradients(1, {wanted, Expr()})({x, y})[0]), x);
+           }},
+          {"TestGradSourcesInputs.test_retNone1",
+           [](G g) {
+             const Expr x = g(positive({2, 3}));
+             return grad(sum(op_with_gradients(1, {Expr()})({x})[0]), x, {.disconnected = Disconnected::kZero});
+           }},
+      });
 }
 
 TEST(GradientSuite, Jacobian) {
