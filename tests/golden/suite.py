@@ -68,7 +68,7 @@ class Suite:
 
     def __init__(self, script):
         self.path = pathlib.Path(script).with_suffix(".txt")
-        self.lines = [f"# written by {pathlib.Path(script).name} with PyTensor {pytensor.__version__}"]
+        self.lines = [f"# written by {pathlib.Path(script).name} with PyTensor {pytensor.__version__} and NumPy {np.__version__}"]
         self.group = ""
 
     def case(self, name, *outputs):
