@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
@@ -15,33 +14,29 @@ namespace {
 
 class Paths {
  public:
-  Paths(std::span<const Expr> outputs, const Expr& value, std::span<const Expr> constants) {
-    for (const Expr& constant : constants) constants_.insert(&constant.node());
-    reached_.insert(&value.node());
-    passed_[&value.node()] = {value.output()};
+  Paths(std::span<const Expr> outputs, const Expr& value, std::span<const Expr> constants)
+      : constants_(constants), reached_(std::span(&value, 1)), passed_(std::span(&value, 1)) {
     for (const Node* node : topological_order(outputs)) follow(*node);
   }
 
-  bool is_reached(const Expr& value) const { return reached_.count(&value.node()) > 0; }
-  bool is_constant(const Expr& value) const { return constants_.count(&value.node()) > 0; }
+  bool is_reached(const Expr& value) const { return reached_.contains(value); }
+  bool is_constant(const Expr& value) const { return constants_.contains(value); }
   /// Does a derivative pass from the value to here?
-  bool is_passed(const Expr& value) const {
-    auto at = passed_.find(&value.node());
-    return at != passed_.end() && std::find(at->second.begin(), at->second.end(), value.output()) != at->second.end();
-  }
+  bool is_passed(const Expr& value) const { return passed_.contains(value); }
 
  private:
   void follow(const Node& node) {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (is_reached(node.inputs[i])) reached_.insert(&node);
-      if (!is_passed(node.inputs[i]) || constants_.count(&node)) continue;
-      for (size_t o = 0; o < node.types.size(); ++o)
-        if (differentiable(node.types[o]) && is_connected(node, i, o)) passed_[&node].push_back(o);
+    const auto any = [&](const auto& is) { return std::any_of(node.inputs.begin(), node.inputs.end(), is); };
+    if (!any([&](const Expr& input) { return is_reached(input); })) return;
+    const Connections connected(node);
+    for (size_t o = 0; o < node.types.size(); ++o) {
+      reached_.insert(node[o]);
+      for (size_t i = 0; i < node.inputs.size() && !constants_.contains(node, o); ++i)
+        if (is_passed(node.inputs[i]) && connected(i, o)) passed_.insert(node[o]);
     }
   }
 
-  std::unordered_set<const Node*> constants_, reached_;
-  std::unordered_map<const Node*, std::vector<size_t>> passed_;  // outputs
+  ValueSet constants_, reached_, passed_;
 };
 
 // The values nearest to the outputs that a path reaches and no derivative passes, though one reaches their inputs.
