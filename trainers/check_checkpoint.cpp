@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 
 namespace thtrain {
 

@@ -12,7 +12,9 @@ size_t phase_count(const Experiment& experiment) {
 }
 
 const Experiment& phase_of(const Experiment& experiment, size_t index) {
-  TH_CHECK(index < phase_count(experiment), "phase ", index, " of ", phase_count(experiment));
+  if (index >= phase_count(experiment))
+    throw UserError(Message{.what = str("the experiment has no phase ", index),
+                            .expected = str("from 0 to ", phase_count(experiment) - 1)});
   return experiment.phases.empty() ? experiment : experiment.phases[index];
 }
 
@@ -21,10 +23,12 @@ std::string phase_name(const Experiment& of_phase) {
 }
 
 Experiment experiment_of(std::vector<Experiment> phases) {
-  TH_CHECK(!phases.empty(), "an experiment of no phases");
+  if (phases.empty()) throw UserError(Message{.what = "experiment_of: there are no phases", .expected = "one or more"});
   std::vector<PhaseConfig> all;
   for (Experiment& phase : phases) {
-    TH_CHECK(!phase.phase.empty() && phase.phases.empty(), "an experiment that is no phase");
+    if (phase.phase.empty() || !phase.phases.empty())
+      throw UserError(Message{.what = "experiment_of: an experiment is not one phase",
+                              .expected = "its PhaseConfig in `phase`, and no `phases`"});
     all.push_back(phase.phase.back());
     phase.phase.assign(all.end() - std::min<std::ptrdiff_t>(2, std::ssize(all)), all.end());
     phase.phase_number = all.size();
@@ -41,7 +45,7 @@ bool is_trained(const Experiment& experiment, const LayerOptions& layer) {
 }
 
 // Each name is of a layer that has something to train.
-static void check_trained(const Experiment& experiment, Findings& findings) {
+void check_trained(const Experiment& experiment, Findings& findings) {
   const PhaseConfig& phase = experiment.phase.back();
   std::vector<std::string> names;
   for (const OneOf<LayerOptions>& layer : experiment.model.layers) names.push_back(layer->name);

@@ -246,10 +246,11 @@ class Phases {
 }  // namespace
 
 TrainSummary train_phases(PhaseData& data, RunFolder& folder, const TrainHooks& hooks, const TrainOptions& options) {
+  checked_experiment(data.experiment());
   if (data.experiment().phases.empty()) return train(data.experiment(), data.of(0), folder, hooks, options);
   RunUnlock after{folder};
   folder.lock();
-  TH_CHECK(!folder.has_checkpoint(), "train_phases() in the folder of another run");
+  folder.require_new("train_phases");
   data.check(0, folder.facts().config_folder);
   return with_noted_end(folder, [&] { return Phases(data, folder, hooks, options).go(0, {}); });
 }

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
-#include "nn/finite.h"
 #include "reports/json.h"
 #include "trainers/config_edits.h"
 #include "trainers/load_data.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/bad_values.h"
 #include "datasets/npz.h"
-#include "nn/finite.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"

@@ -159,7 +159,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   std::string path = without_last_slashes(wanted), parent = parent_of(path);
   remove_unfinished_run(path);
   if (!may_be_taken(path)) throw taken(path);
-  std::string config = resolved_toml(with_absolute_paths(experiment, facts.config_folder));
+  std::string config = resolved_toml(with_absolute_paths(checked_experiment(experiment), facts.config_folder));
   require_utf8(config, facts.config_folder);
   remove_stale_folders(parent);
   facts.started = utc_now();
@@ -321,6 +321,13 @@ void RunFolder::lock() {
   lock_ = std::make_shared<RunLock>(path_);
   remove_stale_files(path_);
   remove_stale_folders(parent_of(without_last_slashes(path_)));
+}
+
+void RunFolder::require_new(std::string_view caller) const {
+  if (has_checkpoint())
+    throw UserError(Message{.what = str(caller, ": ", path(), " is the folder of another run"),
+                            .expected = "a new folder",
+                            .hint = "resume() goes on with that run"});
 }
 
 bool RunFolder::has_checkpoint() const {

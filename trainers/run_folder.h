@@ -52,8 +52,8 @@ class RunFolder {
  public:
   /// Makes the folder and its parents, writes config.toml (data paths made absolute) and run.json, and locks it;
   /// removes what killed processes left half made beside it. An empty folder (also one that a link names, a mount point
-  /// or the working folder) is filled. UserError if it exists and is not empty, cannot be made, or has to hold a path
-  /// that is not UTF-8; nothing is left behind then.
+  /// or the working folder) is filled. UserError for what checked_experiment() refuses, and if it exists and is not
+  /// empty, cannot be made, or has to hold a path that is not UTF-8; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
   /// Why create() would refuse this path, whatever the experiment; nothing where it would not: there is nothing yet, an
   /// empty folder, or what a run left that was killed before its first checkpoint. Changes nothing.
@@ -85,6 +85,8 @@ class RunFolder {
   /// Without its ending: there are a PNG and an SVG of it.
   std::string plot() const { return file("plots/learning_curves"); }
   bool has_checkpoint() const;
+  /// UserError where it has one: `caller` begins a run.
+  void require_new(std::string_view caller) const;
   /// Did a process write a checkpoint here, whether it is still there or not?
   bool had_checkpoint() const;
   /// UserError where a process wrote one, and it is gone.

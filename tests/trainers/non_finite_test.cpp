@@ -3,8 +3,8 @@
 
 #include <regex>
 
+#include "compiler/ir/bad_values.h"
 #include "datasets/file.h"
-#include "nn/finite.h"
 #include "nn/schedules/exponential.h"
 #include "nn/schedules/plateau.h"
 #include "tests/support/training_support.h"

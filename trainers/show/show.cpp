@@ -71,7 +71,7 @@ Pixels number_pixels(const double* numbers, const ImageShape& image) {
 
 Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
   TH_CHECK(model.picture(), "an example that is no picture");
-  const Tensor scaled = model.in_units(x);
+  Tensor scaled = model.in_units(x);
   const double scale = model.data().train.scale();
   for (int64_t i = 0; scale != 1 && i < scaled.size(); ++i) scaled.data<double>()[i] *= scale;
   return number_pixels(scaled.data<double>(), *model.picture());
