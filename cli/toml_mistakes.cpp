@@ -89,10 +89,10 @@ class RepeatedKey {
         lines_(lines),
         parse_(parse) {
     const size_t start = std::min(line_.find_first_not_of(" \t"), line_.size());
-    is_header_ = is_header(line_);
+    if (is_header(line_)) keys_ = keys_in(line_);  // a line of an array may begin with a bracket too
+    is_header_ = !keys_.empty();
     if (is_header_) {
       at_ = std::min(line_.find_first_not_of("[ \t", start), line_.size());
-      keys_ = keys_in(line_);
     } else {
       // Of several in a line, the parser points to this one, or behind it.
       const std::string quoted = name_in_quotes(complaint.what);
@@ -144,7 +144,8 @@ class RepeatedKey {
   void find_first() {
     depth_ = keys_.size();
     std::string before;
-    for (int i = 0; i + 1 < number_; ++i) before += lines_[static_cast<size_t>(i)] + "\n";
+    const size_t above = std::min(static_cast<size_t>(std::max(number_, 1)) - 1, lines_.size());
+    for (size_t i = 0; i < above; ++i) before += lines_[i] + "\n";
     if (is_inside_) {
       before += line_.substr(0, at_);
       while (!before.empty() && std::string_view(" \t\n,").find(before.back()) != std::string_view::npos)
@@ -184,8 +185,8 @@ class RepeatedKey {
 
   // Of the header that the line is under.
   std::vector<std::string> section_keys() const {
-    for (int number = number_ - 1; number > 0; --number) {
-      const std::string& line = lines_[static_cast<size_t>(number) - 1];
+    for (size_t i = std::min(static_cast<size_t>(std::max(number_, 1)) - 1, lines_.size()); i-- > 0;) {
+      const std::string& line = lines_[i];
       if (!is_header(line)) continue;
       if (std::vector<std::string> keys = keys_in(line); !keys.empty()) return keys;
     }

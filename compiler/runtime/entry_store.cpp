@@ -418,8 +418,9 @@ static std::optional<std::string> own_bytes(const FileDescriptor& folder, const 
 
 bool EntryStore::Workplace::is_untouched() const {
   return std::all_of(written.begin(), written.end(), [this](const auto& one) {
+    errno = 0;
     const std::optional<std::string> bytes = own_bytes(*folder, one.first);
-    return bytes && content_hash({*bytes}) == one.second;
+    return bytes ? content_hash({*bytes}) == one.second : errno != 0 && errno != ENOENT;
   });
 }
 

@@ -68,7 +68,8 @@ class EntryStore {
     ~Workplace();
     /// What the program wrote; UserError where it cannot be read.
     std::string result() const;
-    /// Are source and inputs what was written? Another program may have changed them while they were read.
+    /// Are source and inputs what was written? Another program may have changed them while they were read. Of one that
+    /// the system does not let this process read, nothing is known: true.
     bool is_untouched() const;
     /// Removes output and inputs.
     void remove();

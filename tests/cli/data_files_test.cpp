@@ -217,9 +217,11 @@ TEST_F(CliDataFiles, LinksToNothing) {
   EXPECT_NE(run("npy").find("HERE (a link to nothing)\n"), std::string::npos);
   workshop.write("e.toml", std::string("[data]\nsource = \"csv\"\ntrain = \"") + workshop.path("x") + "\"\n" + kModel);
   Ended ended = workshop.run({"train", "e.toml"});
-  EXPECT_EQ(
-      ended.err.find("error: " + workshop.path("x") + ": the file cannot be reached\n  got:      a link to nothing\n"),
-      0u)
+  EXPECT_EQ(ended.err.find("error: " + workshop.path("x") +
+                           ": the file cannot be reached\n"
+                           "  expected: a file that this user may read, or a link to one\n"
+                           "  got:      a link to nothing\n"),
+            0u)
       << ended.err;
 }
 

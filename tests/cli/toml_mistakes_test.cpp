@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <random>
+
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
 
@@ -182,6 +186,59 @@ TEST(TomlMistakes, EachSaysWhatIsExpected) {
       EXPECT_FALSE(message.expected.empty()) << message.text();
       EXPECT_TRUE(message.what.starts_with("not valid TOML") || message.what.starts_with("key ")) << message.text();
       EXPECT_GE(message.config.line, 1) << text;
+    }
+  }
+}
+
+TEST(TomlMistakes, LinesOfArraysAreNoHeaders) {
+  EXPECT_EQ(mistakes("x = [\n[1, {a = 1, a = 2}],\n]\n"), R"(
+error: key a is given twice
+  expected: each key once
+  config:   f.toml:2:13
+      2 | [1, {a = 1, a = 2}],
+        |             ^
+  hint:     it is first given in line 2, column 6
+)");
+}
+
+// Pieces of TOML in any order: whatever is wrong with them is told, with a place within the text.
+TEST(TomlMistakes, OfRandomTextsHavePlaces) {
+  constexpr const char* kPieces[] = {"a",
+                                     "b",
+                                     "a.b",
+                                     "\"a\"",
+                                     "[",
+                                     "]",
+                                     "[[",
+                                     "]]",
+                                     "{",
+                                     "}",
+                                     " = ",
+                                     "1",
+                                     "99999999999999999999",
+                                     "'x'",
+                                     ", ",
+                                     "\n",
+                                     "\n[a]\n",
+                                     "\n[[a.b]]\n",
+                                     "\na = 1\n",
+                                     "\na.b = {a = 1}\n",
+                                     "# c\n",
+                                     "\"",
+                                     "'''",
+                                     "true",
+                                     "."};
+  std::mt19937 random(7);
+  for (int i = 0; i < 4000; ++i) {
+    std::string text;
+    for (size_t n = 1 + random() % 14; n > 0; --n) text += kPieces[random() % std::size(kPieces)];
+    Findings findings;
+    parse_toml(text, "f.toml", findings);
+    for (const Message& message : findings.sorted()) {
+      EXPECT_FALSE(message.expected.empty()) << text << "\n" << message.text();
+      EXPECT_GE(message.config.line, 1) << text;
+      EXPECT_LE(message.config.line, 2 + std::count(text.begin(), text.end(), '\n')) << text;
+      EXPECT_GE(message.config.column, 1) << text;
     }
   }
 }

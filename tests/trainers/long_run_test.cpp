@@ -35,7 +35,9 @@ TEST(LongRun, HoldsItsLastEpochsAndGoesOnToTheSameBits) {
   const Experiment e = long_experiment();
   const Dataset data = load_data(e, "");
   RunFolder whole = RunFolder::create(temporary.path("whole"), e);
-  const TrainSummary summary = train(e, data, whole);
+  std::vector<EpochReport> all;
+  const TrainSummary summary =
+      train(e, data, whole, {.on_epoch = [&](const EpochReport& report) { all.push_back(report); }});
   const Checkpoint end = read_checkpoint(whole.checkpoint());
   EXPECT_EQ(end.state.reported(), kEpochs);
   EXPECT_EQ(end.state.earlier.count, 1000);
@@ -79,6 +81,20 @@ TEST(LongRun, HoldsItsLastEpochsAndGoesOnToTheSameBits) {
   const RunCurves curves = read_curves(whole.path(), "error");
   EXPECT_EQ(curves.valid.front().first, 1);
   EXPECT_EQ(curves.valid.back().first, static_cast<double>(kEpochs));
+
+  // A checkpoint of an earlier version has every epoch.
+  Checkpoint earlier = end;
+  earlier.state.history = all;
+  earlier.state.earlier = {};
+  write_checkpoint(whole.checkpoint(), earlier);
+  Experiment longer = e;
+  longer.trainer.epochs = kEpochs + 1;
+  RunFolder more = RunFolder::open(whole.path());
+  resume(longer, data, more, {}, {.accept_edits = true});
+  const RunState after = read_checkpoint(more.checkpoint()).state;
+  EXPECT_EQ(after.reported(), kEpochs + 1);
+  EXPECT_EQ(after.earlier.count, 1000);
+  EXPECT_EQ(after.earlier.first_loss, all.front().train_loss);
 }
 
 TEST(LongRun, ALossOfItsLinesIsToldAndTheRunGoesOn) {

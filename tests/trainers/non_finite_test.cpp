@@ -5,6 +5,8 @@
 
 #include "compiler/ir/bad_values.h"
 #include "datasets/file.h"
+#include "nn/schedules/exponential.h"
+#include "nn/schedules/plateau.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
@@ -127,6 +129,25 @@ TEST_P(NonFinite, AWeightBeforeTheCheckpoint) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, NonFinite, testing::Values(Compute::kNative, Compute::kReference),
                          [](const auto& info) { return info.param == Compute::kNative ? "native" : "reference"; });
+
+// The steps are repeated with the rates that they had: only so the one that went bad is found again.
+TEST(NonFiniteReplay, GoesByTheSchedules) {
+  for (bool has_plateau : {false, true}) {
+    TemporaryFolder temporary;
+    Experiment e = reference_experiment();
+    e.trainer.validation_frequency = 2;
+    ScheduleKind<ExponentialSchedule> grows;
+    grows.decay = 30;
+    grows.per = ScheduleUnit::kStep;
+    e.trainer.schedule = grows;
+    if (has_plateau) e.trainer.momentum_schedule = ScheduleKind<PlateauSchedule>();
+    RunFolder folder = RunFolder::create(temporary.path("run"), e);
+    const Failure failure = failure_of(e, folder);
+    EXPECT_GT(failure.step, 2);
+    EXPECT_NE(failure.text.find(" is not finite: epoch 1, minibatch "), std::string::npos) << failure.text;
+    EXPECT_EQ(failure.text.find("were finite when they were repeated"), std::string::npos) << failure.text;
+  }
+}
 
 }  // namespace
 }  // namespace thtrain
