@@ -74,8 +74,9 @@ static void offer_pages(Pool& p) {
 }
 
 void free_block(void* block, size_t bytes) {
+  if (bytes < kLargeBlockBytes) return std::free(block);
   const size_t size = rounded(bytes), limit = free_list_limit();
-  if (bytes < kLargeBlockBytes || size > limit) return std::free(block);
+  if (size > limit) return std::free(block);
   Pool& p = pool();
   std::lock_guard lock(p.mutex);
   p.free_blocks.push_front({block, size});

@@ -72,19 +72,19 @@ TEST(MemoryBlocks, NotMoreIsKeptThanSaid) {
   EXPECT_EQ(free_list_bytes(), kept) << "what would push out everything else is not kept";
 }
 
-// Sizes that a loop uses in turn, of more bytes together than keep their pages.
-TEST(MemoryBlocks, ThoseOfALoopComeBackEachInItsTurn) {
+// Sizes that a loop uses one after the other, of more bytes together than keep their pages.
+TEST(MemoryBlocks, ThoseOfALoopComeBackInEachIteration) {
   if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
   const size_t sizes[] = {kKeptPagesBytes / 2, kKeptPagesBytes / 2 + kSize, kKeptPagesBytes + 2 * kSize};
-  for (int turn = 0; turn < 3; ++turn)
+  for (int iteration = 0; iteration < 3; ++iteration)
     for (size_t bytes : sizes) {
       const size_t kept = free_list_bytes();
       auto* block = static_cast<unsigned char*>(allocate_block(bytes));
-      if (turn > 0) {
+      if (iteration > 0) {
         EXPECT_LE(free_list_bytes() + bytes, kept) << bytes;
       }
-      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) block[at] = static_cast<unsigned char>(turn + 1);
-      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) EXPECT_EQ(block[at], turn + 1);
+      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) block[at] = static_cast<unsigned char>(iteration + 1);
+      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) EXPECT_EQ(block[at], iteration + 1);
       free_block(block, bytes);
     }
 }
