@@ -17,6 +17,7 @@
 #include "compiler/kernel/cpp/terms.h"
 #include "compiler/kernel/cpp/types.h"
 #include "compiler/kernel/printer.h"
+#include "compiler/kernel/verify.h"
 
 namespace thtrain {
 namespace {
@@ -348,6 +349,7 @@ class Emitter {
   const std::string& name_of(const std::shared_ptr<const kernel::Function>& function) {
     std::string& name = names_of_kernels_[function.get()];
     if (!name.empty()) return name;
+    kernel::verify(*function, program_.target);
     // With helpers of its own: they are part of the kernel's text, whatever program it stands in.
     kernel::Helpers helpers;
     kernel::FunctionText text = kernel::print_function(*function, dialect_, helpers);

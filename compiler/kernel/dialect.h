@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/statement.h"
 #include "compiler/kernel/target.h"
 
 namespace thtrain::kernel {
@@ -74,25 +74,24 @@ class Dialect {
 
   // ---- statements
   virtual std::string comment(const std::string& text) const = 0;
-  virtual std::string let(const Statement& let, const TermText& value, Helpers& helpers) const = 0;
+  virtual std::string let(const Let& let, const TermText& value, Helpers& helpers) const = 0;
   /// A variable that statements may assign.
-  virtual std::string variable(const Statement& variable, const TermText& value, Helpers& helpers) const = 0;
+  virtual std::string variable(const Var& variable, const TermText& value, Helpers& helpers) const = 0;
   virtual std::string assign(const std::string& name, const TermText& value) const = 0;
-  virtual std::string store(const Statement& store, const StoreText& text, Helpers& helpers) const = 0;
+  virtual std::string store(const Store& store, const StoreText& text, Helpers& helpers) const = 0;
   /// The mark says what the turns may do at once; a language in which they do not may run them in order.
-  virtual Enclosing loop(const Statement& loop, const TermText& begin, const TermText& end,
+  virtual Enclosing loop(const ForLoop& loop, const TermText& begin, const TermText& end,
                          const TermText& step) const = 0;
   virtual Enclosing while_loop(const TermText& condition) const = 0;
   virtual Enclosing branch(const TermText& condition) const = 0;
   /// The line between a branch and what is done otherwise.
   virtual std::string otherwise() const = 0;
-  virtual std::string local_array(const Statement& array, const TermText& length, Helpers& helpers) const = 0;
-  virtual std::string prefetch(const Statement& prefetch, const TermText& index) const = 0;
+  virtual std::string local_array(const LocalArray& array, Helpers& helpers) const = 0;
+  virtual std::string prefetch(const PrefetchLine& prefetch, const TermText& index) const = 0;
   /// Orders non-temporal stores: other threads that read after it see what was stored before it.
   virtual std::string fence() const = 0;
   /// The call fails by this check, and the function returns.
   virtual std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const = 0;
-  virtual std::string return_() const = 0;
 
   // ---- functions
   /// Its parameters, and what makes its buffers, lengths and numbers of them.

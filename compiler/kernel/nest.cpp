@@ -6,8 +6,7 @@ namespace thtrain::kernel {
 
 Place Place::at(Term where, Dim elements) const {
   Place out = *this;
-  out.position = std::move(where);
-  out.step = std::move(elements);
+  out.moves.push_back({std::move(where), std::move(elements)});
   return out;
 }
 
@@ -32,6 +31,16 @@ Term Nest::load(std::string name, Place place) {
            axes_.size(), " axes");
   const DType dtype = place.operand.type.dtype;
   return add({.kind = Value::Kind::kLoad, .name = std::move(name), .place = std::move(place)}, dtype);
+}
+
+Term Nest::load_inside(std::string name, Place place, Term otherwise) {
+  Term out = load(std::move(name), std::move(place));
+  values_.back().otherwise = std::move(otherwise);
+  return out;
+}
+
+Term Nest::axis(size_t axis) {
+  return add({.kind = Value::Kind::kAxis, .name = str("axis", axis), .axis = axis}, DType::kInt64);
 }
 
 Term Nest::position(Index index) {
@@ -82,6 +91,11 @@ void Nest::store(Place place, Term value) {
   stores_.push_back({std::move(place), std::move(value)});
 }
 
+void Nest::store_outside(Place place, Term value) {
+  store(std::move(place), std::move(value));
+  stores_.back().is_outside = true;
+}
+
 std::optional<size_t> Nest::value_of(const Term& term) const {
   auto at = numbers_.find(&term.node());
   return at == numbers_.end() ? std::nullopt : std::optional(at->second);
@@ -94,8 +108,10 @@ void Nest::each_read(const Term& term, const std::function<void(size_t)>& visit)
 }
 
 void Nest::each_read(const Value& value, const std::function<void(size_t)>& visit) const {
-  each_read(value.place.position, visit);
-  if (value.index) each_read(value.index->place.position, visit);
+  for (const Move& move : value.place.moves) each_read(move.position, visit);
+  if (value.index)
+    for (const Move& move : value.index->place.moves) each_read(move.position, visit);
+  each_read(value.otherwise, visit);
   each_read(value.term, visit);
   each_read(value.other, visit);
   each_read(value.shown, visit);
@@ -103,7 +119,7 @@ void Nest::each_read(const Value& value, const std::function<void(size_t)>& visi
 }
 
 void Nest::each_read(const Store& store, const std::function<void(size_t)>& visit) const {
-  each_read(store.place.position, visit);
+  for (const Move& move : store.place.moves) each_read(move.position, visit);
   each_read(store.value, visit);
 }
 

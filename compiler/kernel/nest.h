@@ -24,19 +24,31 @@ struct NestAxis {
   AxisKind kind = AxisKind::kParallel;
 };
 
+/// How far an int64 of the nest moves a place: `step` elements for each.
+struct Move {
+  Term position;
+  Dim step;
+};
+
 /// Where a nest reads or writes: one element of an operand for each turn.
 struct Place {
   Operand operand;
-  Dims strides;        // along each axis of the nest, in elements; 0: the axis does not move it
-  Term first = 0;      // the element where every axis is at 0: a term that the kernel knows before its loops
-  Term position = {};  // a position of the nest: the place moves `step` elements further for each; none: affine
-  Dim step = 0;
+  Dims strides;                  // along each axis of the nest, in elements; 0: the axis does not move it
+  Term first = 0;                // the element where every axis is at 0: a term that the kernel knows before its loops
+  std::vector<Move> moves = {};  // by values of the nest; none: affine
   /// Elements that lie two by two, of which the next load or store of the nest has the second.
   enum class Pair : uint8_t { kNone, kFirst, kSecond } pair = Pair::kNone;
 
-  bool is_indexed() const { return static_cast<bool>(position); }
-  /// The same place, moved by a position.
+  bool is_indexed() const { return !moves.empty(); }
+  /// The same place, moved by a value too.
   Place at(Term where, Dim elements) const;
+};
+
+/// A condition on the axes: 0 <= first + the sum of strides times axes < length.
+struct Bound {
+  Dims strides;
+  Dim first;
+  Dim length;
 };
 
 /// A position in an axis that an integer of the data names.
@@ -74,13 +86,15 @@ class Nest : public Names {
 
   /// One statement of the body. Values are scalar variables, in the order in which they are computed.
   struct Value {
-    enum class Kind : uint8_t { kLoad, kPosition, kLet, kReduction, kRequire };
+    enum class Kind : uint8_t { kLoad, kPosition, kAxis, kLet, kReduction, kRequire };
     Kind kind;
     std::string name;
     size_t operation = 0;  // that it belongs to
     Term variable = {};
     Place place = {};                 // of kLoad
+    Term otherwise = {};              // of kLoad: the value outside of the nest's bounds, where nothing is read
     std::optional<Index> index = {};  // of kPosition
+    size_t axis = 0;                  // of kAxis
     Term term = {};                   // of kLet; what kReduction accumulates; the condition of kRequire
     std::optional<Accumulation> how = {};
     bool is_second = false;                  // of two that are reduced jointly: the value before it is the first
@@ -96,12 +110,17 @@ class Nest : public Names {
   struct Store {
     Place place;
     Term value;
+    bool is_outside = false;  // of the nest's bounds alone
   };
 
   /// What is added from here on belongs to it. Until the first, values belong to an operation of no work.
   void operation(int64_t work, size_t widest);
   Term load(std::string name, Place place);
+  /// The element where the nest's bounds hold; elsewhere `otherwise`, a constant, and nothing is read.
+  Term load_inside(std::string name, Place place, Term otherwise);
   Term position(Index index);
+  /// The number of an axis, an int64.
+  Term axis(size_t axis);
   Term let(std::string name, Term value) override;
   /// Along all reduce axes. What is computed from it does not vary along them.
   Term reduce(std::string name, Accumulation how, Term value);
@@ -110,6 +129,8 @@ class Nest : public Names {
   /// Fails the call unless the condition holds.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
   void store(Place place, Term value);
+  /// Stores where the nest's bounds do not hold.
+  void store_outside(Place place, Term value);
 
   const std::vector<NestAxis>& axes() const { return axes_; }
   const std::vector<Value>& values() const { return values_; }
@@ -127,6 +148,8 @@ class Nest : public Names {
 
   /// Simple operations for each turn (term_cost.h), by which threads get their share; 0: one thread takes all.
   int64_t work = 1;
+  /// Where load_inside() reads and store_outside() does not write: all must hold. Of nests without reductions.
+  std::vector<Bound> bounds = {};
   /// The results are read again by this step: they stay with the caches.
   bool is_read_again = false;
 

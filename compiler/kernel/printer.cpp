@@ -63,62 +63,44 @@ class Printer {
   TermText term(const Term& t) { return t ? TermText(operand(t)) : TermText(); }
 
   void block(const Block& body) {
-    for (const Statement& s : body) statement(s);
+    for (const Statement& s : body) std::visit([&](const auto& kind) { statement(kind); }, s);
   }
 
-  void nested(const Enclosing& around, const Block& body, const Block* otherwise = nullptr) {
+  void nested(const Enclosing& around, const Block& body, const Block& otherwise = {}) {
     for (const std::string& text : around.open) line(text);
     ++depth_;
     for (const std::string& text : around.first) line(text);
     block(body);
     --depth_;
-    if (otherwise) {
+    if (!otherwise.empty()) {
       line(dialect_.otherwise());
       ++depth_;
-      block(*otherwise);
+      block(otherwise);
       --depth_;
     }
     if (!around.close.empty()) line(around.close);
   }
 
-  void statement(const Statement& s) {
-    using Kind = Statement::Kind;
-    switch (s.kind) {
-      case Kind::kComment:
-        return line(dialect_.comment(s.name));
-      case Kind::kLet:
-        return line(dialect_.let(s, term(s.value), helpers_));
-      case Kind::kVar:
-        return line(dialect_.variable(s, term(s.value), helpers_));
-      case Kind::kAssign:
-        return line(dialect_.assign(s.name, term(s.value)));
-      case Kind::kStore: {
-        TermText index = term(s.index), value = term(s.value), stride = term(s.stride), count = term(s.count);
-        return line(
-            dialect_.store(s, {std::move(index), std::move(value), std::move(stride), std::move(count)}, helpers_));
-      }
-      case Kind::kLoop: {
-        const TermText begin = term(s.begin), end = term(s.end), step = term(s.step);
-        return nested(dialect_.loop(s, begin, end, step), *s.body);
-      }
-      case Kind::kIf:
-        return nested(dialect_.branch(term(s.value)), *s.body, s.otherwise.get());
-      case Kind::kWhile:
-        return nested(dialect_.while_loop(term(s.value)), *s.body);
-      case Kind::kLocalArray:
-        return line(dialect_.local_array(s, term(s.count), helpers_));
-      case Kind::kPrefetch:
-        return line(dialect_.prefetch(s, term(s.index)));
-      case Kind::kFence:
-        return line(dialect_.fence());
-      case Kind::kFail: {
-        const TermText check = term(s.index), value = term(s.count), limit = term(s.value);
-        for (const std::string& text : dialect_.fail(check, value, limit)) line(text);
-        return;
-      }
-      case Kind::kReturn:
-        return line(dialect_.return_());
-    }
+  void statement(const Comment& s) { line(dialect_.comment(s.text)); }
+  void statement(const Let& s) { line(dialect_.let(s, term(s.value), helpers_)); }
+  void statement(const Var& s) { line(dialect_.variable(s, term(s.start), helpers_)); }
+  void statement(const Assign& s) { line(dialect_.assign(s.name, term(s.value))); }
+  void statement(const Store& s) {
+    TermText index = term(s.index), value = term(s.value), stride = term(s.stride), count = term(s.count);
+    line(dialect_.store(s, {std::move(index), std::move(value), std::move(stride), std::move(count)}, helpers_));
+  }
+  void statement(const ForLoop& s) {
+    const TermText begin = term(s.begin), end = term(s.end), step = term(s.step);
+    nested(dialect_.loop(s, begin, end, step), s.body);
+  }
+  void statement(const If& s) { nested(dialect_.branch(term(s.condition)), s.then, s.otherwise); }
+  void statement(const While& s) { nested(dialect_.while_loop(term(s.condition)), s.body); }
+  void statement(const LocalArray& s) { line(dialect_.local_array(s, helpers_)); }
+  void statement(const PrefetchLine& s) { line(dialect_.prefetch(s, term(s.index))); }
+  void statement(const Fence&) { line(dialect_.fence()); }
+  void statement(const Fail& s) {
+    const TermText check = term(s.check), value = term(s.value), limit = term(s.limit);
+    for (const std::string& text : dialect_.fail(check, value, limit)) line(text);
   }
 
   const Dialect& dialect_;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace thtrain::kernel {
+
+const std::vector<std::pair<std::string, int>> Code::kReserved = {{"begin", 1}, {"end", 1}};
 
 std::string Code::unique(std::string name) {
   for (auto& [known, count] : used_)
@@ -14,111 +17,88 @@ std::string Code::unique(std::string name) {
 }
 
 Term Code::let(std::string name, Term value) {
-  Prim prim = value.node().prim;
+  const Prim prim = value.node().prim;
   if (prim == Prim::kConstant || prim == Prim::kVariable) return value;
   name = unique(std::move(name));
-  TermType type = value.type();
-  current_->push_back({.kind = Statement::Kind::kLet, .name = name, .type = type, .value = std::move(value)});
+  const TermType type = value.type();
+  current_->push_back(Let{name, std::move(value)});
   return variable(name, type);
 }
 
 Term Code::var(std::string name, Term start) {
   name = unique(std::move(name));
-  TermType type = start.type();
-  current_->push_back({.kind = Statement::Kind::kVar, .name = name, .type = type, .value = std::move(start)});
+  const TermType type = start.type();
+  current_->push_back(Var{name, std::move(start)});
   return variable(name, type);
 }
 
 void Code::assign(const Term& var, Term value) {
   TH_CHECK(var.dtype() == value.dtype() && var.lanes() == value.lanes(), "loop language: assignment of another type");
-  current_->push_back(
-      {.kind = Statement::Kind::kAssign, .name = var.node().name, .type = var.type(), .value = std::move(value)});
+  current_->push_back(Assign{var.node().name, std::move(value)});
 }
 
 void Code::comment(std::string text) {
-  current_->push_back({.kind = Statement::Kind::kComment, .name = std::move(text)});
+  current_->push_back(Comment{std::move(text)});
+}
+
+Block Code::block(const std::function<void()>& statements) {
+  Block out;
+  Block* const outer = std::exchange(current_, &out);
+  statements();
+  current_ = outer;
+  return out;
 }
 
 void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark,
                 const std::function<void(Term)>& body) {
-  Statement out{.kind = Statement::Kind::kLoop, .name = unique(std::move(name))};
-  out.begin = std::move(begin);
-  out.end = std::move(end);
-  out.step = std::move(step);
-  out.mark = mark;
-  out.body = std::make_shared<Block>();
-  Block* outer = current_;
-  current_ = out.body.get();
-  body(variable(out.name, {DType::kInt64, 1, 0}));
-  current_ = outer;
+  ForLoop out{unique(std::move(name)), std::move(begin), std::move(end), std::move(step), mark};
+  out.body = block([&] { body(variable(out.name, {DType::kInt64, 1, 0})); });
   current_->push_back(std::move(out));
 }
 
 void Code::if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
-  Statement out{.kind = Statement::Kind::kIf, .name = {}, .value = std::move(condition)};
-  Block* outer = current_;
-  out.body = std::make_shared<Block>();
-  current_ = out.body.get();
-  then();
-  if (otherwise) {
-    out.otherwise = std::make_shared<Block>();
-    current_ = out.otherwise.get();
-    otherwise();
-  }
-  current_ = outer;
+  If out{std::move(condition)};
+  out.then = block(then);
+  if (otherwise) out.otherwise = block(otherwise);
   current_->push_back(std::move(out));
 }
 
 void Code::while_(Term condition, const std::function<void()>& body) {
-  Statement out{.kind = Statement::Kind::kWhile, .name = {}, .value = std::move(condition)};
-  Block* outer = current_;
-  out.body = std::make_shared<Block>();
-  current_ = out.body.get();
-  body();
-  current_ = outer;
+  While out{std::move(condition)};
+  out.body = block(body);
   current_->push_back(std::move(out));
 }
 
 Term Code::local_array(std::string name, TermType type, int64_t count) {
   name = unique(std::move(name));
-  current_->push_back({.kind = Statement::Kind::kLocalArray, .name = name, .type = type, .count = Term(count)});
+  current_->push_back(LocalArray{name, type, count});
   return variable(name, type);
 }
 
 void Code::store(const std::string& buffer, Term index, Term stride, Term value, Term count) {
-  Statement out{.kind = Statement::Kind::kStore, .name = buffer, .type = value.type(), .value = std::move(value)};
-  out.index = std::move(index);
-  out.stride = std::move(stride);
-  out.count = std::move(count);
-  out.non_temporal = non_temporal_;
-  current_->push_back(std::move(out));
+  current_->push_back(
+      Store{buffer, std::move(index), std::move(value), std::move(stride), std::move(count), non_temporal_});
 }
 
 void Code::non_temporal(const std::function<void()>& body) {
   non_temporal_ = true;
   body();
   non_temporal_ = false;
-  current_->push_back({.kind = Statement::Kind::kFence, .name = {}});
+  current_->push_back(Fence{});
 }
 
 void Code::prefetch(const std::string& buffer, Term index, Prefetch kind) {
-  Statement out{.kind = Statement::Kind::kPrefetch, .name = buffer};
-  out.index = std::move(index);
-  out.prefetch = kind;
-  current_->push_back(std::move(out));
+  current_->push_back(PrefetchLine{buffer, std::move(index), kind});
 }
 
 void Code::fail(Term check, Term value, Term limit) {
-  Statement out{.kind = Statement::Kind::kFail, .name = {}, .value = std::move(limit)};
-  out.index = std::move(check);
-  out.count = std::move(value);
-  current_->push_back(std::move(out));
+  current_->push_back(Fail{std::move(check), std::move(value), std::move(limit)});
 }
 
 Block Code::take() {
   Block out = std::move(body_);
   body_.clear();
-  used_.clear();
+  used_ = kReserved;
   current_ = &body_;
   return out;
 }
@@ -191,16 +171,31 @@ StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vec
       target_(std::move(target)),
       context_(context) {}
 
+// Of the operand that the planner gave, as elements of `dtype`: a lowering may look at its bits, at pairs, at a part.
+static std::optional<ElementRange> elements_of(const Operand& operand, DType dtype) {
+  ElementRange out{0, 0};
+  for (size_t axis = 0; axis < operand.type.rank(); ++axis) {
+    const Dim &length = operand.type.dims[axis], &stride = operand.layout.strides[axis];
+    if (!length.is_known() || !stride.is_known() || length.is(0)) return {};
+    const int64_t last = (length.value() - 1) * stride.value();
+    (last < 0 ? out.least : out.greatest) += last;
+  }
+  const auto parts = static_cast<int64_t>(size_of(operand.type.dtype) / size_of(dtype));
+  return ElementRange{out.least * parts, (out.greatest + 1) * parts - 1};
+}
+
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
   for (size_t i = 0; i < used_operands_.size(); ++i)
     if (used_operands_[i] == operand.index) {
       function_.buffers[i].written |= written;
       return function_.buffers[i].name;
     }
-  int inputs = static_cast<int>(inputs_.size());
-  std::string name = operand.index < inputs ? str("in", operand.index) : str("out", operand.index - inputs);
+  const size_t index = static_cast<size_t>(operand.index), inputs = inputs_.size();
+  std::string name = index < inputs ? str("in", index) : str("out", index - inputs);
+  const bool is_given = index < inputs + outputs_.size();
+  const Operand& given = !is_given ? operand : index < inputs ? inputs_[index] : outputs_[index - inputs];
   used_operands_.push_back(operand.index);
-  function_.buffers.push_back({name, operand.type.dtype, written});
+  function_.buffers.push_back({name, operand.type.dtype, written, elements_of(given, operand.type.dtype)});
   return name;
 }
 

@@ -11,7 +11,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/ir/node.h"
 #include "compiler/kernel/choice.h"
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/statement.h"
 #include "compiler/kernel/target.h"
 
 namespace thtrain::kernel {
@@ -59,10 +59,12 @@ class Code : public Names {
 
  private:
   std::string unique(std::string name);
+  Block block(const std::function<void()>& statements);
   Block body_;
   Block* current_;
   bool non_temporal_ = false;
-  std::vector<std::pair<std::string, int>> used_;
+  std::vector<std::pair<std::string, int>> used_ = kReserved;
+  static const std::vector<std::pair<std::string, int>> kReserved;  // what every kernel has: its range
 };
 
 /// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/base/str.h"
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/statement.h"
 
 namespace thtrain {
 namespace {
@@ -29,52 +29,52 @@ class ConstantWalk {
  public:
   explicit ConstantWalk(std::span<const Term> replacements = {}) : replacements_(replacements) {}
 
-  Block block(const Block& statements) {
-    Block out;
-    out.reserve(statements.size());
-    for (const Statement& statement : statements) out.push_back(this->statement(statement));
-    text("}");
-    return out;
+  Block copy(Block statements) {
+    block(statements);
+    return statements;
   }
 
   std::string key;
   std::vector<Term> constants;
 
- private:
-  Statement statement(const Statement& old) {
-    Statement out = old;
-    number(static_cast<int64_t>(old.kind));
-    text(old.kind == Statement::Kind::kComment ? "" : old.name);
-    type(old.type);
-    number(static_cast<int64_t>(old.mark) << 16 | static_cast<int64_t>(old.prefetch) << 8 | old.non_temporal);
-    const bool has_index = old.kind == Statement::Kind::kStore || old.kind == Statement::Kind::kPrefetch;
-    out.index = has_index ? index(old.index) : optional(old.index);
-    for (Term Statement::*part : {&Statement::value, &Statement::stride, &Statement::count, &Statement::begin,
-                                  &Statement::end, &Statement::step})
-      out.*part = optional(old.*part);
-    if (old.body) out.body = std::make_shared<Block>(block(*old.body));
-    if (old.otherwise) out.otherwise = std::make_shared<Block>(block(*old.otherwise));
-    return out;
+  // ---- the fields of statements
+  void note(const std::string&) {}
+  void name(const std::string& name) { text(name); }
+  void define(const std::string& name, const kernel::TermType& of) {
+    text(name);
+    type(of);
+  }
+  void term(Term& old) { old = optional(old); }
+  void index(Term& old) { old = address(old); }
+  void option(auto value) { number(static_cast<int64_t>(value)); }
+  void block(Block& statements) {
+    for (Statement& statement : statements) {
+      number(static_cast<int64_t>(statement.index()));
+      visit_fields(statement, *this);
+    }
+    text("}");
   }
 
+ private:
   Term optional(const Term& old) {
-    if (old) return term(old);
+    if (old) return changed(old);
     text("-");
     return old;
   }
 
-  Term term(const Term& old) {
+  Term changed(const Term& old) {
     const TermNode& node = old.node();
     if (node.prim == Prim::kConstant && is_float(node.type.dtype) && !node.type.is_vector()) return constant(old);
-    return with_arguments(
-        old, [&](size_t i) { return node.prim == Prim::kLoad && i == 0 ? index(node.args[i]) : term(node.args[i]); });
+    return with_arguments(old, [&](size_t i) {
+      return node.prim == Prim::kLoad && i == 0 ? address(node.args[i]) : changed(node.args[i]);
+    });
   }
 
-  Term index(const Term& old) {
+  Term address(const Term& old) {
     const TermNode& node = old.node();
     if (node.prim == Prim::kConstant) return constant(old);
-    if (node.prim != Prim::kAdd) return term(old);
-    return with_arguments(old, [&](size_t i) { return index(node.args[i]); });
+    if (node.prim != Prim::kAdd) return changed(old);
+    return with_arguments(old, [&](size_t i) { return address(node.args[i]); });
   }
 
   // The term with the arguments that `argument(i)` gives.
@@ -86,14 +86,14 @@ class ConstantWalk {
     text(node.name);
     number(node.integer);
     key.append(reinterpret_cast<const char*>(&node.number), sizeof node.number);
-    std::shared_ptr<TermNode> changed;
+    std::shared_ptr<TermNode> copy;
     for (size_t i = 0; i < node.args.size(); ++i) {
       Term now = argument(i);
       if (&now.node() == &node.args[i].node()) continue;
-      if (!changed) changed = std::make_shared<TermNode>(node);
-      changed->args[i] = std::move(now);
+      if (!copy) copy = std::make_shared<TermNode>(node);
+      copy->args[i] = std::move(now);
     }
-    return changed ? Term(std::move(changed)) : old;
+    return copy ? Term(std::move(copy)) : old;
   }
 
   Term constant(const Term& old) {
@@ -124,7 +124,7 @@ struct Skeleton {
 
 Skeleton skeleton_of(const Function& function) {
   ConstantWalk walk;
-  walk.block(function.body);
+  walk.copy(function.body);
   Skeleton out{std::move(walk.key), std::move(walk.constants)};
   out.key += function.name;
   for (const kernel::BufferParameter& buffer : function.buffers)
@@ -190,7 +190,7 @@ Merged merge(const Group& group) {
     }
   }
   merged.comment += ", for the first of them";
-  merged.body = ConstantWalk(replacements).block(first.body);
+  merged.body = ConstantWalk(replacements).copy(first.body);
   out.function = std::make_shared<const Function>(std::move(merged));
   return out;
 }

@@ -23,24 +23,24 @@ class CppDialect : public Dialect {
 
   std::string comment(const std::string& text) const override { return "// " + text; }
 
-  std::string let(const Statement& s, const TermText& value, Helpers& h) const override {
-    return str("const ", type(s.type, h), " ", s.name, " = ", value.alone(), ";");
+  std::string let(const Let& s, const TermText& value, Helpers& h) const override {
+    return str("const ", type(s.value.type(), h), " ", s.name, " = ", value.alone(), ";");
   }
 
-  std::string variable(const Statement& s, const TermText& value, Helpers& h) const override {
-    return str(type(s.type, h), " ", s.name, " = ", value.alone(), ";");
+  std::string variable(const Var& s, const TermText& value, Helpers& h) const override {
+    return str(type(s.start.type(), h), " ", s.name, " = ", value.alone(), ";");
   }
 
   std::string assign(const std::string& name, const TermText& value) const override {
     return str(name, " = ", value.alone(), ";");
   }
 
-  std::string store(const Statement& s, const StoreText& text, Helpers& h) const override {
+  std::string store(const Store& s, const StoreText& text, Helpers& h) const override {
     return store_text(s, text, h) + ";";
   }
 
   // One thread runs each part of a range, and vectors are explicit: of the marks only "unrolled" changes the text.
-  Enclosing loop(const Statement& s, const TermText& begin, const TermText& end, const TermText& step) const override {
+  Enclosing loop(const ForLoop& s, const TermText& begin, const TermText& end, const TermText& step) const override {
     std::vector<std::string> open;
     if (s.mark == LoopMark::kUnrolled) open.push_back("#pragma GCC unroll 16");
     const std::string next = is_constant(s.step, 1) ? str("++", s.name) : str(s.name, " += ", step.operand());
@@ -59,22 +59,20 @@ class CppDialect : public Dialect {
 
   std::string otherwise() const override { return "} else {"; }
 
-  std::string local_array(const Statement& s, const TermText& length, Helpers& h) const override {
-    return str("alignas(64) ", type(s.type, h), " ", s.name, "[", length.operand(), "];");
+  std::string local_array(const LocalArray& s, Helpers& h) const override {
+    return str("alignas(64) ", type(s.type, h), " ", s.name, "[", s.count, "];");
   }
 
-  std::string prefetch(const Statement& s, const TermText& index) const override {
-    const char* kind = s.prefetch == Prefetch::kWrite ? ", 1" : s.prefetch == Prefetch::kL2 ? ", 0, 2" : "";
-    return str("__builtin_prefetch(", s.name, " + ", index.operand(), kind, ");");
+  std::string prefetch(const PrefetchLine& s, const TermText& index) const override {
+    const char* kind = s.to == Prefetch::kWrite ? ", 1" : s.to == Prefetch::kL2 ? ", 0, 2" : "";
+    return str("__builtin_prefetch(", s.buffer, " + ", index.operand(), kind, ");");
   }
 
   std::string fence() const override { return "__atomic_thread_fence(__ATOMIC_SEQ_CST);"; }
 
   std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override {
-    return {str("ctx->fail(ctx, (int)", check.operand(), ", ", value.alone(), ", ", limit.alone(), ");"), return_()};
+    return {str("ctx->fail(ctx, (int)", check.operand(), ", ", value.alone(), ", ", limit.alone(), ");"), "return;"};
   }
-
-  std::string return_() const override { return "return;"; }
 
   // ---- functions
 

@@ -97,32 +97,33 @@ std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
   return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
 }
 
-std::string store_text(const Statement& s, const StoreText& text, Helpers& h) {
+std::string store_text(const Store& s, const StoreText& text, Helpers& h) {
   const std::string index = text.index.alone(), value = text.value.alone(), stride = text.stride.operand(),
                     count = text.count.alone();
-  if (!s.type.is_vector()) return str(s.name, "[", index, "] = ", value);
+  const TermType& type = s.value.type();
+  if (!type.is_vector()) return str(s.buffer, "[", index, "] = ", value);
   bool near = is_constant(s.stride, 1);
-  DType dtype = s.type.dtype;
+  DType dtype = type.dtype;
   std::string vector = value;
   if (dtype == DType::kBool) {  // a mask becomes bytes 0 and 1
-    vector = str("((", convert_mask(value, s.type.mask_bytes, 1, s.type.lanes, h), ") & 1)");
+    vector = str("((", convert_mask(value, type.mask_bytes, 1, type.lanes, h), ") & 1)");
     dtype = DType::kInt8;
   }
-  std::string v = vector_type(dtype, s.type.lanes, h);
+  std::string v = vector_type(dtype, type.lanes, h);
   const bool non_temporal = s.non_temporal && near && count.empty();
   std::string name = str(non_temporal ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
   const char* element = name_of_element(dtype).c;
   if (h.need(name)) {
-    std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
+    std::string lanes = count.empty() ? std::to_string(type.lanes) : "n";
     std::string body = !near           ? str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n")
-                       : count.empty() ? str("  *(", unaligned_type(dtype, s.type.lanes, h), "*)p = v;\n")
+                       : count.empty() ? str("  *(", unaligned_type(dtype, type.lanes, h), "*)p = v;\n")
                                        : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
-    if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
-    if (non_temporal) body = streaming({dtype, s.type.lanes, 0}, h) + body;
+    if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, type.lanes, 0}, body);
+    if (non_temporal) body = streaming({dtype, type.lanes, 0}, h) + body;
     h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
               count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
   }
-  return str(name, "((", element, "*)(", s.name, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
+  return str(name, "((", element, "*)(", s.buffer, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
              count.empty() ? "" : ", " + count, ")");
 }
 

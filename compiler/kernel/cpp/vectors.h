@@ -11,7 +11,7 @@ namespace thtrain::kernel::cpp {
 using Texts = std::vector<std::string>;
 
 std::string load_text(const TermNode& load, const Texts& args, Helpers& helpers);
-std::string store_text(const Statement& store, const StoreText& text, Helpers& helpers);
+std::string store_text(const Store& store, const StoreText& text, Helpers& helpers);
 
 std::string in_register_text(const TermNode& n, const std::string& a, Helpers& h);
 std::string splat_text(const TermNode& splat, const std::string& element, Helpers& helpers);

@@ -39,7 +39,17 @@ class ElementLoops {
   }
 
  private:
-  bool varies(const Place& place) const { return place.is_indexed() && varies_[*nest_.value_of(place.position)]; }
+  bool varies(const Place& place) const {
+    return std::any_of(place.moves.begin(), place.moves.end(),
+                       [&](const Move& move) { return varies_[*nest_.value_of(move.position)]; });
+  }
+  // Do vectors know where their lanes are? What is computed of lanes names no places.
+  bool may_be_vector(const Place& place) const {
+    return std::all_of(place.moves.begin(), place.moves.end(), [&](const Move& move) {
+      const size_t v = *nest_.value_of(move.position);
+      return !varies_[v] || nest_.values()[v].kind == Kind::kPosition;
+    });
+  }
 
   // ---- choices -----------------------------------------------------------------------------------------------------
 
@@ -51,7 +61,7 @@ class ElementLoops {
          in_lanes = axes_.back().kind != AxisKind::kSequential && !nest_.stores().empty();
     for (const Nest::Operation& operation : nest_.operations()) computes = computes || operation.work > 0;
     for (const Nest::Value& value : nest_.values()) {
-      in_lanes = in_lanes && value.kind != Kind::kRequire;
+      in_lanes = in_lanes && value.kind != Kind::kRequire && may_be_vector(value.place);
       if (value.kind != Kind::kLoad || !value.place.is_indexed()) continue;
       is_slow = is_slow || varies(value.place);
       if (choice_.gathers != Gathers::kLanes) choice_.gathers = varies(value.place) ? Gathers::kLanes : Gathers::kRows;
@@ -82,17 +92,18 @@ class ElementLoops {
     grain_ = others.is_known() ? Dim(kGrainOfWork / (nest_.work * std::max<int64_t>(others.value(), 1)) + 1)
                                : floor_div(Dim(kGrainOfWork / nest_.work), max(others, 1)) + 1;
     const Dim& length = axes_[0].length;
-    is_one_piece_ = axes_.size() == 1 && whole_lanes_ > 1 && length.is_known() && length.value() <= grain_.value() &&
-                    length.value() <= kSmallVectors * whole_lanes_;
+    is_one_piece_ = axes_.size() == 1 && nest_.bounds.empty() && whole_lanes_ > 1 && length.is_known() &&
+                    length.value() <= grain_.value() && length.value() <= kSmallVectors * whole_lanes_;
   }
 
   // Does a vector load gather its lanes? Such loads wait for all pending non-temporal stores. The library's functions
   // gather from tables too.
   bool may_gather() const {
-    if (tracks_.affine() < tracks_.size()) return true;
     for (const Nest::Value& value : nest_.values())
-      if (bool(value.term) && calls_library(value.term, b_.vector_bytes())) return true;
-    for (size_t track = 0; track < tracks_.size(); ++track)
+      if (value.kind == Kind::kPosition || value.place.is_indexed() ||
+          (bool(value.term) && calls_library(value.term, b_.vector_bytes())))
+        return true;
+    for (size_t track = 0; track < tracks_.affine(); ++track)
       if (!is_near(track)) return true;
     return false;
   }
@@ -158,17 +169,60 @@ class ElementLoops {
     values_.assign(nest_.values().size(), {});
     compute(false, {.at = offsets, .inner = &axes_.back()});
     const std::vector<Term> outside = values_;
-    auto body = [&](const Term& i, const Term& count) {
-      values_ = outside;
-      const PlaceInLoops here{offsets, &axes_.back(), i, &axes_.back(), lanes_, count};
-      compute(true, here);
-      store_all(here);
+    const auto part = [&](bool is_inside) {
+      return [&, is_inside](const Term& i, const Term& count) {
+        values_ = outside;
+        const PlaceInLoops here{offsets, &axes_.back(), i, &axes_.back(), lanes_, count, is_inside};
+        compute(true, here);
+        store_all(here);
+      };
     };
+    if (!nest_.bounds.empty()) {
+      const auto [low, high] = inside(offsets, first, last);
+      choice_.tail = lanes_ > 1 ? ScheduleChoice::Tail::kMasked : ScheduleChoice::Tail::kNone;
+      each_vector(code_, "i", first, low, lanes_, {}, part(false));
+      if (stores_inside()) each_vector(code_, "i", low, high, lanes_, {}, part(true));
+      each_vector(code_, "i", high, last, lanes_, {}, part(false));
+      return;
+    }
+    const auto body = part(true);
     if (has_small_rest() || (is_one_piece_ && axes_[0].length.value() % lanes_ == 0 && has_few_vectors()))
       return small_loop(body);
     if (lanes_ > 1 && !(axes_[depth].length.is_known() && axes_[depth].length.value() % lanes_ == 0))
       choice_.tail = ScheduleChoice::Tail::kMasked;
     each_vector(code_, "i", first, last, lanes_, known_length(axes_[depth].length), body);
+  }
+
+  bool stores_inside() const {
+    return std::any_of(nest_.stores().begin(), nest_.stores().end(),
+                       [](const Nest::Store& store) { return !store.is_outside; });
+  }
+
+  // The turns of the innermost loop, among [first, last), that are inside of the nest's bounds: [low, high).
+  std::pair<Term, Term> inside(const std::vector<Term>& offsets, const Term& first, const Term& last) {
+    Term low = first, high = last;
+    const auto greater = [](const Term& a, const Term& b) { return select(a > b, a, b); };
+    const auto least = [](const Term& a, const Term& b) { return select(a < b, a, b); };
+    Term holds;  // of those bounds that all turns share
+    for (size_t k = 0; k < nest_.bounds.size(); ++k) {
+      const Bound& bound = nest_.bounds[k];
+      const Dim& step = axes_.back().strides[tracks_.of_bound(k)];
+      const Term at = offsets[tracks_.of_bound(k)] + b_.length(bound.first), length = b_.length(bound.length);
+      if (step.is(0)) {
+        const Term here = at >= Term(0) && at < length;
+        holds = static_cast<bool>(holds) ? holds && here : here;
+        continue;
+      }
+      TH_CHECK(step.is_known() && step.value() > 0, "a bound that an axis moves by ", step.text());
+      // The first turn at which it is at least x: x <= 0 says the first of all.
+      const auto turn = [&](const Term& x) { return (greater(x, 0) + Term(step.value() - 1)) / Term(step.value()); };
+      low = greater(low, turn(Term(0) - at));
+      high = least(high, turn(length - at));
+    }
+    low = code_.let("low", least(low, last));
+    high = greater(low, high);
+    if (static_cast<bool>(holds)) high = select(holds, high, low);
+    return {low, code_.let("high", high)};
   }
 
   // May the rest of a short loop be one or two narrower vectors? The next loop that reads it then reads whole vectors
@@ -216,6 +270,7 @@ class ElementLoops {
 
   void store_all(const PlaceInLoops& here) {
     for (size_t s = 0; s < nest_.stores().size(); ++s) {
+      if (nest_.stores()[s].is_outside && here.is_inside && !nest_.bounds.empty()) continue;
       if (store_lines_ > 0)
         prefetch(nest_.stores()[s].place, tracks_.of_store(s), tracks_.target(b_, s, here, values_), here, store_lines_,
                  Prefetch::kWrite);
@@ -259,8 +314,8 @@ class ElementLoops {
 
 void schedule_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
   const Tracks tracks(nest);
-  if (const std::optional<SquareAxes> square = square_axes(b, nest, tracks, collapse(tracks.axes())))
-    return schedule_squares(b, nest, *square, std::move(name), std::move(comment));
+  const std::optional<SquareAxes> square = square_axes(b, nest, tracks, collapse(tracks.axes()));
+  if (square && nest.bounds.empty()) return schedule_squares(b, nest, *square, std::move(name), std::move(comment));
   ElementLoops(b, nest).run(std::move(name), std::move(comment));
 }
 

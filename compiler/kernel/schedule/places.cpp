@@ -29,10 +29,16 @@ Tracks::Tracks(const Nest& nest)
   for (size_t v = 0; v < values.size(); ++v) {
     if (values[v].kind == Kind::kLoad && values[v].place.is_indexed())
       of_value_[v] = add(values[v].place.strides, values[v].place.first);
+    if (values[v].kind == Kind::kAxis) {
+      Dims strides(nest.axes().size(), Dim(0));
+      strides[values[v].axis] = 1;
+      of_value_[v] = add(strides, 0);
+    }
     if (values[v].kind != Kind::kPosition) continue;
     of_value_[v] = add(values[v].index->place.strides, values[v].index->place.first);
     if (!values[v].index->reported.empty()) reported_[v] = add(values[v].index->reported, 0);
   }
+  for (const Bound& bound : nest.bounds) of_bound_.push_back(add(bound.strides, 0));
 }
 
 size_t Tracks::add(const Dims& strides, const Term& first, Place::Pair pair) {
@@ -73,7 +79,7 @@ std::vector<Term> Tracks::firsts() const {
 std::vector<bool> Tracks::varying(const LoopAxis& axis) const {
   std::vector<bool> out;
   for (size_t v = 0; v < nest_.values().size(); ++v) {
-    bool varies = false;
+    bool varies = static_cast<bool>(nest_.values()[v].otherwise);  // the bounds may end anywhere
     for (size_t track : {of_value_[v], reported_[v]}) varies = varies || (track != kNone && !axis.strides[track].is(0));
     nest_.each_read(nest_.values()[v], [&](size_t read) { varies = varies || out[read]; });
     out.push_back(varies);
@@ -90,14 +96,29 @@ Term bound(const Nest& nest, const Term& term, const std::vector<Term>& values) 
 
 static Term moved(StepBuilder& b, const Nest& nest, const Term& at, const Place& place,
                   const std::vector<Term>& values) {
-  return place.is_indexed() ? at + bound(nest, place.position, values) * b.length(place.step) : at;
+  Term out = at;
+  for (const Move& move : place.moves) out = out + bound(nest, move.position, values) * b.length(move.step);
+  return out;
 }
 
 void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
                      std::vector<Term>& values) const {
   const Nest::Value& value = nest_.values()[v];
   switch (value.kind) {
+    case Kind::kAxis: {
+      const Term first = here.element(b, of_value_[v]);
+      const bool is_vector = here.across && here.lanes > 1 && in_lanes[v];
+      values[v] = is_vector ? b.code().let(value.name,
+                                           splat(first, here.lanes) + iota(DType::kInt64, here.lanes) *
+                                                                          b.length(here.across->strides[of_value_[v]]))
+                            : first;
+      return;
+    }
     case Kind::kLoad:
+      if (static_cast<bool>(value.otherwise) && !here.is_inside) {
+        values[v] = bound(nest_, value.otherwise, values);
+        return;
+      }
       if (is_vector_of_pairs(of_value_[v], here)) {
         if (value.place.pair == Place::Pair::kFirst) return load_pairs(b, v, here, values);
         if (static_cast<bool>(values[v])) return;  // with the first
@@ -161,7 +182,8 @@ Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std:
   const Place& place = nest_.values()[v].place;
   const size_t track = of_value_[v];
   const bool vector = here.across && here.lanes > 1;
-  if (!vector || !place.is_indexed() || !in_lanes[*nest_.value_of(place.position)]) {
+  const auto varies = [&](const Move& move) { return in_lanes[*nest_.value_of(move.position)]; };
+  if (!vector || std::none_of(place.moves.begin(), place.moves.end(), varies)) {
     const Term from = moved(b, nest_, here.element(b, track), place, values);
     if (!vector || here.across->strides[track].is(0)) return b.load(place.operand, from);
     return b.load(place.operand, from, here.lanes, b.length(here.across->strides[track]), here.count);
@@ -173,17 +195,22 @@ Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std:
   const std::string gathered = code.local_array("gathered", {dtype, 1, 0}, here.lanes).node().name;
   code.loop("lane", 0, Term(here.lanes), 1, LoopMark::kSequential, [&](Term lane) {
     const Term l = here.count ? code.let("l", select(lane < here.count, lane, Term(0))) : lane;
-    const Term where = position(b, *nest_.value_of(place.position), here, l, values);
-    code.store(gathered, lane, 1, b.load(place.operand, here.element(b, track, l) + where * b.length(place.step)));
+    Term where = here.element(b, track, l);
+    for (const Move& move : place.moves) {
+      const size_t p = *nest_.value_of(move.position);
+      where = where + (varies(move) ? position(b, p, here, l, values) : values[p]) * b.length(move.step);
+    }
+    code.store(gathered, lane, 1, b.load(place.operand, where));
   });
   return kernel::load(gathered, dtype, here.lanes, 0, 1);
 }
 
 bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
   const Place& place = nest_.values()[v].place;
-  const Index& index = *nest_.values()[*nest_.value_of(place.position)].index;
+  if (place.moves.size() != 1) return false;
+  const Index& index = *nest_.values()[*nest_.value_of(place.moves[0].position)].index;
   const std::string& isa = b.target().isa;
-  return (isa == "avx2" || isa == "avx512") && is_float(place.operand.type.dtype) && place.step.is(1) &&
+  return (isa == "avx2" || isa == "avx512") && is_float(place.operand.type.dtype) && place.moves[0].step.is(1) &&
          is_signed_int(index.place.operand.type.dtype) && !index.place.is_indexed();
 }
 
@@ -191,12 +218,12 @@ bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
 Term Tracks::vector_gather(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<Term>& values) const {
   Code& code = b.code();
   const Place& place = nest_.values()[v].place;
-  const size_t p = *nest_.value_of(place.position);
+  const size_t p = *nest_.value_of(place.moves[0].position);
   const Index& index = *nest_.values()[p].index;
   const Term length = b.length(index.length), stride = b.length(here.across->strides[of_value_[p]]);
-  Term at = code.let("index", cast(b.load(index.place.operand, here.element(b, of_value_[p]), here.lanes, stride,
-                                          here.count),
-                                   DType::kInt64));
+  Term at = code.let(
+      "index",
+      cast(b.load(index.place.operand, here.element(b, of_value_[p]), here.lanes, stride, here.count), DType::kInt64));
   if (index.from_end) at = code.let("position", select(at < Term(0), at + length, at));
   Term wrong = at < Term(0) || at >= length;
   if (here.count) wrong = wrong && iota(DType::kInt64, here.lanes) < here.count;

@@ -14,7 +14,8 @@ struct PlaceInLoops {
   Term i = 0;                        // its turn
   const LoopAxis* across = nullptr;  // the axis that the lanes run over; null: one element
   int lanes = 1;
-  Term count = {};  // lanes that exist; empty: all
+  Term count = {};        // lanes that exist; empty: all
+  bool is_inside = true;  // of the nest's bounds
 
   /// The element of a track, `lane` lanes further.
   Term element(StepBuilder& b, size_t track, const Term& lane = 0) const;
@@ -33,6 +34,7 @@ class Tracks {
   size_t affine() const { return affine_; }
   size_t of_value(size_t value) const { return of_value_[value]; }
   size_t of_store(size_t store) const { return of_store_[store]; }
+  size_t of_bound(size_t bound) const { return of_bound_[bound]; }
   /// Do the turns of an axis of loops lie side by side in memory, as elements or as pairs of them?
   bool is_contiguous(size_t track, const LoopAxis& axis) const;
   /// Does an axis of the nest move the value's own place?
@@ -77,7 +79,7 @@ class Tracks {
   const Nest& nest_;
   std::vector<Track> tracks_;
   size_t affine_ = 0;
-  std::vector<size_t> of_value_, reported_, of_store_;
+  std::vector<size_t> of_value_, reported_, of_store_, of_bound_;
 };
 
 /// A term of the nest where its values are known.

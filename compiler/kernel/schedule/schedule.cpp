@@ -80,6 +80,7 @@ void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string co
   const bool reduces = std::any_of(nest.values().begin(), nest.values().end(), [](const Nest::Value& value) {
     return value.kind == Nest::Value::Kind::kReduction;
   });
+  TH_CHECK(!reduces || nest.bounds.empty(), "a nest with bounds reduces");
   const auto schedule_it = !reduces                       ? schedule_elements
                            : !is_plain(nest)              ? schedule_rows
                            : nest.values()[1].how->better ? schedule_arg_reduction

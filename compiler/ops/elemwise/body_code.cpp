@@ -58,7 +58,7 @@ kernel::Place part_of(const kernel::Place& place, int part) {
   for (Dim& stride : out.operand.layout.strides) stride = stride * 2;
   for (Dim& stride : out.strides) stride = stride * 2;
   out.first = place.first * Term(2) + Term(part);
-  out.step = place.step * 2;
+  for (kernel::Move& move : out.moves) move.step = move.step * 2;
   out.pair = part == 0 ? kernel::Place::Pair::kFirst : kernel::Place::Pair::kSecond;
   return out;
 }

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/term.h"
 
 namespace thtrain {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -164,152 +165,60 @@ std::vector<Layout> destinations(const Node& node, const Layout& output) {
 
 // ---- the kernel ----------------------------------------------------------------------------------------------------
 
-// An axis of the loops. Neighbours without padding that both operands step through as through one are one.
-struct PadAxis {
-  Dim length, in_stride, out_stride;  // of the value; in elements
-  int64_t before, after;
-  Dim whole() const { return length + (before + after); }
-};
-
-std::vector<PadAxis> loop_axes(const Padding& padding, const kernel::Operand& in, const kernel::Operand& out) {
-  std::vector<PadAxis> axes;
-  for (size_t i = 0; i < in.type.rank(); ++i) {
-    PadAxis next{in.type.dims[i], in.layout.strides[i], out.layout.strides[i], padding.before[i], padding.after[i]};
-    if (!axes.empty() && !padding.is_padded(i) && axes.back().before + axes.back().after == 0 &&
-        axes.back().in_stride == next.in_stride * next.length &&
-        axes.back().out_stride == next.out_stride * next.length)
-      next.length = next.length * axes.back().length, axes.pop_back();
-    axes.push_back(next);
+// The position that source_of() gives, of an axis whose elements the value has from `before` on.
+Term source_term(PadMode mode, const Term& i, int64_t before, const Term& length) {
+  const Term position = i - Term(before), zero = 0, last = length - Term(1);
+  switch (mode) {
+    case PadMode::kConstant:
+      break;
+    case PadMode::kEdge:
+      return select(position < zero, zero, select(position > last, last, position));
+    case PadMode::kReflect:
+      return select(position < zero, zero - position, select(position > last, last + last - position, position));
+    case PadMode::kWrap:
+      return select(position < zero, position + length, select(position > last, position - length, position));
   }
-  if (axes.empty()) axes.push_back({.length = 1, .in_stride = 0, .out_stride = 0, .before = 0, .after = 0});
-  return axes;
+  return position;
 }
 
-// One loop nest over the result; the last axis is up to three loops, none of which asks where it is.
-class PadLoops {
- public:
-  PadLoops(kernel::StepBuilder& b, const Padding& padding)
-      : b_(b),
-        code_(b.code()),
-        mode_(padding.mode),
-        in_(bits_of(b.input(0))),
-        out_(bits_of(b.output())),
-        copies_(!b.is_at_destination(0)),
-        axes_(loop_axes(padding, in_, out_)) {
-    const DType dtype = out_.type.dtype;
-    value_ = is_float(dtype) ? kernel::constant(dtype, padding.value)
-                             : kernel::constant_int(dtype, static_cast<int64_t>(padding.value));
-  }
-
-  void run() {
-    Dim each = 1;
-    for (size_t k = 1; k < axes_.size(); ++k) each = each * axes_[k].whole();
-    if (axes_.size() == 1) {
-      // One row is the work of one thread.
-      row(0, 0, {});
-      b_.finish_kernel("pad", "out0 = in0 with elements around it", 1);
-      return;
-    }
-    code_.loop("i", b_.begin(), b_.end(), 1, kernel::LoopMark::kSequential,
-               [&](const Term& i) { at_position(0, i, 0, 0, {}); });
-    b_.finish_kernel("pad", "out0 = in0 with elements around it", axes_[0].whole(), grain_of(each));
-  }
-
- private:
-  // The elements at a position of axis k; `inside`: none, or whether the axes before show elements of the value.
-  void at_position(size_t k, const Term& i, const Term& from, const Term& to, Term inside) {
-    const PadAxis& axis = axes_[k];
-    Term source = i;
-    if (axis.before + axis.after > 0) {
-      source = code_.let("source", source_of_axis(axis, i));
-      if (mode_ == PadMode::kConstant) {
-        const Term here = source >= Term(0) && source < b_.length(axis.length);
-        inside = inside ? inside && here : here;
-      }
-    }
-    const Term next_from = code_.let("from", from + source * b_.length(axis.in_stride));
-    const Term next_to = code_.let("to", to + i * b_.length(axis.out_stride));
-    if (k + 2 == axes_.size()) return row(next_from, next_to, inside);
-    code_.loop("i", b_.length(axes_[k + 1].whole()),
-               [&](const Term& j) { at_position(k + 1, j, next_from, next_to, inside); });
-  }
-
-  Term source_of_axis(const PadAxis& axis, const Term& i) {
-    const Term position = i - Term(axis.before), length = b_.length(axis.length), zero = 0;
-    switch (mode_) {
-      case PadMode::kConstant:
-        return position;
-      case PadMode::kEdge:
-        return select(position < zero, zero, select(position >= length, length - Term(1), position));
-      case PadMode::kReflect:
-        return select(position < zero, zero - position,
-                      select(position >= length, Term(2) * (length - Term(1)) - position, position));
-      case PadMode::kWrap:
-        return select(position < zero, position + length, select(position >= length, position - length, position));
-    }
-    return position;
-  }
-
-  void row(const Term& from, const Term& to, const Term& inside) {
-    const PadAxis& axis = axes_.back();
-    if (!static_cast<bool>(inside)) return inner_row(axis, from, to);
-    code_.if_(
-        inside, [&] { inner_row(axis, from, to); }, [&] { fill(axis, to, 0, axis.whole()); });
-  }
-
-  void inner_row(const PadAxis& axis, const Term& from, const Term& to) {
-    const Term length = b_.length(axis.length);
-    if (mode_ == PadMode::kConstant) {
-      fill(axis, to, 0, axis.before);
-      if (copies_) copy(axis, to, axis.before, axis.length, from, 0, 1);
-      fill(axis, to, axis.length + axis.before, axis.after);
-      return;
-    }
-    copy(axis, to, axis.before, axis.length, from, 0, 1);
-    const Dim right = axis.length + axis.before;
-    if (mode_ == PadMode::kEdge) {
-      copy(axis, to, 0, axis.before, from, 0, 0);
-      copy(axis, to, right, axis.after, from, axis.length - 1, 0);
-    } else if (mode_ == PadMode::kReflect) {
-      copy(axis, to, 0, axis.before, from, axis.before, -1);
-      copy(axis, to, right, axis.after, from, axis.length - 2, -1);
-    } else {
-      copy(axis, to, 0, axis.before, from, axis.length - axis.before, 1);
-      copy(axis, to, right, axis.after, from, 0, 1);
-    }
-  }
-
-  void fill(const PadAxis& axis, const Term& to, const Dim& first, const Dim& count) {
-    if (count.is(0)) return;
-    const Term start = code_.let("first", to + b_.length(first * axis.out_stride));
-    code_.loop("j", b_.length(count),
-               [&](const Term& j) { b_.store(out_, start + j * b_.length(axis.out_stride), value_); });
-  }
-
-  // Elements [first, first + count) of a row of the result: those of the value from `start` on, `step` apart.
-  void copy(const PadAxis& axis, const Term& to, const Dim& first, const Dim& count, const Term& from, const Dim& start,
-            int64_t step) {
-    if (count.is(0)) return;
-    const Term write = code_.let("first", to + b_.length(first * axis.out_stride));
-    const Term read = code_.let("source", from + b_.length(start * axis.in_stride));
-    code_.loop("j", b_.length(count), [&](const Term& j) {
-      const Term x = b_.load(in_, read + j * b_.length(axis.in_stride * Dim(step)));
-      b_.store(out_, write + j * b_.length(axis.out_stride), x);
-    });
-  }
-
-  kernel::StepBuilder& b_;
-  kernel::Code& code_;
-  PadMode mode_;
-  kernel::Operand in_, out_;
-  bool copies_;  // or the value is where the result has it
-  std::vector<PadAxis> axes_;
-  Term value_;
-};
-
 void lower(kernel::StepBuilder& b) {
-  if (is_complex(b.output().type.dtype)) return b.call_reference();
-  PadLoops(b, Padding(b.node().props)).run();
+  const Padding padding(b.node().props);
+  const kernel::Operand in = bits_of(b.input(0)), out = bits_of(b.output());
+  kernel::Nest nest(out.type.dims);
+  nest.work = kMoveWork;
+  kernel::Place from = kernel::placed(in);
+  const bool is_constant = padding.mode == PadMode::kConstant;
+  for (size_t axis = 0; axis < padding.before.size(); ++axis) {
+    if (!padding.is_padded(axis)) continue;
+    const Dim &length = in.type.dims[axis], &stride = in.layout.strides[axis];
+    if (is_constant) {
+      Dims moves(nest.axes().size(), Dim(0));
+      moves[axis] = 1;
+      nest.bounds.push_back({std::move(moves), -padding.before[axis], length});
+      from.strides[axis] = stride;
+      from.first = from.first - b.length(Dim(padding.before[axis]) * stride);
+    } else {
+      from.strides[axis] = 0;
+      from = from.at(
+          nest.let("source", source_term(padding.mode, nest.axis(axis), padding.before[axis], b.length(length))),
+          stride);
+    }
+  }
+  const char* comment = "out0 = in0 with elements around it";
+  if (!is_constant) {
+    nest.store(kernel::placed(out), nest.load("x", from));
+    return kernel::schedule(b, nest, "pad", comment);
+  }
+  const DType dtype = out.type.dtype;
+  Term value = is_float(dtype) ? kernel::constant(dtype, padding.value)
+                               : kernel::constant_int(dtype, static_cast<int64_t>(padding.value));
+  if (out.type.rank() > padding.before.size() && padding.value != 0)  // parts of complex numbers
+    value = nest.let("value", select(nest.axis(padding.before.size()) == Term(0), value, kernel::constant(dtype, 0)));
+  if (b.is_at_destination(0))
+    nest.store_outside(kernel::placed(out), value);
+  else
+    nest.store(kernel::placed(out), nest.load_inside("x", from, value));
+  kernel::schedule(b, nest, "pad", comment);
 }
 
 std::vector<OpCase> cases() {

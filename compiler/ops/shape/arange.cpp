@@ -1,8 +1,8 @@
 // Numbers at equal distances.
 #include <cmath>
 
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -51,20 +51,21 @@ std::vector<Tensor> reference_arange(const ReferenceArgs& args) {
 void lower_arange(kernel::StepBuilder& b) {
   const kernel::Operand& out = b.output();
   const Props& props = b.node().props;
-  DType dtype = out.type.dtype;
-  std::function<kernel::Term(kernel::Term)> value;
+  const DType dtype = out.type.dtype;
+  kernel::Nest nest(out.type.dims);
+  nest.operation(2, sizeof(int64_t));
+  const kernel::Term i = nest.axis(0);
   if (is_integral(b.node())) {
-    kernel::Term start = b.length(props.get<Dims>("first")[0]), step = props.get<int64_t>("step");
-    value = [=](kernel::Term i) { return kernel::cast(start + i * step, dtype); };
+    const kernel::Term start = b.length(props.get<Dims>("first")[0]), step = props.get<int64_t>("step");
+    nest.store(kernel::placed(out), nest.let("x", kernel::cast(start + i * step, dtype)));
   } else {
-    double start = props.get<double>("start"), next = start + props.get<double>("step");
-    double distance = dtype == DType::kFloat32 ? static_cast<float>(next) - static_cast<float>(start) : next - start;
-    kernel::Term first = kernel::constant(dtype, start), by = kernel::constant(dtype, distance);
-    value = [=](kernel::Term i) { return first + kernel::cast(i, dtype) * by; };
+    const double start = props.get<double>("start"), next = start + props.get<double>("step");
+    const double distance =
+        dtype == DType::kFloat32 ? static_cast<float>(next) - static_cast<float>(start) : next - start;
+    const kernel::Term first = kernel::constant(dtype, start), by = kernel::constant(dtype, distance);
+    nest.store(kernel::placed(out), nest.let("x", first + kernel::cast(i, dtype) * by));
   }
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential,
-                [&](kernel::Term i) { b.store(out, i, value(i)); });
-  b.finish_kernel("arange", "out0[i] = start + i * step", out.type.dims[0], grain_of(1));
+  kernel::schedule(b, nest, "arange", "out0[i] = start + i * step");
 }
 
 std::vector<OpCase> cases_arange() {

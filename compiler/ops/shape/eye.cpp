@@ -1,4 +1,5 @@
 // Ones on a diagonal.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -25,21 +26,19 @@ std::vector<Tensor> reference_eye(const ReferenceArgs& args) {
 }
 
 void lower_eye(kernel::StepBuilder& b) {
-  const kernel::Operand& out = b.output();
-  DType dtype = out.type.dtype;
-  if (is_complex(dtype)) return b.call_reference();
-  kernel::Term k = b.node().props.get<int64_t>("k");
-  auto number = [&](int64_t value) {
+  using kernel::Term;
+  const kernel::Operand out = parts_of(b.output());
+  const DType dtype = out.type.dtype;
+  const auto number = [&](int64_t value) {
     return is_float(dtype) ? kernel::constant(dtype, static_cast<double>(value)) : kernel::constant_int(dtype, value);
   };
-  kernel::Term zero = number(0), one = number(1);
-  kernel::Term columns = b.length(out.type.dims[1]);
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
-    b.code().loop("j", columns, [&](kernel::Term j) { b.store(out, b.index_of(out, {i, j}), zero); });
-    kernel::Term j = b.code().let("diagonal", i + k);
-    b.code().if_(j >= kernel::Term(0) && j < columns, [&] { b.store(out, b.index_of(out, {i, j}), one); });
-  });
-  b.finish_kernel("eye", "out0[i, i + k] = 1", out.type.dims[0], grain_of(out.type.dims[1]));
+  kernel::Nest nest(out.type.dims);
+  nest.operation(3, sizeof(int64_t));
+  const Term row = nest.axis(0), column = nest.axis(1);
+  Term is_one = row + Term(b.node().props.get<int64_t>("k")) == column;
+  if (out.type.rank() == 3) is_one = is_one && nest.axis(2) == Term(0);  // the real part
+  nest.store(kernel::placed(out), nest.let("x", kernel::select(is_one, number(1), number(0))));
+  kernel::schedule(b, nest, "eye", "out0[i, i + k] = 1");
 }
 
 std::vector<OpCase> cases_eye() {

@@ -1,5 +1,5 @@
 // The length of an axis as a number.
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -25,8 +25,9 @@ const Op& length_op() {
           },
       .lower =
           [](kernel::StepBuilder& b) {
-            b.store(b.output(), 0, b.length(dim_of(b.node())));
-            b.finish_kernel("length", "a length as a number", 1);
+            kernel::Nest nest(Dims{});
+            nest.store(kernel::placed(b.output()), b.length(dim_of(b.node())));
+            kernel::schedule(b, nest, "length", "a length as a number");
           },
       .foldable = false,
       .symbolic = [](const Node& node, std::span<const Dim>) -> std::optional<Dim> { return dim_of(node); },

@@ -42,17 +42,15 @@ class PythonDialect : public Dialect {
   // ---- statements
 
   std::string comment(const std::string& text) const override { return "# " + text; }
-  std::string let(const Statement& s, const TermText& value, Helpers&) const override { return assign(s.name, value); }
-  std::string variable(const Statement& s, const TermText& value, Helpers&) const override {
-    return assign(s.name, value);
-  }
+  std::string let(const Let& s, const TermText& value, Helpers&) const override { return assign(s.name, value); }
+  std::string variable(const Var& s, const TermText& value, Helpers&) const override { return assign(s.name, value); }
   std::string assign(const std::string& name, const TermText& value) const override {
     return str(name, " = ", value.alone());
   }
-  std::string store(const Statement& s, const StoreText& text, Helpers&) const override {
-    return str(s.name, "[", text.index.alone(), "] = ", text.value.alone());
+  std::string store(const Store& s, const StoreText& text, Helpers&) const override {
+    return str(s.buffer, "[", text.index.alone(), "] = ", text.value.alone());
   }
-  Enclosing loop(const Statement& s, const TermText& begin, const TermText& end, const TermText& step) const override {
+  Enclosing loop(const ForLoop& s, const TermText& begin, const TermText& end, const TermText& step) const override {
     const std::string by = is_constant(s.step, 1) ? "" : ", " + step.alone();
     const char* mark = s.mark == LoopMark::kParallel ? "  # in any order" : "";
     return {.open = {str("for ", s.name, " in range(", begin.alone(), ", ", end.alone(), by, "):", mark)}};
@@ -62,17 +60,14 @@ class PythonDialect : public Dialect {
   }
   Enclosing branch(const TermText& condition) const override { return {.open = {str("if ", condition.alone(), ":")}}; }
   std::string otherwise() const override { return "else:"; }
-  std::string local_array(const Statement& s, const TermText& length, Helpers&) const override {
-    return str(s.name, " = [0] * ", length.operand());
-  }
-  std::string prefetch(const Statement& s, const TermText& index) const override {
-    return str("# ", s.name, "[", index.alone(), "] follows");
+  std::string local_array(const LocalArray& s, Helpers&) const override { return str(s.name, " = [0] * ", s.count); }
+  std::string prefetch(const PrefetchLine& s, const TermText& index) const override {
+    return str("# ", s.buffer, "[", index.alone(), "] follows");
   }
   std::string fence() const override { return "# what was written may be read"; }
   std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override {
     return {str("raise IndexError(", check.alone(), ", ", value.alone(), ", ", limit.alone(), ")")};
   }
-  std::string return_() const override { return "return"; }
 
   // ---- functions
 

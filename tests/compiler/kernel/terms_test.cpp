@@ -5,8 +5,8 @@
 
 #include "compiler/ir/compare.h"
 #include "compiler/ir/variables.h"
-#include "compiler/kernel/kernel_ir.h"
 #include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/term.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "tests/support/native_program.h"

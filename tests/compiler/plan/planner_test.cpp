@@ -119,7 +119,7 @@ TEST(Planner, ResultsThatNobodyReadsGoPastTheCaches) {
     int out = 0;
     for_each_step(program.body, [&](const Step& step) {
       if (const auto* call = std::get_if<kernel::KernelCall>(&step.code))
-        for (const kernel::Statement& s : call->function->body) out += s.kind == kernel::Statement::Kind::kFence;
+        for (const kernel::Statement& s : call->function->body) out += std::holds_alternative<kernel::Fence>(s);
     });
     return out;
   };

@@ -14,7 +14,6 @@ using kernel::Prim;
 using kernel::Statement;
 using kernel::Term;
 using kernel::TermNode;
-using Kind = Statement::Kind;
 
 Term made(TermNode node) {
   return Term(std::make_shared<const TermNode>(std::move(node)));
@@ -78,11 +77,22 @@ bool divides_integers(const Term& term) {
   if ((n.prim == Prim::kDiv || n.prim == Prim::kRemainder) && is_int(n.type.dtype)) return true;
   return std::ranges::any_of(n.args, divides_integers);
 }
+struct IntegerDivisions {
+  bool found = false;
+  void note(const std::string&) {}
+  void name(const std::string&) {}
+  void define(const std::string&, const kernel::TermType&) {}
+  void option(auto) {}
+  void index(const Term&) {}
+  void term(const Term& t) { found = found || (bool(t) && divides_integers(t)); }
+  void block(const Block& statements) {
+    for (const Statement& s : statements) visit_fields(s, *this);
+  }
+};
 bool divides_integers(const Block& block) {
-  return std::ranges::any_of(block, [](const Statement& s) {
-    return (bool(s.value) && divides_integers(s.value)) || (s.body && divides_integers(*s.body)) ||
-           (s.otherwise && divides_integers(*s.otherwise));
-  });
+  IntegerDivisions divisions;
+  divisions.block(block);
+  return divisions.found;
 }
 
 // One less, but for 0: the element before, or a lane less.
@@ -107,15 +117,16 @@ bool changes_by_one(const TermNode& constant) {
 }
 
 // A loop that some lengths have and others do not.
-bool never_runs(const Statement& loop) {
+bool never_runs(const kernel::ForLoop& loop) {
   const TermNode &begin = loop.begin.node(), &end = loop.end.node();
   return begin.prim == Prim::kConstant && end.prim == Prim::kConstant && begin.integer >= end.integer;
 }
 
 // What an array on the stack holds before it is written is not defined, and may be right.
-bool clears_local(const Statement& loop, const std::set<std::string>& local) {
-  return std::ranges::all_of(*loop.body, [&](const Statement& s) {
-    return s.kind == Kind::kStore && local.count(s.name) && is_number(s.value);
+bool clears_local(const kernel::ForLoop& loop, const std::set<std::string>& local) {
+  return std::ranges::all_of(loop.body, [&](const Statement& s) {
+    const auto* store = std::get_if<kernel::Store>(&s);
+    return store && local.count(store->buffer) && is_number(store->value);
   });
 }
 
@@ -137,32 +148,45 @@ class Places {
 
   void block(Block& statements, bool in_while) {
     for (size_t i = 0; i < statements.size(); ++i) {
-      Statement& s = statements[i];
-      if (s.kind == Kind::kStore && here("a store left out")) {
+      const bool stores = std::holds_alternative<kernel::Store>(statements[i]);
+      const bool assigns = std::holds_alternative<kernel::Assign>(statements[i]) && !in_while;
+      if ((stores && here("a store left out")) || (assigns && here("an assignment left out"))) {
         statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(i--));
         continue;
       }
-      if (s.kind == Kind::kAssign && !in_while && here("an assignment left out")) {
-        statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(i--));
-        continue;
-      }
-      statement(s, in_while);
+      std::visit([&](auto& s) { statement(s, in_while); }, statements[i]);
     }
   }
 
-  void statement(Statement& s, bool in_while) {
-    if (s.kind == Kind::kLocalArray) local_.insert(s.name);
-    if (s.kind == Kind::kLoop && (never_runs(s) || clears_local(s, local_))) return;
-    const bool computes = s.kind == Kind::kLet || s.kind == Kind::kVar || s.kind == Kind::kAssign ||
-                          s.kind == Kind::kStore || (s.kind == Kind::kIf && !has_int64(s.value));
-    if (computes && !in_while) s.value = value(s.value);
-    if (s.kind == Kind::kStore && has_before(s.index, s.stride, s.value.lanes()) && here("writes the element before"))
-      s.index = before(s.index);
-    if (s.kind == Kind::kStore && bool(s.count) && here("does not write the last lane")) s.count = before(s.count);
-    if (s.kind == Kind::kLoop && here("without the first step of a loop")) s.begin = s.begin + s.step;
-    if (s.kind == Kind::kLoop && here("without the last step of a loop")) s.end = s.end - s.step;
-    if (s.body) block(*s.body, in_while || s.kind == Kind::kWhile);
-    if (s.otherwise) block(*s.otherwise, in_while);
+  void statement(kernel::Let& s, bool in_while) { compute(s.value, in_while); }
+  void statement(kernel::Var& s, bool in_while) { compute(s.start, in_while); }
+  void statement(kernel::Assign& s, bool in_while) { compute(s.value, in_while); }
+  void statement(kernel::Store& s, bool in_while) {
+    compute(s.value, in_while);
+    if (has_before(s.index, s.stride, s.value.lanes()) && here("writes the element before")) s.index = before(s.index);
+    if (bool(s.count) && here("does not write the last lane")) s.count = before(s.count);
+  }
+  void statement(kernel::ForLoop& s, bool in_while) {
+    if (never_runs(s) || clears_local(s, local_)) return;
+    if (here("without the first step of a loop")) s.begin = s.begin + s.step;
+    if (here("without the last step of a loop")) s.end = s.end - s.step;
+    block(s.body, in_while);
+  }
+  void statement(kernel::If& s, bool in_while) {
+    if (!has_int64(s.condition)) compute(s.condition, in_while);
+    block(s.then, in_while);
+    block(s.otherwise, in_while);
+  }
+  void statement(kernel::While& s, bool) { block(s.body, true); }
+  void statement(kernel::LocalArray& s, bool) { local_.insert(s.name); }
+  // What these say changes no value.
+  void statement(kernel::Comment&, bool) {}
+  void statement(kernel::PrefetchLine&, bool) {}
+  void statement(kernel::Fence&, bool) {}
+  void statement(kernel::Fail&, bool) {}
+
+  void compute(Term& value, bool in_while) {
+    if (!in_while) value = this->value(value);
   }
 
   // A shared term is one place.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/term.h"
 
 namespace thtrain {
 

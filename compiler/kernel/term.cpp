@@ -1,4 +1,4 @@
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/term.h"
 
 #include <optional>
 
