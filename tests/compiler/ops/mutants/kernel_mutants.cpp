@@ -61,6 +61,24 @@ const std::map<std::string, std::string>& sibling_names() {
   return table;
 }
 
+// "<=" for "<" and the like: another choice among equal operands.
+bool differ_in_equality(Prim a, Prim b) {
+  const std::set<Prim> pair{a, b};
+  return pair == std::set{Prim::kLess, Prim::kLessEqual} || pair == std::set{Prim::kGreater, Prim::kGreaterEqual};
+}
+
+// Does it choose between the two that its condition compares, as maxima do? Of equal ones either is right.
+bool chooses_of_compared(const TermNode& n) {
+  if (n.prim != Prim::kSelect) return false;
+  const auto same = [](const Term& a, const Term& b) {
+    const TermNode &x = a.node(), &y = b.node();
+    return &x == &y || (x.prim == Prim::kVariable && y.prim == Prim::kVariable && x.name == y.name);
+  };
+  const std::vector<Term>& compared = n.args[0].node().args;
+  return compared.size() == 2 && ((same(compared[0], n.args[1]) && same(compared[1], n.args[2])) ||
+                                  (same(compared[1], n.args[1]) && same(compared[0], n.args[2])));
+}
+
 // Functions of one operand that can be left out.
 bool can_go(Prim prim) {
   return prim == Prim::kNegate || prim == Prim::kFabs || prim == Prim::kNot || prim == Prim::kBitNot;
@@ -194,21 +212,22 @@ class Places {
     if (auto at = known_.find(&term.node()); at != known_.end()) return at->second;
     const TermNode& n = term.node();
     TermNode changed = n;
+    if (chooses_of_compared(n)) choices_.insert(&n.args[0].node());
     if (n.prim != Prim::kLoad)
       for (Term& arg : changed.args) arg = value(arg);
-    const Term out = place(changed, !has_int64(term));
+    const Term out = place(changed, !has_int64(term), choices_.count(&n) > 0);
     known_.emplace(&term.node(), out);
     kept_.push_back(term);
     return out;
   }
 
-  Term place(TermNode n, bool no_address) {
+  Term place(TermNode n, bool no_address, bool is_choice) {
     if (n.prim == Prim::kLoad) return load(std::move(n));
     if (!no_address) return made(std::move(n));
     const TermNode original = n;
     if (auto at = siblings().find(n.prim); at != siblings().end())
       for (const auto& [prim, what] : at->second)
-        if (here(what)) n.prim = prim;
+        if (!(is_choice && differ_in_equality(original.prim, prim)) && here(what)) n.prim = prim;
     if (n.prim == Prim::kMath || n.prim == Prim::kReduceLanes)
       if (auto at = sibling_names().find(original.name); at != sibling_names().end())
         if (here(str(at->second, " for ", at->first))) n.name = at->second;
@@ -235,7 +254,8 @@ class Places {
 
   size_t wanted_;
   std::vector<std::string> met_;
-  std::set<std::string> local_;  // arrays
+  std::set<std::string> local_;        // arrays
+  std::set<const TermNode*> choices_;  // conditions of choices between what they compare
   std::unordered_map<const TermNode*, Term> known_;
   std::vector<Term> kept_;  // so that no address is used again
 };
