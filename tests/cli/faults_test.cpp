@@ -198,6 +198,7 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
     {false, "mkdir run/plots 1 1 ENOSPC", R"(
 error: run/plots: the folder cannot be made
+  expected: a place where this user may make one
   got:      no space left on device
   hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
@@ -232,6 +233,7 @@ error: cannot read the experiment run/config.toml
 error: run/run.json: the file may not be read
   expected: read permission for this user
   got:      permission denied
+  hint:     run: chmod u+r run/run.json
 )"},
     {true, "open run 1 1 EACCES", R"(
 error: run: the folder cannot be opened
@@ -250,6 +252,7 @@ error: run/checkpoint.npz: the file cannot be read
 error: run/checkpoint.npz: the file may not be read
   expected: read permission for this user
   got:      permission denied
+  hint:     run: chmod u+r run/checkpoint.npz
 )"},
     {true, "read run/checkpoint.npz 5 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read
