@@ -85,7 +85,8 @@ TEST(RunLock, OfWhatIsNoFolder) {
   TemporaryFolder folder;
   folder.write("file", "");
   EXPECT_EQ(error_text([&] { RunLock lock(folder.path("file")); }),
-            str("error: ", folder.path("file"), ": the folder cannot be opened\n  got:      a part of the path is not a folder"));
+            str("error: ", folder.path("file"),
+                ": the folder cannot be opened\n  got:      a part of the path is not a folder"));
   EXPECT_FALSE(is_locked(folder.path("file")));
   EXPECT_FALSE(is_locked(folder.path("nothing")));
 }
