@@ -32,18 +32,28 @@ Expr BoltzmannMachine::propdown(const Expr& h) const {
   return is_gaussian ? input : sigmoid(input);
 }
 
-// Only the products of one visible unit change with its bit: x' W = x W + (1 - 2 x_i) W_i.
-Expr BoltzmannMachine::pseudo_log_likelihood(const Expr& v, const Expr& bits) const {
+// Where x' is x with its unit i flipped, s = 1 - 2 x_i, P(x') / P(x) = e^(s a_i) E(e^(s W_i h) | x), a product over the
+// hidden units, which are independent given x: it takes no other product than x W.
+Expr BoltzmannMachine::pseudo_log_likelihood(const Expr& v, const Expr& units) const {
   TH_CHECK(!is_gaussian, "the pseudo-likelihood of Gaussian units");
-  const Expr x = round(v);
-  const bool is_one = bits.dims()[0].is(1);
-  auto own = [&](const Expr& rows) { return is_one ? take(rows, bits[0], 1) : pick_rows(rows, bits); };
-  const Expr change = 1 - 2 * own(x);  // [n]
-  const Expr z = dot(x, w) + b, flipped = z + expand_dims(change, {1}) * take(w, bits);
-  const Expr bias = has_rows(a) ? own(a) : take(a, bits);
-  // F(x') - F(x), and log P(x_i | the others) = log sigmoid of it.
-  const Expr difference = -change * bias - sum(softplus(flipped), 1) + sum(softplus(z), 1);
-  return -static_cast<double>(visible_units()) * softplus(-difference);
+  const Expr x = round(v), z = dot(x, w) + b, on = sigmoid(z), off = sigmoid(-z);
+  const int64_t count = units.dims()[0].value();
+  const Expr up = exp(w), down = exp(-w);
+  // log P(x_i | the others) of the units [n] or [1].
+  auto of_units = [&](const Expr& i) {
+    const bool is_one = i.dims()[0].is(1);
+    auto own = [&](const Expr& rows) { return is_one ? take(rows, i[0], 1) : pick_rows(rows, i); };
+    const Expr bit = own(x), sign = 1 - 2 * bit;  // [n]
+    const Expr factors = count == 1 ? exp(expand_dims(sign, {1}) * take(w, i))
+                                    : where(expand_dims(gt(bit, 0.5), {1}), take(down, i), take(up, i));
+    const Expr bias = has_rows(a) ? own(a) : take(a, i);
+    return -softplus(sign * bias + sum(log(off + on * factors), 1));
+  };
+  if (count == 1) return static_cast<double>(visible_units()) * of_units(units[0]);
+  auto step = [&](const Expr& i, const Expr& total) { return total + of_units(i); };
+  const Expr total =
+      reduce(step, {.sequences = {units}, .outputs_info = {zeros({x.dims()[0]}, x.dtype())}, .name = "units"}).outputs;
+  return static_cast<double>(visible_units()) / static_cast<double>(count) * total;
 }
 
 // ---- Gibbs sampling
@@ -61,8 +71,7 @@ static Drawn sample_visible(const Expr& mean, bool is_gaussian, const Expr& visi
 
 GibbsStep BoltzmannMachine::gibbs_hvh(const Expr& h, const Expr& visible_random, const Expr& hidden_random) const {
   GibbsStep out;
-  out.visible_input = dot(h, w.T()) + a;
-  out.visible_mean = is_gaussian ? out.visible_input : sigmoid(out.visible_input);
+  out.visible_mean = propdown(h);
   const Drawn v = sample_visible(out.visible_mean, is_gaussian, visible_random);
   out.visible = v.sample;
   out.hidden_mean = propup(out.visible);
@@ -79,19 +88,17 @@ GibbsStep BoltzmannMachine::gibbs_chain(const Expr& h, int64_t steps, const Expr
   if (steps == 1) return gibbs_hvh(h, visible_random, hidden_random);
   auto step = [&](const Expr& h, const Expr& of_visible, const Expr& of_hidden) {
     const GibbsStep one = gibbs_hvh(h, of_visible, of_hidden);
-    return std::vector<Expr>{one.hidden,       one.visible_random, one.hidden_random, one.visible_input,
+    return std::vector<Expr>{one.hidden,       one.visible_random, one.hidden_random,
                              one.visible_mean, one.visible,        one.hidden_mean};
   };
   const std::nullopt_t none = std::nullopt;
   const std::vector<Expr> last =
-      reduce(step, {.outputs_info = {h, visible_random, hidden_random, none, none, none, none},
-                    .n_steps = steps,
-                    .name = "gibbs"})
+      reduce(step,
+             {.outputs_info = {h, visible_random, hidden_random, none, none, none}, .n_steps = steps, .name = "gibbs"})
           .outputs;
-  return {.visible_input = last[3],
-          .visible_mean = last[4],
-          .visible = last[5],
-          .hidden_mean = last[6],
+  return {.visible_mean = last[3],
+          .visible = last[4],
+          .hidden_mean = last[5],
           .hidden = last[0],
           .visible_random = last[1],
           .hidden_random = last[2]};

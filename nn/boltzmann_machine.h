@@ -9,11 +9,10 @@ namespace thtrain {
 
 /// What a step of Gibbs sampling from hidden units back to hidden units gives, and the generators after it.
 struct GibbsStep {
-  Expr visible_input;  // h W^T + a: what the means are the sigmoid of where visible units are binary
-  Expr visible_mean;   // E(v | h), [n, visible]
-  Expr visible;        // drawn from P(v | h)
-  Expr hidden_mean;    // P(h' = 1 | v), [n, hidden]
-  Expr hidden;         // drawn from P(h' | v)
+  Expr visible_mean;  // E(v | h), [n, visible]
+  Expr visible;       // drawn from P(v | h)
+  Expr hidden_mean;   // P(h' = 1 | v), [n, hidden]
+  Expr hidden;        // drawn from P(h' | v)
   Expr visible_random, hidden_random;
 };
 
@@ -47,9 +46,11 @@ struct BoltzmannMachine {
   GibbsStep gibbs_chain(const Expr& h, int64_t steps, const Expr& visible_random, const Expr& hidden_random) const;
   /// v -> h -> v' so many times, in a loop: the last v' and the means that it was drawn from.
   GibbsStep gibbs_vhv(const Expr& v, int64_t steps, const Expr& visible_random, const Expr& hidden_random) const;
-  /// visible * log P(x_i | the other x), an estimate of sum_i log P(x_i | the others): x = v rounded to 0 and 1,
-  /// i = bits[k] for the row k, or bits[0] for all rows; bits: integers [n] or [1]. [n]. Of binary visible units.
-  Expr pseudo_log_likelihood(const Expr& v, const Expr& bits) const;
+  /// visible times the mean over the m rows of `units` of log P(x_i | the other x), an estimate of the sum over all
+  /// units, and with all of them the sum itself: x = v rounded to 0 and 1, i = units[j, k] for the row k of v, or
+  /// units[j, 0] for all rows; units: integers [m, n] or [m, 1], m known. [n]. Of binary visible units. It takes
+  /// m hidden logarithms a row: of a unit that is flipped the other state's energy needs no product of its own.
+  Expr pseudo_log_likelihood(const Expr& v, const Expr& units) const;
 };
 
 /// A layer that is such a machine, or one for each row: what the objective contrastive_divergence trains. Beside its

@@ -63,7 +63,8 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [name, array] : checkpoint.optimizer) arrays.emplace_back("run." + name, array);
   for (const auto& [name, array] : checkpoint.best) arrays.emplace_back("run.best/" + name, array);
   arrays.emplace_back("run.position", Tensor::vector<int64_t>({s.epochs, s.batch, s.step, int64_t{s.stopped_early}}));
-  if (s.is_unmeasured) arrays.emplace_back("run.unmeasured", Tensor::vector<int64_t>({1}));
+  if (s.unmeasured != Unmeasured::kNothing)
+    arrays.emplace_back("run.unmeasured", Tensor::vector<int64_t>({static_cast<int64_t>(s.unmeasured)}));
   arrays.emplace_back("run.random", bytes_array(s.random.to_bytes()));
   arrays.emplace_back(
       "run.monitor", Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
@@ -121,8 +122,7 @@ class CheckpointReader {
     s.step = position.as_int(2);
     s.stopped_early = position.as_int(3) != 0;
     for (const std::string& name : file_.names())
-      if (name == "run.unmeasured") s.is_unmeasured = array(name, DType::kInt64, 1).as_int(0) != 0;
-    check_unmeasured(s);
+      if (name == "run.unmeasured") s.unmeasured = unmeasured(array(name, DType::kInt64, 1).as_int(0), s);
     for (const std::string& name : file_.names())
       if (name == "run.out_of_time") s.out_of_time = array(name, DType::kInt64, 1).as_int(0) != 0;
     read_phases(out);
@@ -192,11 +192,13 @@ class CheckpointReader {
     return out;
   }
   // Only after a minibatch of this epoch there is something to measure.
-  void check_unmeasured(const RunState& state) const {
-    if (!state.is_unmeasured || state.batch > 0) return;
-    throw UserError(Message{.what = str(path_, ": run.unmeasured is not what a run writes"),
-                            .expected = "0, as this epoch has no minibatches (run.position[1])",
-                            .got = "1"});
+  Unmeasured unmeasured(int64_t value, const RunState& state) const {
+    const bool has_minibatch = state.batch > 0;
+    if (value == 0 || (has_minibatch && (value == 1 || value == 2))) return static_cast<Unmeasured>(value);
+    throw UserError(
+        Message{.what = str(path_, ": run.unmeasured is not what a run writes"),
+                .expected = has_minibatch ? "0, 1 or 2" : "0, as this epoch has no minibatches (run.position[1])",
+                .got = str(value)});
   }
   RandomState random_state(const std::string& bytes) const {
     try {

@@ -9,7 +9,9 @@
 //   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it
 //   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds,
 //                             validation loss, and of each other metric its validation and test value
-//   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
+//   run.unmeasured            int64, only where it is not 0: what is still to be measured; 1: all that is measured
+//   after
+//                             the last minibatch; 2: what is measured where an epoch ends
 //   run.history               float64 [epochs, 9 + ...] of the last epochs; see reports/history.h
 //   run.earlier               float64, only where there were others before these: their number, their seconds, the
 //                             training loss of the first one, was one of them the best so far
@@ -40,15 +42,22 @@ namespace thtrain {
 
 using NamedArrays = std::vector<std::pair<std::string, Tensor>>;
 
+/// What a process that was asked to stop left to the one that resumes the run.
+enum class Unmeasured {
+  kNothing,
+  kStep,   // what is measured after the last minibatch
+  kEpoch,  // what is measured at the end of the epoch, which has no line in metrics.jsonl yet
+};
+
 /// The state of a run between two minibatches, but for its arrays.
 struct RunState {
   int64_t epochs = 0;  // finished
   int64_t batch = 0;   // finished minibatches of the epoch after them
   int64_t step = 0;    // finished minibatches
   bool stopped_early = false;
-  bool out_of_time = false;    // and therefore stopped_early
-  bool is_unmeasured = false;  // what is measured after the last minibatch is not measured yet
-  RandomState random{0};       // at the beginning of this epoch
+  bool out_of_time = false;  // and therefore stopped_early
+  Unmeasured unmeasured = Unmeasured::kNothing;
+  RandomState random{0};  // at the beginning of this epoch
   Monitor::State monitor;
   std::optional<double> best_test_error;  // of the model with the best validation error, per cent
   // Of the epoch that is not finished:

@@ -15,11 +15,16 @@ int64_t evaluation_chunk(int64_t count, int64_t batch) {
   return std::min(most, count / batch) * batch;
 }
 
+// What runs through references takes long, and a signal is answered between two chunks.
+int64_t Evaluator::chunk_of(int64_t count, int64_t batch) const {
+  return options_.mode == Mode::kNative ? evaluation_chunk(count, batch) : std::min(batch, count);
+}
+
 // Of all chunks but a shorter last one, and of that.
-static std::vector<int64_t> lengths_of(int64_t count, int64_t batch) {
+std::vector<int64_t> Evaluator::lengths_of(int64_t count, int64_t batch) const {
   std::vector<int64_t> out;
   if (count == 0) return out;
-  const int64_t chunk = evaluation_chunk(count, batch), rest = count % chunk;
+  const int64_t chunk = chunk_of(count, batch), rest = count % chunk;
   out.push_back(chunk);
   if (rest > 0) out.push_back(rest);
   return out;
@@ -107,18 +112,20 @@ Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t coun
 }
 
 Explanation Evaluator::explain(const Examples& examples, int64_t count, int64_t batch) {
-  return of_length(examples, evaluation_chunk(count, batch)).function.explain();
+  return of_length(examples, chunk_of(count, batch)).function.explain();
 }
 
 const std::vector<kernel::Choice>& Evaluator::choices(const Examples& examples, int64_t count, int64_t batch) {
-  return of_length(examples, evaluation_chunk(count, batch)).function.info().choices;
+  return of_length(examples, chunk_of(count, batch)).function.info().choices;
 }
 
-std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch) {
-  const int64_t chunk = evaluation_chunk(count, batch);
+std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch,
+                                            const std::function<bool()>& stops) {
+  const int64_t chunk = chunk_of(count, batch);
   examples.set_plan(count, chunk);
   std::vector<MetricTotals> totals;
   for (int64_t begin = 0; begin < count; begin += chunk) {
+    if (begin > 0 && stops && stops()) throw MeasurementStopped();
     int64_t length = std::min(chunk, count - begin);
     Batch part = examples.batch(begin, length);
     std::vector<Tensor> arguments{part.x, part.y};

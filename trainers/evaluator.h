@@ -1,6 +1,7 @@
 // Measuring a model on examples: several metrics in one pass.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "trainers/outputs.h"
 
 namespace thtrain {
+
+/// What Evaluator::measure() throws where it was asked to stop.
+struct MeasurementStopped {};
 
 class Evaluator {
  public:
@@ -33,9 +37,11 @@ class Evaluator {
   bool take_compiled();
   /// Waits for them, and compiles what was not begun. What a compiler threw comes from here, and not from measure().
   void wait(const Examples& examples, int64_t count, int64_t batch);
-  /// Over the first `count` examples, a chunk of `batch` or a multiple of it at a time: a value of each metric.
-  /// UserError where a metric cannot take the targets or what the model gives.
-  std::vector<MetricValue> measure(Examples& examples, int64_t count, int64_t batch);
+  /// Over the first `count` examples, a chunk at a time: `batch` of them, in native mode a multiple of it. A value of
+  /// each metric. `stops` is asked between two chunks, where there is one; MeasurementStopped where it says yes.
+  /// UserError where a metric cannot take the targets or what the model gives, or an example cannot be read.
+  std::vector<MetricValue> measure(Examples& examples, int64_t count, int64_t batch,
+                                   const std::function<bool()>& stops = {});
   /// The function that does it, for all chunks but a shorter last one.
   Explanation explain(const Examples& examples, int64_t count, int64_t batch);
   const std::vector<kernel::Choice>& choices(const Examples& examples, int64_t count, int64_t batch);
@@ -51,6 +57,8 @@ class Evaluator {
     Function function;
     std::vector<std::vector<MetricPart>> parts;
   };
+  int64_t chunk_of(int64_t count, int64_t batch) const;
+  std::vector<int64_t> lengths_of(int64_t count, int64_t batch) const;
   Expressions expressions(const Examples& examples, int64_t count) const;
   MetricInput input_of(size_t output, ModelPass& pass, const Expressions& examples) const;
   std::vector<MetricValue> values_of(const std::vector<MetricTotals>& totals) const;

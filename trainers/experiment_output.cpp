@@ -53,11 +53,11 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
   f.field("sample_rows", &OutputConfig::sample_rows)
       .range(between(1, 1000))
       .unit("pictures")
-      .help("Rows of the picture of `samples`.");
+      .help("Rows of the picture of `samples`; in debug mode at most 2.");
   f.field("sample_steps", &OutputConfig::sample_steps)
       .range(at_least(1))
       .unit("steps")
-      .help("Steps of Gibbs sampling from row to row.");
+      .help("Steps of Gibbs sampling from row to row; in debug mode at most 10.");
   f.field("augmented", &OutputConfig::augmented)
       .range(between(0, 1000))
       .unit("images")

@@ -17,10 +17,13 @@ Monitor::Monitor(const TrainerConfig& config, int64_t batches, bool larger_is_be
   state_.patience = first_patience_;
 }
 
+bool Monitor::is_best(double error) const {
+  return larger_is_better_ && has_best() ? error > state_.best_error : error < state_.best_error;
+}
+
 bool Monitor::record(int64_t step, int64_t epoch, double error) {
   const double best = state_.best_error;
-  const bool is_better = larger_is_better_ && has_best() ? error > best : error < best;
-  if (!is_better) return false;
+  if (!is_best(error)) return false;
   const bool improves =
       larger_is_better_ ? !has_best() || error > best + (1 - threshold_) * std::abs(best) : error < best * threshold_;
   if (improves) state_.patience = std::max(state_.patience, static_cast<double>(step) * increase_);

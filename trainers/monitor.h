@@ -33,6 +33,8 @@ class Monitor {
 
   int64_t frequency() const { return frequency_; }
   bool validates_after(int64_t step) const { return (step + 1) % frequency_ == 0; }
+  /// Would it be the best so far?
+  bool is_best(double error) const;
   /// The error that was measured after a step; true if it is the best so far.
   bool record(int64_t step, int64_t epoch, double error);
   /// With what training began, where that was edited since: the patience becomes what it would be now, of the step of

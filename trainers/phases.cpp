@@ -151,7 +151,8 @@ class Phases {
       }
       add(run->go());
       if (is_last) warn_of_lost_weights(before);
-      if (is_last) add_confusion(summary_, phase_of(whole_, i), data_.of(i), folder_);
+      if (is_last) keep_table_facts(folder_, data_.of(i));
+      if (is_last) add_confusion(summary_, phase_of(whole_, i), data_.of(i), folder_, options_);
       if (is_last || summary_.interrupted) return summary_;
       if (options_.stop && options_.stop->load(std::memory_order_relaxed) != 0) {
         summary_.interrupted = true;
@@ -169,8 +170,7 @@ class Phases {
       hooks_.on_phase({.index = i, .count = phase_count(whole_), .goes_on = goes_on, .experiment = phase});
     const Dataset& data = data_.of(i);
     const bool is_last = i + 1 == phase_count(whole_);
-    if (is_last && (!data.columns.empty() || !data.class_names.empty()))
-      write_table_facts(folder_.table(), table_facts(data));
+    if (is_last) keep_table_facts(folder_, data);
     const PhaseData::Facts* facts = data_.facts(i);
     // Before weights are handed on: those of other examples have other shapes.
     if (facts)

@@ -63,7 +63,13 @@ static Pixels draw_augmented(const Experiment& experiment, const Split& train) {
   return tiles_of(all, {1, height, width}, rows, kColumns);
 }
 
-Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model) : output_(experiment.output) {
+// The debug mode holds each step against the references, which takes a thousand times as long as the step.
+constexpr int64_t kDebugRows = 2, kDebugSteps = 10;
+
+Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model)
+    : output_(experiment.output), is_debug_(experiment.compiler.mode == CompilerConfig::Mode::kDebug) {
+  sample_rows_ = is_debug_ ? std::min(output_.sample_rows, kDebugRows) : output_.sample_rows;
+  sample_steps_ = is_debug_ ? std::min(output_.sample_steps, kDebugSteps) : output_.sample_steps;
   if (output_.augmented > 0 && experiment.trainer.augment) augmented_ = draw_augmented(experiment, data.train);
   const bool wants_filters = !output_.filters.empty(), wants_samples = !output_.samples.empty();
   if (!wants_filters && !wants_samples) return;
@@ -121,25 +127,43 @@ std::optional<Pixels> Pictures::samples(const FunctionOptions& options, const st
   TH_CHECK(has_samples(), "no samples are asked for");
   const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
       of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
-  const GibbsStep last = rbm_->machine().gibbs_vhv(v, output_.sample_steps, of_visible, of_hidden);
-  Function row =
-      function({}, {last.visible_mean},
-               {{v, last.visible}, {of_visible, last.visible_random}, {of_hidden, last.hidden_random}}, options);
+  const BoltzmannMachine& machine = rbm_->machine();
   const int64_t chains = output_.sample_chains, pixels = element_count(picture_);
-  Tensor all = Tensor::empty(DType::kFloat64, {output_.sample_rows * chains, pixels});
-  for (int64_t i = 0; i < output_.sample_rows; ++i) {
-    if (stops && stops()) return std::nullopt;
-    const Tensor means = row({})[0].cast(DType::kFloat64);
+  const Shared h(Tensor::zeros(first_.dtype(), {chains, machine.hidden_units()}), "hidden");
+  const Drawn first = machine.sample_hidden(v, of_hidden);
+  // Of a loop by references each step would take memory, and a signal would wait for all of them.
+  const int64_t steps = options.mode == Mode::kNative ? sample_steps_ : 1;
+  const GibbsStep last = machine.gibbs_chain(h, steps, of_visible, of_hidden);
+  Function begin_row = function({}, {}, {{h, first.sample}, {of_hidden, first.next}}, options);
+  Function go_on = function(
+      {}, {last.visible_mean},
+      {{v, last.visible}, {h, last.hidden}, {of_visible, last.visible_random}, {of_hidden, last.hidden_random}},
+      options);
+  Tensor all = Tensor::empty(DType::kFloat64, {sample_rows_ * chains, pixels});
+  for (int64_t i = 0; i < sample_rows_; ++i) {
+    begin_row({});
+    Tensor means;
+    for (int64_t step = 0; step < sample_steps_; step += steps) {
+      if (stops && stops()) return std::nullopt;
+      means = go_on({})[0];
+    }
+    means = means.cast(DType::kFloat64);
     std::copy_n(means.data<double>(), chains * pixels, all.data<double>() + i * chains * pixels);
   }
-  return tiles_of(all, picture_, output_.sample_rows, chains);
+  return tiles_of(all, picture_, sample_rows_, chains);
+}
+
+std::string Pictures::samples_text() const {
+  auto counted = [](int64_t count, const char* what) { return str(count, ' ', what, count == 1 ? "" : "s"); };
+  return str("drawing samples of ", output_.samples, ": ", counted(sample_rows_, "row"), " of ",
+             counted(sample_steps_, "step"), " of Gibbs sampling", is_debug_ ? ", no more in debug mode" : "");
 }
 
 Sheet Pictures::samples_sheet(const Pixels& samples) const {
   const int64_t height = picture_[1], width = picture_[2];
   SheetSection section{.columns = output_.sample_chains, .side = static_cast<double>(std::max(height, width))};
-  for (int64_t row = 0; row < output_.sample_rows; ++row) {
-    const int64_t steps = (row + 1) * output_.sample_steps;
+  for (int64_t row = 0; row < sample_rows_; ++row) {
+    const int64_t steps = (row + 1) * sample_steps_;
     section.row_names.push_back(str(steps, steps == 1 ? " step" : " steps"));
     for (int64_t chain = 0; chain < output_.sample_chains; ++chain) {
       Pixels tile{.width = width, .height = height};

@@ -133,7 +133,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   names_.pop_back();
   evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
   evaluator_->check(feed_->examples());
-  if (most_measured() < size)
+  if (train_count() > 0 && most_measured() < size)
     train_sample_.emplace(sample_of(train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
 }
 
@@ -279,9 +279,9 @@ int64_t TrainingProgram::steps_of_first(int64_t batches) const {
   return feed_->steps_of_first(std::min(begin_of(batches), feed_->examples().size()));
 }
 
-void TrainingProgram::step(int64_t batch) {
+void TrainingProgram::step(int64_t batch, std::span<const Tensor> arguments) {
   if (is_batch_method()) return iterate();
-  function_of(batch)(arguments_of(batch));
+  function_of(batch)(arguments);
 }
 
 void TrainingProgram::iterate() {
@@ -348,7 +348,7 @@ std::optional<MetricValues> TrainingProgram::measure(Examples& examples, int64_t
   if (count == 0) return {};
   std::optional<AveragedWeights> scope;
   if (const WeightAverage* of_weights = average(); of_weights && averaged) scope.emplace(*of_weights);
-  std::vector<MetricValue> values = evaluator_->measure(examples, count, experiment_.trainer.batch_size);
+  std::vector<MetricValue> values = evaluator_->measure(examples, count, experiment_.trainer.batch_size, stops_);
   MetricValues out{.error = *values.front().number, .loss = *values.back().number};
   for (size_t i = 1; i + 1 < values.size(); ++i) out.others.push_back(*values[i].number);
   return out;
@@ -359,7 +359,9 @@ int64_t TrainingProgram::most_measured() const {
   return has_valid() ? valid_.size() : kWithoutValidation;
 }
 
+// Of the loss, what training told of it is shown: where it is the only metric, none are measured.
 int64_t TrainingProgram::train_count() const {
+  if (std::all_of(names_.begin(), names_.end(), [](const MetricName& name) { return name.name == "loss"; })) return 0;
   return used_of(std::min(feed_->examples().size(), most_measured()));
 }
 

@@ -67,7 +67,9 @@ class TrainingProgram {
   int64_t steps_of_first(int64_t batches) const;
   /// One minibatch: adds its loss to loss_sum() and changes the weights. Of a batch method one iteration: loss_sum()
   /// becomes the loss of all training examples, penalties included.
-  void step(int64_t batch);
+  void step(int64_t batch) { step(batch, is_batch_method() ? std::span<const Tensor>() : arguments(batch)); }
+  /// The same with what arguments(batch) gave; a batch method reads its own.
+  void step(int64_t batch, std::span<const Tensor> arguments);
   /// Of a batch method: what step() calls after each chunk, with the chunks done of this evaluation and of all.
   struct ChunkProgress {
     int64_t chunk = 0, chunks = 0;
@@ -98,13 +100,15 @@ class TrainingProgram {
   void await_errors();
   /// Takes what other threads have compiled by now; false where one is still at work. Throws what a compiler threw.
   bool take_compiled();
-  /// No value where the set has no examples.
+  /// What measurements ask between two chunks of examples: where it says yes, they throw MeasurementStopped.
+  void stop_measuring_where(std::function<bool()> stops) { stops_ = std::move(stops); }
+  /// No value where the set has no examples. UserError where one cannot be read.
   std::optional<MetricValues> measure_valid() { return measure(valid_, used_of(valid_.size()), true); }
   std::optional<MetricValues> measure_test() { return measure(test_, used_of(test_.size()), true); }
   /// The same of what weights() hold, averages or not.
   std::optional<MetricValues> measure_test_of_weights() { return measure(test_, used_of(test_.size()), false); }
   /// On as many training examples as there are validation examples, 10,000 where there are none: the same in every
-  /// epoch, spread over all of them (sample_of).
+  /// epoch, spread over all of them (sample_of). No value where the loss is the only metric.
   std::optional<MetricValues> measure_train();
   bool has_valid() const { return valid_.size() > 0; }
 
@@ -127,7 +131,8 @@ class TrainingProgram {
   /// Where step() found a loss that is not finite: `batch`; of a batch method the chunk, of chunks().
   int64_t chunk_of(int64_t batch) const { return is_batch_method() ? bad_chunk_ : batch; }
   int64_t chunks() const { return chunks_; }
-  /// Of chunk_of().
+  /// Of chunk_of(); valid until the next call. UserError where streamed examples cannot be read: nothing is changed
+  /// then.
   std::span<const Tensor> arguments(int64_t batch) { return arguments_of(chunk_of(batch)); }
   /// Of the examples, scaled; of this minibatch where they are read from their file.
   double largest_input(int64_t batch);
@@ -167,6 +172,7 @@ class TrainingProgram {
   std::optional<TrainingStep> training_step_;    // of an optimizer with a step for each minibatch
   std::optional<BatchTraining> batch_training_;  // of a batch method
   std::function<void(const ChunkProgress&)> on_chunk_;
+  std::function<bool()> stops_;
   std::optional<Schedules> schedules_;
   std::optional<Shared> loss_sum_;
   double* loss_sum_value_ = nullptr;

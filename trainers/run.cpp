@@ -62,6 +62,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
 // ---- the loop ------------------------------------------------------------------------------------------------------
 
 bool Run::is_over() const {
+  if (state_.unmeasured == Unmeasured::kEpoch) return false;  // its last epoch is still to be reported
   return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs || has_converged();
 }
 
@@ -70,7 +71,10 @@ bool Run::has_converged() const {
   return program_.method() && program_.method()->status() != BatchStatus::kRunning && state_.batch == 0;
 }
 
+// Who was asked to stop before does one step all the same, and what is measured after it: a run that is always asked to
+// comes to its end.
 TrainSummary Run::go() {
+  if (!stop_wanted()) program_.stop_measuring_where([this] { return stop_wanted(); });
   try {
     begin();
     train();
@@ -89,15 +93,14 @@ std::vector<Message> Run::with_resume_hint(const Error& error) const {
   std::vector<Message> messages = error.messages();
   std::string& hint = messages.back().hint;
   std::error_code ignored;
-  if (std::filesystem::exists(folder_.checkpoint(), ignored))
+  if (!folder_.is_in_place())
+    hint = str("where the folder has another name now, `thtrain resume` goes on from its checkpoint of step ",
+               saved_step_);
+  else if (std::filesystem::exists(folder_.checkpoint(), ignored))
     hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
                 printable(folder_.path()), "` goes on from it");
-  else if (std::filesystem::exists(folder_.path(), ignored))
-    hint = str(printable(folder_.checkpoint()), " was removed or renamed while the run was at work");
   else
-    hint = str("the folder ", printable(folder_.path()),
-               " was removed or renamed while the run was at work; where it is now, ",
-               "`thtrain resume` goes on from its checkpoint of step ", saved_step_);
+    hint = str(printable(folder_.checkpoint()), " was removed or renamed while the run was at work");
   return messages;
 }
 
@@ -147,12 +150,11 @@ void Run::train_epoch() {
   program_.set_loss_sum(loss_sum);  // not 0 where the epoch was begun before a resumption
   if (state_.batch == 0) program_.clear_carried_state();
   reported_steps_ = program_.steps_of_first(state_.batch);
-  if (state_.is_unmeasured && !measure()) return;
+  if (state_.unmeasured == Unmeasured::kStep && !measure()) return;
   while (state_.batch < program_.batches() && !state_.stopped_early) {
     if (!take_compiled()) return;
     set_numbers();
-    if (program_.method()) evaluations_before_ = program_.method()->evaluations();
-    program_.step(state_.batch);
+    step();
     after_step();
     begin_errors();
     if (!measure()) return;
@@ -164,6 +166,15 @@ void Run::train_epoch() {
   // More than that: the checkpoint is of a run with more minibatches, and its epoch ends here.
   bool whole = state_.batch >= program_.batches();
   if (whole || state_.report.valid_error || state_.out_of_time) finish_epoch();
+}
+
+void Run::step() {
+  std::span<const Tensor> arguments;
+  if (program_.method())
+    evaluations_before_ = program_.method()->evaluations();
+  else
+    keeping_state([&] { arguments = program_.arguments(state_.batch); });
+  program_.step(state_.batch, arguments);
 }
 
 // Of the schedules, for the next step.
@@ -179,7 +190,7 @@ void Run::set_numbers() {
 void Run::after_step() {
   ++state_.step;
   ++state_.batch;
-  state_.is_unmeasured = true;
+  state_.unmeasured = Unmeasured::kStep;
   state_.loss_sum = program_.loss_sum();
   if (!std::isfinite(state_.loss_sum)) fail_non_finite();
   Clock::time_point now = Clock::now();
@@ -250,76 +261,19 @@ bool Run::await_errors() {
   return !is_stopped;
 }
 
-// What is measured after a minibatch, and what follows from it. False where the user asked to stop meanwhile: it is
-// still to be done then.
-bool Run::measure() {
-  int64_t step = state_.step - 1;
-  const bool ends = ends_by_time();
-  if (monitor_.validates_after(step) || ends) {
-    if (!await_errors()) return false;
-    validate(step);
-  }
-  if (monitor_.ends_after(step))
-    state_.stopped_early = true;
-  else if (ends)
-    state_.stopped_early = state_.out_of_time = true;
-  state_.is_unmeasured = false;
-  return true;
-}
-
-void Run::validate(int64_t step) {
-  std::optional<MetricValues> found = program_.measure_valid();
-  if (!found) return;
-  EpochReport& report = state_.report;
-  report.valid_error = found->error;
-  report.valid_loss = found->loss;
-  for (size_t i = 0; i < report.others.size(); ++i) report.others[i].valid = found->others[i];
-  program_.schedules().observe(found->error, program_.metric_names()[0].larger_is_better);
-  if (!monitor_.record(step, state_.epochs + 1, found->error)) return;
-  state_.report.best = true;
-  best_is_written_ = false;
-  best_ = program_.measured_weights();
-  using TestAt = TrainerConfig::TestAt;
-  state_.best_test_error.reset();
-  if (experiment_.trainer.test_at == TestAt::kBest || experiment_.trainer.test_at == TestAt::kEpoch) {
-    measure_test(step);
-    state_.best_test_error = state_.report.test_error;
-  }
-}
-
 EpochReport Run::empty_report(int64_t epoch) const {
   EpochReport out{.epoch = epoch};
   out.others.resize(program_.metric_names().size() - 1);
   return out;
 }
 
-void Run::measure_test(int64_t step) {
-  std::optional<MetricValues> found = program_.measure_test();
-  EpochReport& report = state_.report;
-  report.test_error.reset();
-  if (found) report.test_error = found->error;
-  for (size_t i = 0; found && i < report.others.size(); ++i) report.others[i].test = found->others[i];
-  last_test_step_ = step;
-}
-
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
   program_.check_files();
-  {
-    // Where that ends the process, the epoch is still to be reported.
-    const bool stops = std::exchange(state_.stopped_early, false), late = std::exchange(state_.out_of_time, false);
-    state_.is_unmeasured = true;
-    if (!await_errors()) return;
-    state_.stopped_early = stops;
-    state_.out_of_time = late;
-    state_.is_unmeasured = false;
-  }
-  if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1)
-    measure_test(state_.step - 1);
-  if (std::optional<MetricValues> found = program_.measure_train()) {
-    state_.report.train_error = found->error;
-    for (size_t i = 0; i < state_.report.others.size(); ++i) state_.report.others[i].train = found->others[i];
-  }
+  state_.unmeasured = Unmeasured::kEpoch;
+  if (!await_errors() || !measure_epoch()) return;
+  state_.unmeasured = Unmeasured::kNothing;
+  write_lost_files();
   EpochReport& report = state_.report;
   report.epoch = state_.epochs + 1;
   report.train_loss = state_.loss_sum / static_cast<double>(state_.batch);
@@ -339,24 +293,6 @@ void Run::finish_epoch() {
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------
-
-void Run::measure_test_of_best() {
-  using TestAt = TrainerConfig::TestAt;
-  TestAt at = experiment_.trainer.test_at;
-  if (at == TestAt::kNever || (at != TestAt::kEnd && monitor_.has_best())) return;
-  if (state_.best_test_error && monitor_.has_best()) return;
-  if (!await_errors()) return;
-  NamedArrays last;
-  for (const auto& [name, value] : weight_arrays()) last.emplace_back(name, value.copy());
-  auto set = [&](const NamedArrays& values) {
-    for (size_t i = 0; const auto& [name, variable] : program_.weights()) variable.set_value(values[i++].second);
-  };
-  if (!best_.empty()) set(best_);
-  std::optional<MetricValues> found = best_.empty() ? program_.measure_test() : program_.measure_test_of_weights();
-  state_.best_test_error.reset();
-  if (found) state_.best_test_error = found->error;
-  set(last);
-}
 
 void Run::finish() {
   if (is_over()) interrupted_ = false;
@@ -395,6 +331,8 @@ void Run::finish() {
   }
   draw_plots();
   write_picture_events();
+  write_lost_files();
+  if (!folder_.has_checkpoint()) save();
 }
 
 void Run::fail_non_finite() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,8 +32,11 @@ void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, co
 std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, const RunFolder& folder,
                                                const TrainHooks& hooks, const TrainOptions& options);
 
-/// TrainSummary::confusion of a run that is over.
-void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder);
+/// TrainSummary::confusion of a run that is over; the summary is interrupted where the user asks to stop meanwhile.
+void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder,
+                   const TrainOptions& options);
+/// The folder's table.json, where it is not there and the data is a table.
+void keep_table_facts(const RunFolder& folder, const Dataset& data);
 
 /// Gives the lock back: who trained once may read, or resume with another RunFolder.
 struct RunUnlock {
@@ -79,15 +83,19 @@ class Run {
   void train();
   void report_resume_point();
   void train_epoch();
+  void step();
   void after_step();
   void begin_errors();
   bool take_compiled();
   bool await_errors();
   class Pause;
+  void keeping_state(const std::function<void()>& read);
+  bool measuring(const std::function<void()>& measure);
   bool measure();
   void validate(int64_t step);
   EpochReport empty_report(int64_t epoch) const;
-  void measure_test(int64_t step);
+  void take_test(const std::optional<MetricValues>& found, int64_t step);
+  bool measure_epoch();
   void finish_epoch();
   void warn_if_growing();
   void finish();
@@ -128,7 +136,9 @@ class Run {
   NamedState kept_state() const;
   void set_numbers();
   Checkpoint checkpoint() const;
+  void write_lost_files();
   void save();
+  void save_within_epoch();
   void save_if_due(bool epoch_finished);
   void restore_arrays(const Checkpoint& checkpoint);
   void note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing);

@@ -4,6 +4,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/bad_values.h"
+#include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
@@ -226,12 +227,34 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
   if (!hooks_.on_message) return;
   if (!edits.empty()) hooks_.on_message(str("edited since the checkpoint: ", join(edits, "; ")));
   if (!differing.empty()) hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
-  if (state_.batch >= program_.batches() + state_.is_unmeasured)
+  if (state_.batch >= program_.batches() + (state_.unmeasured != Unmeasured::kNothing))
     hooks_.on_message(str("the checkpoint has ", state_.batch, " minibatches of epoch ", state_.epochs + 1,
                           ", and an epoch has ", program_.batches(), " now: this one is over"));
 }
 
 // ---- when --------------------------------------------------------------------------------------------------------
+
+// Files that were removed while the run is at work, without which its folder cannot be read or resumed. The checkpoint
+// is written anyway.
+void Run::write_lost_files() {
+  folder_.require_in_place();
+  auto mend = [&](const std::string& path, const std::function<void()>& write) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return;
+    write();
+    if (hooks_.on_message)
+      hooks_.on_message(
+          str("warning: ", printable(path), " was removed while the run was at work: it is written again"));
+  };
+  mend(folder_.config(), [&] {
+    AtomicFile file(folder_.config());
+    file.write(config_);
+    file.commit();
+  });
+  if (!state_.history.empty() || !start_.before.empty())
+    mend(folder_.metrics(), [&] { rewrite_metrics(folder_.metrics(), histories()); });
+  if (best_is_written_ && !best_.empty()) mend(best_path(), [&] { write_npz(best_path(), best_); });
+}
 
 // Never writes a value that is not finite, nor one that was computed from a file that changed: the last good checkpoint
 // stays.
@@ -240,6 +263,7 @@ void Run::save() {
   for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
+  write_lost_files();
   if (!best_is_written_ && !best_.empty()) write_npz(best_path(), best_);
   best_is_written_ = true;
   const KeptCheckpoint now{start_.before.size(), phase_, state_.step};
@@ -258,7 +282,12 @@ void Run::save_if_due(bool epoch_finished) {
   bool by_epochs = epoch_finished && c.checkpoint_epochs > 0 && state_.epochs % c.checkpoint_epochs == 0;
   bool by_time = c.checkpoint_seconds > 0 && seconds_between(saved_, Clock::now()) >= c.checkpoint_seconds;
   if (!by_epochs && !by_time) return;
-  if (!epoch_finished) {  // the epoch's time so far
+  epoch_finished ? save() : save_within_epoch();
+}
+
+// With the time so far of an epoch that is begun.
+void Run::save_within_epoch() {
+  if (state_.batch > 0) {
     Clock::time_point now = Clock::now();
     state_.report.seconds += seconds_between(epoch_began_, now);
     epoch_began_ = now;

@@ -73,6 +73,7 @@ TrainSummary with_noted_end(RunFolder& folder, const std::function<TrainSummary(
   try {
     folder.write_end(end_of(out));
   } catch (const UserError& error) {
+    if (!folder.is_in_place()) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
     hint += str(hint.empty() ? "" : ";\n", "training came to its end, and the checkpoint of step ", out.steps,

@@ -105,23 +105,34 @@ static std::string without_last_slashes(std::string path) {
   return path;
 }
 
-// A run that was killed before its first checkpoint left nothing but what a new one writes again. Whoever has its lock
-// may still come to a checkpoint.
+static bool has_pins(const std::map<std::string, std::string>& facts) {
+  return facts.lower_bound("pins.") != facts.lower_bound("pins/");
+}
+
+// A run that was killed before its first checkpoint left nothing but what a new one writes again, run.json first where
+// the folder was there before. Whoever has its lock may still come to a checkpoint.
 static bool is_unfinished_run(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) || is_locked(path)) return false;
-  bool has_config = false, has_facts = false, has_lock = false;
+  bool has_part = false, has_facts = false, has_others = false;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    has_config |= name == "config.toml";
-    has_facts |= name == "run.json";
-    has_lock |= name == "lock";
-    const bool is_of_start = name == "config.toml" || name == "run.json" || name == "table.json" || name == "lock";
-    if (!is_of_start && !is_unfinished_file(name)) return false;
+    if (name == "lock" || is_unfinished_file(name))  // lock: of an earlier version
+      has_part = true;
+    else if (name == "run.json")
+      has_facts = true;
+    else if (name == "config.toml" || name == "table.json")
+      has_others = true;
+    else
+      return false;
   }
-  if (error || !(has_facts ? has_config : has_lock)) return false;
+  if (error) return false;
+  if (!has_facts) return has_part && !has_others;
   try {
-    return !has_facts || !RunFolder::open(path).had_checkpoint();
+    const std::string file = path + "/run.json";
+    const std::map<std::string, std::string> facts = read_json(read_file(file), file);
+    if (facts.contains("version")) refuse_newer_version(file, "run", facts.at("version"));
+    return facts.contains("version") && !has_pins(facts);
   } catch (const UserError&) {  // it is taken, then
     return false;
   }
@@ -135,9 +146,8 @@ static void remove_unfinished_run(const std::string& path) {
     // What is not a name of its own stays where it is: a link, and the working folder.
     const bool stays = fs::is_symlink(path, error) || is_same_file(path, ".");
     const std::string aside = stays ? path : set_aside(path);
-    lock.moved_to(aside);
     remove_stale_files(aside);
-    for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(aside + "/" + name, error);
+    for (const char* name : {"lock", "table.json", "config.toml", "run.json"}) fs::remove(aside + "/" + name, error);
     if (aside != path) fs::remove_all(aside, error);
   } catch (const UserError&) {  // it is taken, then
   }
@@ -184,7 +194,6 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
     throw in_place(error, out.path(), path);
   }
   out.path_ = path;
-  out.lock_->moved_to(path);
   return out;
 }
 
@@ -193,15 +202,11 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
 RunFolder RunFolder::create_in(const std::string& path, const std::string& config, int64_t seed, RunFacts facts) {
   RunFolder out(path, std::move(facts));
   out.lock_ = std::make_shared<RunLock>(path);
-  std::error_code error;
-  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (name != "lock" && name != "lost+found") throw taken(path);  // another process came between
-  }
+  if (!is_empty_folder(path)) throw taken(path);  // another process came between
   FolderGuard place(path);
   place.made();
+  out.write_facts(seed, {});  // which says whose folder this is, where the process is killed now
   write_whole(out.config(), config);
-  out.write_facts(seed, {});
   place.keep();
   return out;
 }
@@ -313,7 +318,7 @@ void RunFolder::take_facts(std::map<std::string, std::string> facts) {
   }
   facts_.ended = utc_seconds(facts["ended.at"]);
   facts_.why = facts["ended.why"];
-  has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
+  has_fingerprint_ = has_pins(facts);
 }
 
 void RunFolder::lock() {
@@ -321,6 +326,14 @@ void RunFolder::lock() {
   lock_ = std::make_shared<RunLock>(path_);
   remove_stale_files(path_);
   remove_stale_folders(parent_of(without_last_slashes(path_)));
+}
+
+void RunFolder::require_in_place() const {
+  if (is_in_place()) return;
+  std::error_code error;
+  throw UserError(
+      Message{.what = str(path_, ": the folder of the run was removed or renamed while the run was at work"),
+              .got = fs::exists(path_, error) ? "another one of that name" : "nothing of that name"});
 }
 
 void RunFolder::require_new(std::string_view caller) const {
@@ -372,6 +385,7 @@ void RunFolder::write_end(RunEnd end, const std::string& why) {
 }
 
 void RunFolder::write_facts() const {
+  require_in_place();
   JsonObject decided, ended;
   for (const auto& [name, value] : fingerprint_) decided.add(name, value);
   ended.add("how", text_of(*facts_.end));

@@ -1,4 +1,4 @@
-// The folder that a run owns, and what stands in it.
+// The folder that a run owns, and what stands in it. Who writes to it has its lock (trainers/run_lock.h).
 //
 //   config.toml      the experiment with every default written out
 //   run.json         command line, versions, seed, times, how the run ended (trainers/run_end.h), and what decides bits
@@ -10,7 +10,6 @@
 //   checkpoints/     the checkpoints before, where trainer.keep_checkpoints is above 1 (trainers/kept_checkpoints.h)
 //   plots/           learning_curves.png and .svg, and the pictures that [output] names
 //   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
-//   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
 
 #include <map>
@@ -69,6 +68,10 @@ class RunFolder {
   /// processes left in and beside the folder. UserError where another process has it.
   void lock();
   void unlock() { lock_.reset(); }
+  /// Of a folder that is locked: does its path still lead to it? Else it was removed, renamed or replaced.
+  bool is_in_place() const { return !lock_ || lock_->is_at(path_); }
+  /// UserError where it does not.
+  void require_in_place() const;
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -101,7 +104,7 @@ class RunFolder {
   /// from the first checkpoint on. It says that the run is running.
   void write_facts(int64_t seed, const Fingerprint& fingerprint);
   /// Writes into run.json how the run ended, now. Does nothing where this object did not write that it is running: what
-  /// ended it came before its first step. UserError where it cannot be written.
+  /// ended it came before its first step. UserError where it cannot be written, or require_in_place() throws.
   void write_end(RunEnd end, const std::string& why = "");
 
  private:

@@ -44,6 +44,7 @@ void Run::go_on_after_stop() {
   const bool ends = state_.out_of_time ? is_time_spent(0) : monitor_.ends_after(state_.step - 1);
   if (!state_.stopped_early || ends) return;
   state_.stopped_early = state_.out_of_time = false;
+  if (state_.batch < program_.batches()) state_.unmeasured = Unmeasured::kNothing;
   if (state_.reported() > state_.epochs) state_.history.pop_back();
 }
 

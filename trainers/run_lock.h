@@ -1,33 +1,28 @@
 // One writer for each run folder.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 namespace thtrain {
 
-/// While it lives, no other RunLock of the same folder can be made, by this process or another one. The system takes
-/// the lock back from a process that was killed. The file "lock" in the folder holds the number of the process that has
-/// it, and goes with it. A file system that has no locks is used without.
+/// While it lives, no other RunLock of the same folder can be made, by this process or another one, whatever becomes of
+/// the folder's name and of the files in it: what is locked (flock) is the folder itself. The system takes the lock
+/// back from a process that was killed. A file system that has no locks is used without.
 class RunLock {
  public:
-  /// UserError where another one holds it (the message has the number of its process), or where the file cannot be
-  /// written.
+  /// UserError where another one holds it (the message has the number of its process, where the system knows it), or
+  /// where the folder cannot be opened.
   explicit RunLock(const std::string& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  /// The folder was renamed.
-  void moved_to(const std::string& folder);
+  /// Does this path lead to the folder that is locked? The folder may have been removed, or renamed.
+  bool is_at(const std::string& folder) const;
 
  private:
   bool take(const std::string& folder);
-  void write_process() const;
 
-  std::string path_;
-  pid_t maker_;  // a child made by fork() must not remove the file
   int descriptor_ = -1;
 };
 

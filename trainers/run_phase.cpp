@@ -46,9 +46,9 @@ bool Run::ends_by_time() const {
 
 // Before the first minibatch of a process, where those before it took all the time.
 void Run::end_where_time_is_spent() {
-  if (is_over() || state_.step == 0 || !is_time_spent(0)) return;
+  if (is_over() || state_.unmeasured == Unmeasured::kEpoch || state_.step == 0 || !is_time_spent(0)) return;
   if (state_.batch > 0)
-    state_.is_unmeasured = true;  // it is measured, and ends then
+    state_.unmeasured = Unmeasured::kStep;  // it is measured, and ends then
   else
     state_.stopped_early = state_.out_of_time = true;
 }

@@ -13,8 +13,9 @@ namespace thtrain {
 
 // A picture of a phase has its name: "plots/pretrain_samples.png".
 std::string Run::plot_path(const std::string& name) const {
+  folder_.require_in_place();
   std::error_code error;
-  std::filesystem::create_directories(folder_.file("plots"), error);
+  std::filesystem::create_directory(folder_.file("plots"), error);
   if (error) throw folder_error(folder_.file("plots"), error.value());
   return folder_.file(str("plots/", phase_.empty() ? "" : phase_ + "_", name));
 }
@@ -28,14 +29,10 @@ void Run::draw_filters() {
   write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")), pictures_.filters());
 }
 
-// A signal ends it between two rows; who resumes the run draws all of them.
+// A signal ends it; who resumes the run draws all of them.
 void Run::draw_samples() {
   if (!pictures_.has_samples() || interrupted_) return;
-  const OutputConfig& output = experiment_.output;
-  if (hooks_.on_message)
-    hooks_.on_message(str("drawing samples of ", output.samples, ": ", output.sample_rows,
-                          output.sample_rows == 1 ? " row of " : " rows of ", output.sample_steps,
-                          output.sample_steps == 1 ? " step" : " steps", " of Gibbs sampling"));
+  if (hooks_.on_message) hooks_.on_message(pictures_.samples_text());
   const std::optional<Pixels> drawn =
       pictures_.samples(function_options(experiment_.compiler, "samples"), [this] { return stop_wanted(); });
   if (drawn && Font::find()) return draw_sheet(pictures_.samples_sheet(*drawn)).write_png(plot_path("samples.png"));

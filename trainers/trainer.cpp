@@ -46,10 +46,11 @@ TrainSummary train(const Experiment& given, const Dataset& data, RunFolder& fold
   folder.require_new("train");
   if (!experiment.phases.empty())
     throw UserError(Message{.what = "train: the experiment has several phases", .hint = "train_phases() trains them"});
-  if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
+  keep_table_facts(folder, data);
   return with_noted_end(folder, [&] {
     TrainSummary summary = Run(experiment, data, folder, hooks, options).go();
-    add_confusion(summary, experiment, data, folder);
+    keep_table_facts(folder, data);
+    add_confusion(summary, experiment, data, folder, options);
     return summary;
   });
 }
@@ -65,21 +66,42 @@ TrainSummary resume(const Experiment& given, const Dataset& data, RunFolder& fol
     Run run(experiment, data, folder, hooks, options);
     if (checkpoint) run.restore(*checkpoint);
     TrainSummary summary = run.go();
-    add_confusion(summary, experiment, data, folder);
+    keep_table_facts(folder, data);
+    add_confusion(summary, experiment, data, folder, options);
     return summary;
   });
 }
 
-void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder) {
+void keep_table_facts(const RunFolder& folder, const Dataset& data) {
+  std::error_code ignored;
+  const bool is_table = !data.columns.empty() || !data.class_names.empty();
+  if (is_table && !std::filesystem::exists(folder.table(), ignored))
+    write_table_facts(folder.table(), table_facts(data));
+}
+
+static std::optional<Evaluation> evaluate_unless_stopped(const Experiment& experiment, const Dataset& data, Part part,
+                                                         const RunFolder& folder, const TrainOptions& options) {
+  try {
+    auto stops = [&] { return options.stop && options.stop->load(std::memory_order_relaxed) != 0; };
+    return evaluate(experiment, data, part, folder.best(), 0, stops);
+  } catch (const MeasurementStopped&) {
+    return {};
+  }
+}
+
+void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder,
+                   const TrainOptions& options) {
   const TrainerConfig& trainer = experiment.trainer;
   if (summary.interrupted || std::none_of(trainer.metrics.begin(), trainer.metrics.end(),
                                           [](const auto& metric) { return metric.name() == "confusion_matrix"; }))
     return;
   for (const auto& [part, split] : {std::pair(Part::kTest, &data.test), std::pair(Part::kValid, &data.valid)})
     if (split->size() >= (trainer.full_batches_only ? trainer.batch_size : 1)) {
-      const Evaluation found = evaluate(experiment, data, part, folder.best());
-      summary.confusion = found.confusion;
-      summary.confusion_of_steps = found.steps > 0;
+      const std::optional<Evaluation> found = evaluate_unless_stopped(experiment, data, part, folder, options);
+      summary.interrupted = !found;
+      if (!found) return;
+      summary.confusion = found->confusion;
+      summary.confusion_of_steps = found->steps > 0;
       summary.class_names = data.class_names;
       summary.confusion_part = part;
       return;
@@ -87,7 +109,7 @@ void add_confusion(TrainSummary& summary, const Experiment& experiment, const Da
 }
 
 Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, const std::string& weights,
-                    size_t confusion_of) {
+                    size_t confusion_of, const std::function<bool()>& stops) {
   const Experiment experiment = checked_experiment(given);
   const Split& split = part == Part::kTrain ? data.train : part == Part::kValid ? data.valid : data.test;
   int64_t batch = experiment.trainer.batch_size;
@@ -126,7 +148,7 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   const bool has_confusion = confusion_of < outputs.size() && outputs[confusion_of].classifies(data);
   if (has_confusion) metrics.push_back({std::make_shared<ConfusionMatrix>(), confusion_of});
   Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
-  std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
+  std::vector<MetricValue> values = evaluator.measure(examples, count, batch, stops);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
   out.metric = names_of(metrics).front();
   out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();

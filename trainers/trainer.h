@@ -102,7 +102,8 @@ struct TrainHooks {
 };
 
 struct TrainOptions {
-  /// Not 0: the run ends after the step that is being done, with a checkpoint. A signal handler may set it.
+  /// Not 0: the run ends after the step or the minibatch of a measurement that is being done, with a checkpoint. A
+  /// signal handler may set it.
   const std::atomic<int>* stop = nullptr;
   /// Resume although something that decides bits differs from what the run began with.
   bool allow_different_bits = false;
@@ -204,9 +205,9 @@ struct Evaluation {
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
 /// fit the model, or the part has no examples. The confusion matrix is of the output with this number, where it decides
-/// between classes.
+/// between classes. `stops` as Evaluator::measure().
 Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights,
-                    size_t confusion_of = 0);
+                    size_t confusion_of = 0, const std::function<bool()>& stops = {});
 
 struct Prediction {
   bool has_classes = true;  // does the model decide between classes, or give values?

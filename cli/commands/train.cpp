@@ -58,7 +58,7 @@ void report_profile(const TrainSummary& summary, const Experiment& experiment, b
   MachineRates rates = machine_rates(experiment.compiler, profile.threads);
   std::string folder = summary.run_dir + "/profile";
   std::error_code error;
-  fs::create_directories(folder, error);
+  fs::create_directory(folder, error);  // not the run's, where that was removed
   if (error) throw folder_error(folder, error.value());
   write_text(folder + "/profile.json", profile_json(profile, *summary.explanation, rates));
   write_text(folder + "/trace.json", profile_trace(profile));

@@ -70,10 +70,10 @@ static std::string json_of(const SweepFacts& facts) {
       .lines();
 }
 
-// What a process left that was killed while it filled an empty folder.
+// What a process left that was killed while it filled an empty folder; `lock` is of an earlier version.
 static void remove_unfinished_sweep(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path + "/lock", error) || is_locked(path)) return;
+  if (!fs::is_directory(path, error) || is_locked(path)) return;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     const bool is_of_start = name == "lock" || (name == "logs" && is_empty_folder(at->path().string()));
@@ -85,14 +85,6 @@ static void remove_unfinished_sweep(const std::string& path) {
     empty_folder(path);
   } catch (const UserError&) {  // it is taken, then
   }
-}
-
-// Only the lock, and what a file system has of its own?
-static bool is_empty_but_for_lock(const std::string& path) {
-  std::error_code error;
-  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-    if (at->path().filename() != "lock" && at->path().filename() != "lost+found") return false;
-  return !error;
 }
 
 static void require_utf8(const SweepFacts& facts) {
@@ -119,7 +111,7 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
   remove_stale_folders(parent);
   SweepFolder out(is_there ? path : new_folder_name(parent), std::move(facts));
   if (is_there) out.lock_ = lock_of(path);
-  if (is_there && !is_empty_but_for_lock(path)) throw taken;  // another process came between
+  if (is_there && !is_empty_folder(path)) throw taken;  // another process came between
   FolderGuard place(out.path_);
   place.made();
   try {
@@ -138,7 +130,6 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
   if (!is_there && ::rename(out.path_.c_str(), path.c_str()) != 0) throw cannot_be_made(path, errno);
   place.keep();
   out.path_ = path;
-  out.lock_->moved_to(path);
   return out;
 }
 

@@ -1,11 +1,10 @@
-// The folder of a sweep.
+// The folder of a sweep. Who leads the sweep has its lock (trainers/run_lock.h).
 //
 //   sweep.json   the command line, the experiment's file, the lists, the threads of a run, the names of the runs
 //   sweep.csv    a row for each run (cli/sweep/results.h)
 //   seeds.csv    where `seed` is swept: a row for each point of the other lists (cli/sweep/seeds.h)
 //   logs/        what each run's processes printed
 //   NAME/        the folder of a run, for each point
-//   lock         while a process leads the sweep: its number (trainers/run_lock.h)
 #pragma once
 
 #include <memory>

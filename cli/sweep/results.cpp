@@ -46,7 +46,10 @@ void read_record(SweepRun& run, const SweepPoints& points) {
   std::error_code error;
   run.record.reset();
   try {
-    if (std::filesystem::exists(run.folder + "/run.json", error)) {
+    // run.json alone is of a process that was killed at its start.
+    const bool has_facts = std::filesystem::exists(run.folder + "/run.json", error);
+    const bool has_config = std::filesystem::exists(run.folder + "/config.toml", error);
+    if (has_facts && (has_config || RunFolder::why_none_begins(run.folder))) {
       run.record = read_run(run.folder);
       require_values(run, points);
     }

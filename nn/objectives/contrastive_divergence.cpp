@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/base/random_state.h"
 #include "compiler/ops/control/stop_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -13,8 +15,15 @@ namespace thtrain {
 void ContrastiveDivergence::Options::describe(Fields<Options>& f) {
   f.about(
       "Trains an rbm or rnn_rbm layer without targets: the free energy of examples falls, that of what the machine "
-      "makes of them rises. Its loss, in the lines of epochs and in `thtrain eval`, is minus the pseudo-likelihood; of "
-      "Gaussian visible units, and in training of chains that begin at the examples, the error of the reconstruction.");
+      "makes of them rises. Its loss, in the lines of epochs and in `thtrain eval`, is minus the pseudo-likelihood, "
+      "the "
+      "sum over the visible units of log P(unit | all others); of Gaussian visible units, half the squared error of "
+      "the "
+      "reconstruction. Training takes one visible unit in each step, in turn. Examples that are not trained on are "
+      "measured by all visible units where these times the hidden units are at most 20,000, and where a chunk (all "
+      "examples, or about a thousand of them) has at most 100,000 pairs of an example and a unit; else by so many "
+      "units "
+      "of each example that it has about so many, the same in every epoch, and each unit as often as any other.");
   f.field("k", &Options::k)
       .range(at_least(1))
       .unit("steps")
@@ -52,10 +61,9 @@ std::optional<Message> ContrastiveDivergence::misfit(const ModelOutput& output, 
   return out;
 }
 
-// Of rows v and means, with the means' logits for binary units.
-static Expr reconstruction_error(const BoltzmannMachine& machine, const Expr& v, const Expr& input) {
-  if (machine.is_gaussian) return 0.5 * sum(sqr(v - input), 1);
-  return sum(v * softplus(-input) + (1 - v) * softplus(input), 1);
+// Half of it, of each row.
+static Expr squared_distance(const Expr& v, const Expr& mean) {
+  return 0.5 * sum(sqr(v - mean), 1);
 }
 
 // Of one number for each row; of sequences, of the steps that they have. Lengths are at least 1.
@@ -63,22 +71,34 @@ static Expr mean_of_rows(const Expr& rows, const Expr& mask) {
   return mask.has_value() ? sum(rows * mask) / sum(mask) : mean(rows);
 }
 
+// The units that each example of a chunk is measured by: [visible, 1] where all are affordable, else [m, examples].
+static Expr units_to_measure(const BoltzmannMachine& machine, const Expr& v) {
+  constexpr int64_t kMostTerms = 20'000, kPairs = 100'000, kUsualChunk = 1000, kSeed = 1;
+  const int64_t visible = machine.visible_units();
+  const int64_t examples = v.dims()[0].is_known() ? std::max<int64_t>(v.dims()[0].value(), 1) : kUsualChunk;
+  const int64_t count = (kPairs + examples - 1) / examples;
+  if (visible * machine.hidden_units() <= kMostTerms || visible <= count) return expand_dims(arange(visible), {1});
+  const Expr order = make_constant(Tensor::of(RandomState(kSeed).permutation(visible), {visible}));
+  const Expr place = count * expand_dims(arange(length(v, 0)), {0}) + expand_dims(arange(count), {1});
+  return take(order, place % visible);
+}
+
 Expr ContrastiveDivergence::elements(const ModelOutput& output, const Expr&, TargetForm) const {
   const BoltzmannMachine machine = machine_layer_of(output)->machine(output);
   const Expr& v = output.inputs.at(0);
-  if (machine.is_gaussian) return reconstruction_error(machine, v, machine.propdown(machine.propup(v)));
-  return -machine.pseudo_log_likelihood(v, arange(length(v, 0)) % machine.visible_units());
+  if (machine.is_gaussian) return squared_distance(v, machine.propdown(machine.propup(v)));
+  return -machine.pseudo_log_likelihood(v, units_to_measure(machine, v));
 }
 
 Expr ContrastiveDivergence::shown(const BoltzmannMachine& machine, const Expr& v, const Expr& mask,
                                   const GibbsStep& end, std::vector<Update>& updates) const {
-  if (!options_.persistent || machine.is_gaussian) {
+  if (machine.is_gaussian) {
     // Persistent chains have other examples: those of Gaussian units are measured as examples that are not trained on.
-    const Expr input = options_.persistent ? machine.propdown(machine.propup(v)) : end.visible_input;
-    return mean_of_rows(reconstruction_error(machine, v, input), mask);
+    const Expr mean = options_.persistent ? machine.propdown(machine.propup(v)) : end.visible_mean;
+    return mean_of_rows(squared_distance(v, mean), mask);
   }
   updates.push_back({*bit_, (*bit_ + 1) % machine.visible_units()});
-  return -mean_of_rows(machine.pseudo_log_likelihood(v, expand_dims(*bit_, {0})), mask);
+  return -mean_of_rows(machine.pseudo_log_likelihood(v, expand_dims(*bit_, {0, 1})), mask);
 }
 
 // What each parameter gets: of the layer's own the gradient of `difference`, of others nothing.
@@ -111,8 +131,8 @@ ObjectiveStep ContrastiveDivergence::step(const ObjectiveInput& input) {
   if (options_.persistent && !chains_) {
     TH_CHECK(v.dims()[0].is_known(), "chains for a minibatch of a length that is not known");
     chains_.emplace(Tensor::zeros(v.dtype(), {v.dims()[0].value(), machine.hidden_units()}), "chains");
-    if (!machine.is_gaussian) bit_.emplace(int64_t{0}, "bit");
   }
+  if (!machine.is_gaussian && !bit_) bit_.emplace(int64_t{0}, "bit");
   Expr h, hidden_random = layer.hidden_random();
   if (options_.persistent) {
     h = *chains_;

@@ -19,16 +19,20 @@ namespace thtrain {
 /// Of sequences, the steps are the examples: those behind a sequence's end do not count. Where each step has biases of
 /// its own (rnn_rbm), all chains run beside each other, and the gradient goes through the biases back to earlier steps.
 ///
-/// What is shown is another number, in nats: with persistent chains and binary visible units minus the mean of the
-/// stochastic pseudo-likelihood, in * log P(x_i | the other x), where i is the next unit in every step, from 0; else
-/// the cross-entropy of v against the means of the last v', or of Gaussian units half the squared distance, summed over
-/// the units. On examples that are not trained on (`losses`): minus the pseudo-likelihood, with i = k modulo in for the
-/// example k of a chunk; of Gaussian units half the squared distance between v and E(v' | E(h | v)). Weights of
-/// examples are not looked at (check_machines refuses them).
+/// What is shown is another number, in nats: of binary visible units minus the pseudo-likelihood, sum_i log P(x_i | the
+/// other x); of Gaussian ones half the squared distance between v and its reconstruction, summed over the units. A step
+/// of training takes one unit, in * log P(x_i | the other x), the next one in every step, from 0 (the objective's state
+/// too), and for Gaussian units the means of the chain's end, or with persistent chains, which have other examples,
+/// E(v' | E(h | v)). On examples that are not trained on (`losses`) all units are taken where in * units is at most
+/// 20,000, or a chunk of n examples has at most 100,000 pairs of an example and a unit (n = 1,000 where it is not
+/// known); else m = 100,000 / n units of each example, those at the places m k to m k + m - 1, modulo in, of a fixed
+/// random order for the example k of the chunk, so that each unit is taken as often as any other. Of Gaussian units
+/// E(v' | E(h | v)). Weights of examples are not looked at (check_machines refuses them).
 ///
 /// G. Hinton, "Training products of experts by minimizing contrastive divergence", 2002; T. Tieleman, "Training
-/// restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008; the figures as the Deep
-/// Learning Tutorials show them (rbm).
+/// restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008; the pseudo-likelihood:
+/// J. Besag, "Statistical analysis of non-lattice data", The Statistician 24(3), 1975, and as an estimate from one unit
+/// a step in the Deep Learning Tutorials (rbm).
 class ContrastiveDivergence : public Objective {
  public:
   struct Options : ObjectiveOptions {
@@ -44,7 +48,8 @@ class ContrastiveDivergence : public Objective {
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kNone}; }
   /// UserError where the judged layer is no MachineLayer, or is not trained.
   ObjectiveStep step(const ObjectiveInput& input) override;
-  /// "chains", float [chains, hidden], and "bit", int64: none before the first step, and without persistent chains.
+  /// "chains", float [chains, hidden], of persistent chains, and "bit", int64, the unit of the next step, of binary
+  /// visible units; none before the first step.
   std::vector<std::pair<std::string, Shared>> state() const override;
 
  protected:

@@ -67,7 +67,7 @@ class Faults : public testing::Test {
     }
     for (const auto& entry : fs::recursive_directory_iterator(shop_->path("run"))) {
       std::string name = entry.path().filename();
-      EXPECT_TRUE(name != "lock" && name.find(".tmp-") == std::string::npos) << name;
+      EXPECT_EQ(name.find(".tmp-"), std::string::npos) << name;
     }
     std::string metrics = shop_->read("run/metrics.jsonl");
     EXPECT_TRUE(metrics.empty() || metrics.ends_with("}\n")) << metrics;
@@ -132,12 +132,11 @@ error: run/run.json: the file cannot be written
   got:      a full disk
   hint:     make room and try again; an earlier file of this name is unchanged
 )"},
-    {false, "open ./.thtrain-new-*/lock 1 1 EROFS", R"(
-error: run/lock: the file cannot be written
-  expected: write permission for the folder run
-  got:      a read-only file system
+    {false, "open ./.thtrain-new-* 1 1 EMFILE", R"(
+error: run: the folder cannot be opened
+  got:      too many open files
 )"},
-    {false, "flock ./.thtrain-new-*/lock 1 1 ENOLCK", ""},
+    {false, "flock ./.thtrain-new-* 1 1 ENOLCK", ""},
     {false, "rename run 1 1 EACCES", R"(
 error: run: the folder cannot be made
   got:      permission denied
@@ -236,16 +235,14 @@ error: run/run.json: the file may not be read
   got:      permission denied
   hint:     run: chmod u+r run/run.json
 )"},
-    {true, "open run/lock 1 1 EACCES", R"(
-error: run/lock: the file cannot be written
-  expected: write permission for the folder run
+    {true, "open run 1 1 EACCES", R"(
+error: run: the folder cannot be opened
   got:      permission denied
 )"},
-    {true, "write run/lock 1 1 ENOSPC", R"(
-error: run/lock: the file cannot be written
-  expected: free space on its disk
-  got:      a full disk
-  hint:     make room and try again; an earlier file of this name is unchanged
+    {true, "open run/metrics.jsonl.tmp-* 1 1 EROFS", R"(
+error: run/metrics.jsonl: the file cannot be written
+  expected: write permission for the folder run
+  got:      a read-only file system
 )"},
     {true, "stat run/checkpoint.npz 1 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read

@@ -49,7 +49,7 @@ TEST_F(CliRunDirs, ASweepInALink) {
   const std::vector<std::string> command = {"sweep",   "tiny.toml", "--run-dir",       "link",
                                             "--quiet", "seed=1,2",  "trainer.epochs=1"};
   // What a process left that was killed while it filled the folder.
-  workshop.write("real/lock", "1\n");
+  workshop.write("real/sweep.json.tmp-17-0", "");
   fs::create_directories(workshop.path("real/logs"));
   EXPECT_EQ(workshop.run(command).code, 0);
   EXPECT_TRUE(workshop.exists("real/seed=2/best.npz"));

@@ -242,16 +242,36 @@ TEST_F(CliRun, AFolderThatGoesAwayWhileItTrains) {
   };
   const std::string text = error_after("moved", "mv moved elsewhere");
   EXPECT_TRUE(
-      text.starts_with("  hint:     the folder moved was removed or renamed while the run was at work; where it "
-                       "is now, `thtrain resume` goes on from its checkpoint of step "))
+      text.starts_with("  hint:     where the folder has another name now, `thtrain resume` goes on from its "
+                       "checkpoint of step "))
       << text;
   EXPECT_EQ(text.find("is kept"), std::string::npos) << text;
   EXPECT_EQ(text.find("mkdir"), std::string::npos) << text;
   EXPECT_TRUE(workshop.exists("elsewhere/checkpoint.npz"));
+  error_after("gone", "until rm -rf gone; do :; done 2>&1");
+  EXPECT_FALSE(workshop.exists("gone"));
+  error_after("another", "mv another third && mkdir another");
+  EXPECT_TRUE(std::filesystem::is_empty(workshop.path("another")));
+}
+
+// `rm` of what once was a lock, or of all that is there, lets no second writer in.
+TEST_F(CliRun, FilesThatAreRemovedLetNoSecondWriterIn) {
+  const pid_t process = workshop.start(
+      {"train", "tiny.toml", "--run-dir", "run", "--quiet", "trainer.epochs=10000000", "trainer.checkpoint_epochs=1"});
+  EXPECT_TRUE(wait_until([&] { return workshop.read("run/metrics.jsonl").size() > 200; })) << workshop.read("log");
+  workshop.shell("rm -f run/lock");
+  const Ended second = workshop.run({"resume", "run"});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_TRUE(second.err.starts_with("error: run: another process writes to this run folder\n")) << second.err;
+  workshop.shell("rm -f run/*");
+  EXPECT_TRUE(wait_until([&] { return workshop.exists("run/config.toml") && workshop.exists("run/checkpoint.npz"); }));
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130) << workshop.read("log");
+  EXPECT_EQ(workshop.run({"eval", "run"}).code, 0);
 }
 
 // Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the
-// run, and its folder stays as it was after the last checkpoint.
+// run with a checkpoint of the steps before it, from which it goes on when the value is mended.
 TEST_F(CliRun, AStreamThatGoesBadEndsTheRun) {
   constexpr int kRows = 40, kColumns = 3;
   std::string x, y;
@@ -291,6 +311,21 @@ TEST_F(CliRun, AStreamThatGoesBadEndsTheRun) {
     if (name.starts_with("run.")) continue;
     for (int64_t i = 0; i < value.size(); ++i) EXPECT_TRUE(std::isfinite(value.as_double(i))) << name;
   }
+  const std::string step = std::to_string(kept.at("run.position").as_int(2));
+  EXPECT_NE(log.find("the checkpoint of step " + step + " is kept: "), std::string::npos) << log;
+  file.open(workshop.path("x.npy"), std::ios::in | std::ios::out | std::ios::binary);
+  const float value = static_cast<float>((38 * kColumns + 1) % 7) / 7;
+  file.seekp(-static_cast<std::streamoff>(sizeof value * (2 * kColumns - 1)), std::ios::end);
+  file.write(reinterpret_cast<const char*>(&value), sizeof value);
+  file.close();
+  std::filesystem::last_write_time(workshop.path("x.npy"), written);
+  const std::string epochs = "trainer.epochs=" + std::to_string(kept.at("run.position").as_int(0) + 2);
+  ASSERT_EQ(workshop.run({"resume", "run", "--quiet", epochs}).code, 0);
+  ASSERT_EQ(workshop.run({"train", "stream.toml", "--run-dir", "whole", "--quiet", epochs}).code, 0);
+  const auto resumed = read_npz(workshop.path("run/checkpoint.npz")),
+             whole = read_npz(workshop.path("whole/checkpoint.npz"));
+  for (const auto& [name, array] : whole)
+    if (!name.starts_with("run.")) EXPECT_TRUE(same_bits(resumed.at(name), array)) << name;
 }
 
 TEST_F(CliRun, KilledAtAnyMomentItResumesToTheSameBits) {

@@ -70,7 +70,7 @@ TEST_F(CliSweep, TheSecondSignalEndsItAtOnce) {
   ::kill(process, SIGTERM);
   EXPECT_EQ(Workshop::wait(process), 128 + SIGTERM);
   for (pid_t child : children) EXPECT_NE(::kill(child, 0), 0);
-  EXPECT_FALSE(workshop.exists("s/lock"));
+  EXPECT_FALSE(is_locked(workshop.path("s")));
 }
 
 // What a killed leader left that still runs is waited for.

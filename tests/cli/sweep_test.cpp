@@ -35,7 +35,7 @@ TEST_F(CliSweep, ItsRunsAreThoseOfTrain) {
     csv += str('"', names[i], "\",", values[i], ",error,", json_number(*records[i].best), ',', records[i].best_epoch,
                ',', json_number(*records[i].test), ",2,S,finished,\n");
   EXPECT_EQ(without_seconds_column(workshop.read("runs/tiny-sweep-1/sweep.csv")), csv);
-  EXPECT_FALSE(workshop.exists("runs/tiny-sweep-1/lock"));
+  EXPECT_FALSE(is_locked(workshop.path("runs/tiny-sweep-1")));
   EXPECT_TRUE(workshop.exists("runs/tiny-sweep-1/logs/learning_rate=0.1,seed=1.log"));
 
   std::string text =

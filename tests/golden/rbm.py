@@ -8,9 +8,11 @@ visible_random, hidden_random     states of MRG31k3p
 free_energy, free_energy_gaussian of each example: -log of the sum over all hidden states of exp(-energy)
 pseudo_K                          for the unit K: 6 log P(x_K | the other x) of each rounded example, by the
                                   probabilities of the two whole states, each a sum over all hidden states
+pseudo                            the sum over all units K of log P(x_K | the other x) of each
 RULE/W, RULE/a, RULE/b            after three steps of learning rate 0.1 on all examples, for the rules cd1, cd3,
 RULE/visible_random, ...          pcd2, gaussian (CD-1 with Gaussian units) and gaussian_pcd2; the generators
-RULE/shown                        what each step shows; of pcd2 by all probabilities again, the unit of step t is t
+RULE/shown                        what each step shows: of binary units minus the mean of pseudo_K for the unit K = t of
+                                  step t, of Gaussian ones the error of the reconstruction
 RULE/chains                       where the chains are
 
 The uniform numbers of a draw of n elements from `streams` streams: number i is the next of stream i mod streams.
@@ -67,12 +69,10 @@ def learn(x, k, persistent=False, gaussian=False):
         chains = h
         if persistent and gaussian:
             shown.append(0.5 * ((x - sigmoid(x @ w + d) @ w.T - c) ** 2).sum(1).mean())
-        elif persistent:
-            shown.append(-pseudo(x, step, w, c, d).mean())
         elif gaussian:
             shown.append(0.5 * ((x - z) ** 2).sum(1).mean())
         else:
-            shown.append(-(x * np.log(sigmoid(z)) + (1 - x) * np.log(1 - sigmoid(z))).sum(1).mean())
+            shown.append(-pseudo(x, step, w, c, d).mean())
         # Minus the gradients of mean F(x) - mean F(sample).
         up, down = sigmoid(x @ w + d), sigmoid(sample @ w + d)
         w, c, d = (w + 0.1 * (x.T @ up - sample.T @ down) / 5, c + 0.1 * (x - sample).mean(0),
@@ -97,6 +97,7 @@ write("free_energy", [-log_sum(v, lambda v: -np.dot(a, v)) for v in x])
 write("free_energy_gaussian", [-log_sum(v, lambda v: 0.5 * np.sum((v - a) ** 2)) for v in x_gaussian])
 for unit in range(6):
     write(f"pseudo_{unit}", pseudo(x, unit))
+write("pseudo", sum(pseudo(x, unit) for unit in range(6)) / 6)
 for rule, result in {"cd1": learn(x, 1), "cd3": learn(x, 3), "pcd2": learn(x, 2, persistent=True),
                      "gaussian": learn(x_gaussian, 1, gaussian=True),
                      "gaussian_pcd2": learn(x_gaussian, 2, persistent=True, gaussian=True)}.items():

@@ -10,12 +10,12 @@ x [3,4,5], end [12,5]                  the sequences, and rows v* that stand for
 visible_random, hidden_random          states of MRG31k3p
 a_t, b_t                               biases of each row; of packed sequences behind the end those of the last u
 hidden                                 P(h = 1 | v) of each row
-free_energy, pseudo                    of each row: -log of the sum over all hidden states of exp(-energy), and 5 times
-                                       log P(v_k | the other v) for the unit k = row mod 5, by the two whole states
+free_energy, pseudo                    of each row: -log of the sum over all hidden states of exp(-energy), and the sum
+                                       over all units k of log P(v_k | the other v), by the two whole states
 CASE/WEIGHT                            for the cases full and packed: gradients of mean F(x) - mean F(end) over the
                                        steps that there are, by PyTorch
-CASE/cd2/WEIGHT, .../shown             after three steps of CD-2 of learning rate 0.1, and the mean cross-entropy of x
-                                       against the means of the chains' ends that each step shows; the generators after
+CASE/cd2/WEIGHT, .../shown             after three steps of CD-2 of learning rate 0.1, and what step t shows: minus the
+                                       mean of 5 log P(v_t | the other v) over the rows; the generators after
 generated [6,2,5]                      2 sequences of 6 steps, 3 steps of Gibbs sampling for each step
 generated/visible_random, ...          the generators after them
 """
@@ -94,17 +94,24 @@ def chain(w, a, b, v, k, of_visible, of_hidden):
         z = h @ w.T + a
         v = (of_visible.uniform(n, IN) < sigmoid(z)) * 1.0
         h = (of_hidden.uniform(n, HIDDEN) < sigmoid(v @ w + b)) * 1.0
-    return v, z
+    return v
+
+
+def log_conditional(w, a, b, unit):
+    """log P(v_unit | the other v) of each row."""
+    flipped = rows.copy()
+    flipped[:, unit] = 1 - flipped[:, unit]
+    own, other = (free_energy(torch.tensor(v), *map(torch.tensor, (w, a, b))).numpy() for v in (rows, flipped))
+    return np.log(np.exp(-own) / (np.exp(-own) + np.exp(-other)))
 
 
 def learn(case):
     w = {name: value.copy() for name, value in first.items()}
     of_visible, of_hidden, mask, shown = Mrg(visible_words), Mrg(hidden_words), mask_of(case), []
-    for _ in range(3):
+    for unit in range(3):
         a, b = plain(w, case)
-        v, z = chain(w["W"], a, b, rows, 2, of_visible, of_hidden)
-        error = -(rows * np.log(sigmoid(z)) + (1 - rows) * np.log(1 - sigmoid(z))).sum(1)
-        shown.append((error * mask).sum() / mask.sum())
+        v = chain(w["W"], a, b, rows, 2, of_visible, of_hidden)
+        shown.append(-(IN * log_conditional(w["W"], a, b, unit) * mask).sum() / mask.sum())
         change = gradients(w, case, v)
         w = {name: value - 0.1 * change[name] for name, value in w.items()}
     return w | {"shown": shown, "visible_random": of_visible.words(), "hidden_random": of_hidden.words()}
@@ -130,13 +137,8 @@ a_packed, b_packed = plain(first, "packed")
 write("packed/a_t", a_packed)
 write("packed/b_t", b_packed)
 tensors = [torch.tensor(value) for value in (first["W"], a, b)]
-energies = free_energy(torch.tensor(rows), *tensors).numpy()
-flipped = rows.copy()
-for r in range(len(rows)):
-    flipped[r, r % IN] = 1 - flipped[r, r % IN]
-others = free_energy(torch.tensor(flipped), *tensors).numpy()
-write("free_energy", energies)
-write("pseudo", IN * np.log(np.exp(-energies) / (np.exp(-energies) + np.exp(-others))))
+write("free_energy", free_energy(torch.tensor(rows), *tensors).numpy())
+write("pseudo", sum(log_conditional(first["W"], a, b, unit) for unit in range(IN)))
 for case in LENGTHS:
     for name, value in gradients(first, case, end).items():
         write(f"{case}/{name}", value)
@@ -146,7 +148,7 @@ for case in LENGTHS:
 of_visible, of_hidden = Mrg(visible_words), Mrg(hidden_words)
 u, generated = np.zeros((2, RECURRENT)), []
 for _ in range(6):
-    v, _ = chain(first["W"], first["a"] + u @ first["W_uv"], first["b"] + u @ first["W_uh"], np.zeros((2, IN)), 3,
+    v = chain(first["W"], first["a"] + u @ first["W_uv"], first["b"] + u @ first["W_uh"], np.zeros((2, IN)), 3,
                  of_visible, of_hidden)
     u = np.tanh(first["b_u"] + v @ first["W_vu"] + u @ first["W_uu"])
     generated.append(v)

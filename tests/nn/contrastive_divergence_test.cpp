@@ -5,6 +5,8 @@
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_rbm.h"
@@ -49,13 +51,12 @@ void expect_rule(const std::string& rule, int64_t k, bool persistent, Visible vi
       expect_near(state.variable.get_value(), golden.at(rule + "/" + state.name.substr(4)), state.name);
     const auto kept = objective.state();
     const bool is_binary = visible == Visible::kBinary;
-    ASSERT_EQ(join(kept, " ", [](const auto& entry) { return entry.first; }), !persistent ? ""
-                                                                              : is_binary ? "chains bit"
-                                                                                          : "chains");
-    if (!persistent) continue;
-    expect_near(kept[0].second.get_value(), golden.at(rule + "/chains"), "chains");
-    if (!is_binary) continue;
-    EXPECT_EQ(kept[1].second.get_value().as_int(), 3);
+    ASSERT_EQ(join(kept, "", [](const auto& entry) { return entry.first; }),
+              str(persistent ? "chains" : "", is_binary ? "bit" : ""));
+    if (persistent) expect_near(kept.front().second.get_value(), golden.at(rule + "/chains"), "chains");
+    if (is_binary) {
+      EXPECT_EQ(kept.back().second.get_value().as_int(), 3);
+    }
   }
 }
 
@@ -73,16 +74,55 @@ TEST(ContrastiveDivergenceTest, GaussianUnitsAreNumPys) {
   expect_rule("gaussian_pcd2", 2, true, Visible::kGaussian);
 }
 
-// The unit of example k of a chunk is k modulo the number of units.
-TEST(ContrastiveDivergenceTest, ExamplesAreMeasuredByTheirPseudoLikelihood) {
+// By all units, so that neither the number of examples nor their order counts.
+TEST(ContrastiveDivergenceTest, ExamplesAreMeasuredByAllVisibleUnits) {
   const auto golden = golden_rbm();
   const Model model = golden_rbm_model(golden, Visible::kBinary);
-  const Expr x = tensor("x", {5, 6}, DType::kFloat64);
+  for (Mode mode : {Mode::kReference, Mode::kNative, Mode::kDebug})
+    for (int64_t first : {0, 3}) {  // the last two alone
+      const Expr x = tensor("x", {5 - first, 6}, DType::kFloat64);
+      ModelPass pass = model.pass({x}, Phase::kEvaluation);
+      const ExampleLosses losses = ContrastiveDivergence().losses(pass.model_output(), {});
+      EXPECT_FALSE(losses.weights.has_value());
+      const Tensor got = function({x}, {losses.values}, {}, {.mode = mode})({golden.at("x").rows(first, 5 - first)})[0];
+      for (int64_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got.as_double(i), -golden.at("pseudo").as_double(first + i), 1e-12) << i;
+    }
+}
+
+// 400 * 251 products are more than 20,000: 100 units of each of 1,000 examples, each unit 250 times.
+TEST(ContrastiveDivergenceTest, ExamplesOfLargeMachinesAreMeasuredByAllUnitsAlike) {
+  Model model({400}, DType::kFloat64, 1);
+  model.add(Rbm::Options{{.name = "rbm"}, 251});
+  const Expr x = tensor("x", {1000, 400}, DType::kFloat64);
   ModelPass pass = model.pass({x}, Phase::kEvaluation);
-  const ExampleLosses losses = ContrastiveDivergence().losses(pass.model_output(), {});
-  EXPECT_FALSE(losses.weights.has_value());
-  const Tensor got = function({x}, {losses.values})({golden.at("x")})[0];
-  for (int64_t i = 0; i < 5; ++i) EXPECT_NEAR(got.as_double(i), -golden.at(str("pseudo_", i)).as_double(i), 1e-12);
+  const std::vector<int64_t> order = RandomState(1).permutation(400);
+  Tensor units = Tensor::empty(DType::kInt64, {100, 1000});
+  std::vector<int> times(400);
+  for (int64_t i = 0; i < units.size(); ++i) {
+    const int64_t unit = order[static_cast<size_t>((i % 1000 * 100 + i / 1000) % 400)];
+    units.data<int64_t>()[i] = unit;
+    ++times[static_cast<size_t>(unit)];
+  }
+  EXPECT_EQ(times, std::vector<int>(400, 250));
+  const Expr expected = -rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(units)),
+             exact = -rbm_of(model).machine().pseudo_log_likelihood(x, expand_dims(arange(400), {1}));
+  RandomState random(2);
+  const Tensor examples = Tensor::of(random.uniform(0, 1, 1000 * 400), {1000, 400});
+  const std::vector<Tensor> got = function(
+      {x}, {ContrastiveDivergence().losses(pass.model_output(), {}).values, expected, mean(exact)})({examples});
+  expect_near(got[0], got[1], "example ");
+  double total = 0;
+  for (int64_t i = 0; i < 1000; ++i) total += got[0].as_double(i);
+  EXPECT_NEAR(total / 1000, got[2].as_double(), 0.01 * got[2].as_double());
+  // Of 250 of them, 400 units each: all.
+  const Expr part = tensor("part", {250, 400}, DType::kFloat64);
+  ModelPass small = model.pass({part}, Phase::kEvaluation);
+  const std::vector<Tensor> whole =
+      function({part}, {ContrastiveDivergence().losses(small.model_output(), {}).values,
+                        -rbm_of(model).machine().pseudo_log_likelihood(part, expand_dims(arange(400), {1}))})(
+          {examples.rows(0, 250)});
+  expect_near(whole[0], whole[1], "example ");
 }
 
 // A layer before the machine is not its business.

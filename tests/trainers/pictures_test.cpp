@@ -204,6 +204,57 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
     EXPECT_EQ(section.tiles[static_cast<size_t>(i)].pixels.values, tiles_of(all.rows(i, 1), {1, 28, 28}, 1, 1).values);
 }
 
+// The debug mode holds each step against the references.
+TEST(PicturesOfRuns, InDebugModeSamplesAreFew) {
+  Experiment e = machine_with_pictures();
+  e.compiler.mode = CompilerConfig::Mode::kDebug;
+  e.output.sample_rows = 10;
+  e.output.sample_steps = 1000;
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, {"x", {784}}, data.classes());
+  const Pictures pictures(e, data, model);
+  EXPECT_EQ(pictures.samples_text(),
+            "drawing samples of rbm: 2 rows of 10 steps of Gibbs sampling, no more in debug mode");
+  int asked = 0;
+  const Pixels got = *pictures.samples({.mode = Mode::kDebug}, [&] { return ++asked == 0; });
+  EXPECT_EQ(asked, 20);
+  EXPECT_EQ(got.height, 2 * 29 - 1);
+  EXPECT_EQ(pictures.samples_sheet(got).sections.at(0).row_names, (std::vector<std::string>{"10 steps", "20 steps"}));
+  // As in other modes.
+  e.compiler.mode = CompilerConfig::Mode::kNative;
+  e.output.sample_rows = 2;
+  e.output.sample_steps = 10;
+  EXPECT_EQ(got.values, Pictures(e, data, model).samples({.mode = Mode::kReference})->values);
+}
+
+TEST(PicturesOfRuns, ASignalEndsTheSamplingBetweenTwoStepsByReferences) {
+  const Experiment e = machine_with_pictures();
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, {"x", {784}}, data.classes());
+  const Pictures pictures(e, data, model);
+  int asked = 0;
+  EXPECT_FALSE(pictures.samples({.mode = Mode::kReference}, [&] { return ++asked == 7; }));
+  EXPECT_EQ(asked, 7);
+}
+
+// The files that a run cannot go on without are there at its end, though somebody removed them while it drew.
+TEST(PicturesOfRuns, FilesThatAreRemovedMeanwhileAreWrittenAgain) {
+  TemporaryFolder temporary;
+  const Experiment e = machine_with_pictures();
+  const Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  const std::vector<std::string> files = {folder.config(), folder.metrics(), folder.best(), folder.checkpoint()};
+  int64_t removed = 0;
+  TrainHooks hooks{.on_message = [&](const std::string& line) {
+    for (const std::string& file : files) removed += line.starts_with("drawing samples") && fs::remove(file);
+  }};
+  EXPECT_FALSE(train(e, data, folder, hooks).interrupted);
+  EXPECT_EQ(removed, 4);
+  for (const std::string& file : files) EXPECT_TRUE(fs::exists(file)) << file;
+  RunFolder again = RunFolder::open(folder.path());
+  EXPECT_EQ(resume(e, data, again).epochs, 2);
+}
+
 TEST(PicturesOfRuns, TheirKeysMatter) {
   const Experiment standard = machine_with_pictures();
   const Dataset data = load_data(standard, "");

@@ -124,7 +124,7 @@ TEST(ResumeChanges, OneProcessForEachFolder) {
                          ::getpid(),
                          "\n"
                          "  hint:     wait until it is done, or stop it first"));
-  EXPECT_FALSE(fs::exists(folder.file("lock")));
+  EXPECT_FALSE(is_locked(folder.path()));
 }
 
 // 7 of 10 minibatches of the second epoch are done; then an epoch has 5.

@@ -45,7 +45,6 @@ TEST(RunFolder, AnEmptyFolderIsFilledWhereItIs) {
   }
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
-  EXPECT_FALSE(fs::exists(path + "/lock"));
   fs::remove(link);
   fs::create_directory_symlink("nowhere", link);
   EXPECT_EQ(error_text([&] { RunFolder::create(link, small_experiment()); }),
@@ -64,19 +63,17 @@ TEST(RunFolder, TheWorkingFolderIsFilledAndStays) {
   for (const char* name : {".", "../run", "./"}) {
     RunFolder::create(name, small_experiment());  // it gives way to the next one
     EXPECT_TRUE(fs::exists("config.toml")) << name;
-    EXPECT_FALSE(fs::exists("lock")) << name;
   }
   EXPECT_TRUE(fs::equivalent(temporary.path("run"), "."));
   fs::current_path(before);
 }
 
-// A process that is killed while it fills a folder leaves the lock, and perhaps the configuration.
+// A process that is killed while it fills a folder leaves run.json, or part of it; one of an earlier version a lock.
 TEST(RunFolder, AFolderThatWasFilledInPartGivesWay) {
   TemporaryFolder temporary;
   const std::string path = temporary.path("run");
-  for (const char* left : {"", "config.toml", "config.toml.tmp-17-0", "run.json.tmp-17-0"}) {
-    temporary.write("run/lock", "1\n");
-    if (*left) temporary.write(str("run/", left), "");
+  for (const char* left : {"lock", "run.json.tmp-17-0", "run.json", "config.toml.tmp-17-0"}) {
+    temporary.write(str("run/", left), left == std::string("run.json") ? "{\"version\": \"0.0.1\"}\n" : "");
     EXPECT_TRUE(fs::exists(RunFolder::create(path, small_experiment()).facts_file())) << left;
     fs::remove_all(path);
   }

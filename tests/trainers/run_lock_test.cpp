@@ -1,17 +1,19 @@
 #include "trainers/run_lock.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
-#include "datasets/file.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(RunLock, OneAtATime) {
   TemporaryFolder folder;
@@ -29,62 +31,67 @@ TEST(RunLock, OneAtATime) {
                   "  hint:     wait until it is done, or stop it first"));
   }
   EXPECT_FALSE(is_locked(folder.path()));
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
   RunLock again(folder.path());
 }
 
-TEST(RunLock, GoesWithItsProcessAndItsFolder) {
+TEST(RunLock, GoesWithItsProcess) {
   TemporaryFolder folder;
   pid_t child = ::fork();
   if (child == 0) {
     new RunLock(folder.path());
-    ::_exit(0);  // as if killed: the file stays
+    ::_exit(0);  // as if killed
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_TRUE(std::filesystem::exists(folder.path("lock")));
   EXPECT_FALSE(is_locked(folder.path()));
-  std::filesystem::create_directory(folder.path("a"));
-  auto lock = std::make_unique<RunLock>(folder.path("a"));
-  std::filesystem::rename(folder.path("a"), folder.path("b"));
-  lock->moved_to(folder.path("b"));
-  EXPECT_TRUE(is_locked(folder.path("b")));
-  lock.reset();
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path("b")));
 }
 
-// What a stranger's folder has at its place: nothing is written into another file, nor does anything wait.
-TEST(RunLock, WhatIsNoFileOfItsOwnIsRefused) {
+// Neither the files of the folder nor its name matter.
+TEST(RunLock, IsOfTheFolderItself) {
   TemporaryFolder folder;
-  const std::string lock = folder.path("run/lock");
-  std::filesystem::create_directory(folder.path("run"));
-  folder.write("victim", "precious");
-  auto refusal = [&](const std::string& got) {
-    EXPECT_EQ(error_text([&] { RunLock take(folder.path("run")); }),
-              str("error: ", lock,
-                  ": the lock of this run folder cannot be taken\n"
-                  "  expected: a file of its own, or nothing\n"
-                  "  got:      ",
-                  got, "\n  hint:     remove it, if no other process uses this folder"));
-    EXPECT_FALSE(is_locked(folder.path("run")));
-    EXPECT_TRUE(std::filesystem::exists(std::filesystem::symlink_status(lock)));
-    EXPECT_EQ(read_file(folder.path("victim")), "precious");
-    std::filesystem::remove(lock);
-  };
-  std::filesystem::create_symlink("../victim", lock);
-  refusal("a symbolic link");
-  std::filesystem::create_symlink("../nothing", lock);
-  refusal("a symbolic link");
-  EXPECT_FALSE(std::filesystem::exists(folder.path("nothing")));
-  std::filesystem::create_hard_link(folder.path("victim"), lock);
-  refusal("a file that has another name, too");
-  std::filesystem::create_directory(lock);
-  refusal("a folder");
-  ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
-  refusal("a device, pipe or socket");
-  RunLock good(folder.path("run"));
+  const std::string a = folder.path("a"), b = folder.path("b");
+  fs::create_directory(a);
+  folder.write("a/lock", "1\n");  // of an earlier version
+  auto lock = std::make_unique<RunLock>(a);
+  for (const auto& entry : fs::directory_iterator(a)) fs::remove(entry);
+  EXPECT_TRUE(is_locked(a));
+  EXPECT_THROW(RunLock second(a), UserError);
+  EXPECT_TRUE(lock->is_at(a));
+  fs::rename(a, b);
+  EXPECT_TRUE(is_locked(b));
+  EXPECT_TRUE(lock->is_at(b));
+  EXPECT_FALSE(lock->is_at(a));
+  fs::create_directory(a);
+  EXPECT_FALSE(lock->is_at(a));
+  EXPECT_FALSE(is_locked(a));
+  RunLock other(a);
+  fs::remove(b);
+  EXPECT_FALSE(lock->is_at(b));
 }
 
-// A child made by fork() has the lock's descriptor, and leaves the file to its parent.
+// Who asks whether a folder is locked has its lock for a moment.
+TEST(RunLock, AQuestionDoesNotKeepItFromAWriter) {
+  TemporaryFolder folder;
+  std::atomic<bool> ends = false;
+  std::thread asks([&] {
+    while (!ends) is_locked(folder.path());
+  });
+  for (int i = 0; i < 200; ++i) EXPECT_NO_THROW(RunLock lock(folder.path()));
+  ends = true;
+  asks.join();
+}
+
+TEST(RunLock, OfWhatIsNoFolder) {
+  TemporaryFolder folder;
+  folder.write("file", "");
+  EXPECT_EQ(error_text([&] { RunLock lock(folder.path("file")); }),
+            str("error: ", folder.path("file"),
+                ": the folder cannot be opened\n  got:      a part of the path is not a folder"));
+  EXPECT_FALSE(is_locked(folder.path("file")));
+  EXPECT_FALSE(is_locked(folder.path("nothing")));
+}
+
+// A child made by fork() has the lock's descriptor.
 TEST(RunLock, StaysWithItsMaker) {
   TemporaryFolder folder;
   auto lock = std::make_unique<RunLock>(folder.path());
@@ -95,7 +102,6 @@ TEST(RunLock, StaysWithItsMaker) {
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(is_locked(folder.path()));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("lock")));
 }
 
 }  // namespace

@@ -67,15 +67,21 @@ TEST(RbmLayer, ThePseudoLikelihoodIsThatOfTwoWholeStates) {
   const auto golden = golden_rbm();
   const Model model = golden_rbm_model(golden, Visible::kBinary);
   const Expr x = make_constant(golden.at("x"));
-  for (int64_t unit = 0; unit < 6; ++unit)
-    expect_near(
-        value_of(rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(Tensor::vector<int64_t>({unit})))),
-        golden.at(str("pseudo_", unit)), 1e-12);
-  // A unit of its own for each example.
-  const std::vector<int64_t> units = {3, 0, 5, 3, 1};
-  const Tensor got = value_of(rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(Tensor::of(units, {5}))));
-  for (int64_t i = 0; i < 5; ++i)
-    EXPECT_NEAR(got.as_double(i), golden.at(str("pseudo_", units[static_cast<size_t>(i)])).as_double(i), 1e-12);
+  auto by = [&](const std::vector<int64_t>& units, const Shape& shape) {
+    return value_of(rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(Tensor::of(units, shape))));
+  };
+  for (int64_t unit = 0; unit < 6; ++unit) expect_near(by({unit}, {1, 1}), golden.at(str("pseudo_", unit)), 1e-12);
+  expect_near(by({0, 1, 2, 3, 4, 5}, {6, 1}), golden.at("pseudo"), 1e-12);
+  // Units of its own for each example: one, and the mean of two.
+  const std::vector<int64_t> units = {3, 0, 5, 3, 1, 2, 0, 4, 1, 5};
+  auto golden_at = [&](int64_t k, int64_t i) {
+    return golden.at(str("pseudo_", units[static_cast<size_t>(k)])).as_double(i);
+  };
+  const Tensor one = by({units.begin(), units.begin() + 5}, {1, 5}), two = by(units, {2, 5});
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_NEAR(one.as_double(i), golden_at(i, i), 1e-12);
+    EXPECT_NEAR(two.as_double(i), (golden_at(i, i) + golden_at(5 + i, i)) / 2, 1e-12);
+  }
 }
 
 TEST(RbmLayer, GivesTheProbabilitiesOfItsHiddenUnits) {
