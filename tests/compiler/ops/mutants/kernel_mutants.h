@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/kernel/term.h"
+#include "compiler/kernel/statement.h"
 
 namespace thtrain {
 
