@@ -1,20 +1,37 @@
-// What grad and jvp share: which values have derivatives, and the derivatives of the stable forms of values.
+// What grad and jvp share: sets of values, what they say of an op without a rule, and the derivatives of the stable
+// forms of values.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/node.h"
+#include "compiler/ops/control/connections.h"
 
 namespace thtrain {
 
-/// Has a value of this type derivatives? Floating and complex tensors have.
-bool differentiable(const Type& type);
-
 /// "hidden float64[3]", for messages: the value's name or its op's, and its type.
 std::string described(const Expr& value);
+
+/// Some values of a graph: outputs of nodes, each by itself.
+class ValueSet {
+ public:
+  explicit ValueSet(std::span<const Expr> values = {});
+
+  void insert(const Expr& value);
+  bool contains(const Node& node, size_t output) const;
+  bool contains(const Expr& value) const { return contains(value.node(), value.output()); }
+
+ private:
+  std::unordered_map<const Node*, std::vector<bool>> outputs_;
+};
+
+/// A derivative passes a node whose op has no rule for it: UserError, with `what` of "the op <name> has <what>".
+[[noreturn]] void fail_without_rule(const Node& node, const std::string& mode, const std::string& what);
 
 struct Differentiation;
 /// Reverse mode gives a derivative for each of `wrt`, forward mode one for each output; empty: not connected.

@@ -12,7 +12,8 @@ namespace thtrain {
 
 /// What jvp may be told.
 struct JvpOptions {
-  /// Values whose tangent is taken as zero.
+  /// Values that derivatives do not go through, as GradOptions::consider_constant: the tangents of what they are
+  /// computed from do not move them. One that is among `wrt` has the tangent that is given.
   std::vector<Expr> consider_constant = {};
   /// An output that depends on none of `wrt`, or a `wrt` that no output depends on: an error that names it, a warning
   /// on stderr and a tangent of zeros, or zeros.
@@ -26,8 +27,9 @@ struct JvpOptions {
 ///
 /// Each op's tangent comes by its own rule (Op::jvp), or else by two reverse passes over the op: its gradient J^T u is
 /// linear in the cotangents u, and the gradient of <J^T u, dx> by u is J dx. Stable forms: as in grad.
-/// UserError where y or x is an integer, a tangent has another type than its x, or something is disconnected. Lengths
-/// of a tangent that cannot be proved to be those of x are checked when a call begins.
+/// UserError where y or x is an integer, a tangent has another type than its x, something is disconnected, or an op on
+/// the way has no rule and does not say that it has no derivative. Lengths of a tangent that cannot be proved to be
+/// those of x are checked when a call begins.
 std::vector<Expr> jvp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt, const std::vector<Expr>& tangents,
                       const JvpOptions& options = {}, std::source_location where = std::source_location::current());
 Expr jvp(const Expr& output, const Expr& wrt, const Expr& tangent, const JvpOptions& options = {},

@@ -6,6 +6,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
+#include "compiler/ops/control/connections.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -138,6 +139,17 @@ std::vector<Expr> jvp(const JvpArgs& a) {
   return branch_of_derivatives(a.node, std::move(given), std::move(inside), tangents, values);
 }
 
+ConnectionTable connections_of_branch(const Node& node) {
+  ConnectionTable out{std::vector<bool>(node.types.size())};  // the condition's
+  const ConnectionTable then = connections_of(*node.bodies[0]), otherwise = connections_of(*node.bodies[1]);
+  for (size_t i = 0; i < then.size(); ++i) {
+    out.push_back(then[i]);
+    for (size_t o = 0; o < then[i].size(); ++o)
+      if (otherwise[i][o]) out.back()[o] = true;
+  }
+  return out;
+}
+
 std::vector<OpCase> cases_if_else() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   auto build = [](bool holds) {
@@ -179,6 +191,7 @@ const Op& if_else_op() {
       .lower_region = lower_if_else,
       .overwrites = overwrites,
       .foldable = false,
+      .connection = ConnectionsOfBodies{connections_of_branch},
       .cases = cases_if_else,
   };
   return op;

@@ -225,7 +225,7 @@ TEST(Grad, WhatIsConsideredConstantStopsTheWay) {
   Bindings at{{x, Tensor(3.0)}};
   EXPECT_EQ(value_of(grad(y, x), at), 27.0);
   EXPECT_EQ(value_of(grad(y, x, {.consider_constant = {square}}), at), 9.0);
-  std::string text = text_without_node([&] { grad(y, x, {.consider_constant = {square, x}}); });
+  std::string text = text_without_node([&] { grad(y, x, {.consider_constant = {square, y}}); });
   EXPECT_TRUE(text.starts_with("error: grad: the cost does not depend on x float64[]")) << text;
   // The derivative with respect to an inner value stops nothing that does not pass it.
   EXPECT_EQ(value_of(grad(y, std::vector<Expr>{square, x})[0], at), 3.0);
