@@ -1,4 +1,5 @@
-// What grad and jvp share: which values have derivatives, and the derivatives of the stable forms of values.
+// What grad and jvp share: sets of values, what they say of an op without a rule, and the derivatives of the stable
+// forms of values.
 #pragma once
 
 #include <functional>

@@ -170,7 +170,8 @@ struct Op {
   /// Null: an elementwise op's follows from its record, that of a fused one from its body; another op's inputs are
   /// moved within their errors, and its results are taken to be rounded a few times.
   ErrorRule error = {};
-  /// Null only where no input has a derivative (integers, comparisons): the inputs are then not connected.
+  /// Null: there is no rule. A derivative that would pass the op, from a floating input to a floating output between
+  /// which `connection` does not say that there is none, is then a UserError.
   std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
   /// Forward mode: the outputs' tangents, the Jacobian times those of the inputs. Null: derived from the gradient by
   /// two reverse passes over this op (autodiff/forward.h).
@@ -240,6 +241,7 @@ struct Op {
   std::function<std::vector<DefinedLength>(const Node&)> defines = {};
   std::function<Cost(const Node&)> cost = {};
   /// connection(i, o): does output o depend on input i so that it has a derivative? Default: yes. Ask is_connected().
+  /// Of a node with bodies: ConnectionsOfBodies (ops/control/connections.h).
   std::function<bool(const Node&, size_t, size_t)> connection = {};
   std::function<std::vector<OpCase>()> cases = {};
 };

@@ -56,7 +56,8 @@ struct ScalarOp {
   std::function<std::vector<kernel::Term>(std::span<const kernel::Term>, const Signature&)> code = {};
   /// The same where an input or output of the signature is complex. Null: no code, the reference is called back.
   std::function<std::vector<Parts>(std::span<const Parts>, const Signature&)> complex_code = {};
-  /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: none has.
+  /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: no
+  /// output is floating.
   /// Forward mode asks it too, with the tangent of an input in the place of the cotangent, of a shape that broadcasts.
   /// So each result is the cotangent times the derivative there, or, of complex numbers, the cotangent's conjugate.
   std::function<std::vector<Expr>(const ScalarGradientArgs&)> gradient = {};
