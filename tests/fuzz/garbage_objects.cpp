@@ -5,7 +5,7 @@ namespace thtrain {
 namespace {
 
 using Exprs = const std::vector<Expr>&;
-using Tensors = const std::vector<Tensor>&;
+using Arrays = const std::vector<Tensor>&;
 
 void add_expressions(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("Expr.operator[]", [](const Expr& x, const Index& i) { return x[i]; }));
@@ -106,8 +106,8 @@ Function& known_function(bool native) {
 }
 
 // What the inputs are, or garbage in the place of one.
-std::vector<Tensor> arguments_of(Tensors garbage, int64_t n) {
-  std::vector<Tensor> out = {Tensor::zeros(DType::kFloat64, {2, 3}), Tensor(n), Tensor::vector({1.0, 2.0, 3.0})};
+std::vector<Tensor> arguments_of(Arrays garbage, int64_t n) {
+  std::vector<Tensor> out = {Tensor::zeros(DType::kFloat64, {2, 3}), Tensor(n), Tensor::vector({1.0, 2.0})};
   if (!garbage.empty()) out[static_cast<size_t>(n & 3) % 3] = garbage[0];
   if (garbage.size() > 2) out.pop_back();
   if (garbage.size() > 1) out.push_back(garbage[1]);
@@ -118,7 +118,7 @@ void add_functions(std::vector<GarbageCall>& calls) {
   // Mostly with the inputs that the outputs need.
   calls.push_back(garbage_call(
       "function", [](const std::vector<In>& given, const std::vector<Out>& outputs, const std::vector<Update>& updates,
-                     const FunctionOptions& options, bool complete, Tensors arguments) {
+                     const FunctionOptions& options, bool complete, Arrays arguments) {
         std::vector<In> inputs = given;
         std::vector<Expr> roots;
         for (const Out& out : outputs) roots.push_back(out.expr);
@@ -128,30 +128,30 @@ void add_functions(std::vector<GarbageCall>& calls) {
         Function f = function(inputs, outputs, updates, options);
         f(arguments);
       }));
-  using Call = std::function<void(Function&, Tensors)>;
+  using Call = std::function<void(Function&, Arrays)>;
   auto add = [&](std::string name, Call call) {
-    calls.push_back(garbage_call(std::move(name), [call](bool native, Tensors garbage, int64_t n) {
+    calls.push_back(garbage_call(std::move(name), [call](bool native, Arrays garbage, int64_t n) {
       call(known_function(native), arguments_of(garbage, n));
     }));
   };
-  add("Function.operator()", [](Function& f, Tensors x) { f(x); });
-  add("Function.operator()", [](Function& f, Tensors x) { f({x[0], x[1]}); });
-  add("Function.operator()", [](Function& f, Tensors x) {
+  add("Function.operator()", [](Function& f, Arrays x) { f(x); });
+  add("Function.operator()", [](Function& f, Arrays x) { f({x[0], x[1]}); });
+  add("Function.operator()", [](Function& f, Arrays x) {
     f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}});
   });
-  add("Function.watch", [](Function& f, Tensors x) { f.watch(x, [](const StepEvent&) {}); });
-  add("Function.wait", [](Function& f, Tensors) { f.wait(); });
-  add("Function.Function", [](Function& f, Tensors x) {
+  add("Function.watch", [](Function& f, Arrays x) { f.watch(x, [](const StepEvent&) {}); });
+  add("Function.wait", [](Function& f, Arrays) { f.wait(); });
+  add("Function.Function", [](Function& f, Arrays x) {
     Function own = f;
     own(x);
   });
-  add("Function.profile", [](Function& f, Tensors) { (void)f.profile(); });
-  add("Function.start_profile", [](Function& f, Tensors x) {
+  add("Function.profile", [](Function& f, Arrays) { (void)f.profile(); });
+  add("Function.start_profile", [](Function& f, Arrays x) {
     Function own = f;
     own.start_profile();
     own(x);
   });
-#define TH_ASKED(name) add("Function." #name, [](Function& f, Tensors) { (void)f.name(); });
+#define TH_ASKED(name) add("Function." #name, [](Function& f, Arrays) { (void)f.name(); });
   TH_ASKED(info)
   TH_ASKED(is_native)
   TH_ASKED(is_compiling) TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
