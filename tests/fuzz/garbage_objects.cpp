@@ -20,7 +20,8 @@ void add_expressions(std::vector<GarbageCall>& calls) {
 #define TH_ASKED(name) calls.push_back(garbage_call("Expr." #name, [](const Expr& x) { (void)x.name(); }));
   TH_ASKED(node)
   TH_ASKED(type)
-  TH_ASKED(dtype) TH_ASKED(rank) TH_ASKED(dims) TH_ASKED(name)
+  TH_ASKED(dtype)
+  TH_ASKED(rank) TH_ASKED(dims) TH_ASKED(name)
 #undef TH_ASKED
       calls.push_back(garbage_call("expr_text", [](const Expr& x, size_t limit) { (void)expr_text(x, limit); }));
   calls.push_back(garbage_call("graph_text", [](Exprs outputs, const std::vector<Update>& updates) {
@@ -34,11 +35,12 @@ void add_tensors(std::vector<GarbageCall>& calls) {
 #define TH_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
   TH_TENSOR(dtype, (), ())
   TH_TENSOR(shape, (), ())
-  TH_TENSOR(strides, (), ()) TH_TENSOR(rank, (), ()) TH_TENSOR(size, (), ()) TH_TENSOR(bytes, (), ())
-      TH_TENSOR(is_contiguous, (), ()) TH_TENSOR(raw, (), ()) TH_TENSOR(copy, (), ()) TH_TENSOR(contiguous, (), ())
-          TH_TENSOR(type_text, (), ()) TH_TENSOR(dim, (size_t axis), (axis)) TH_TENSOR(data<float>, (), ()) TH_TENSOR(
-              at<double>, (int64_t i), ({i})) TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j}))
-              TH_TENSOR(offset, (const std::vector<int64_t>& index), (index)) TH_TENSOR(as_double, (int64_t i), (i))
+  TH_TENSOR(strides, (), ())
+  TH_TENSOR(rank, (), ()) TH_TENSOR(size, (), ()) TH_TENSOR(bytes, (), ()) TH_TENSOR(is_contiguous, (), ())
+      TH_TENSOR(raw, (), ()) TH_TENSOR(copy, (), ()) TH_TENSOR(contiguous, (), ()) TH_TENSOR(type_text, (), ())
+          TH_TENSOR(dim, (size_t axis), (axis)) TH_TENSOR(data<float>, (), ()) TH_TENSOR(at<double>, (int64_t i), ({i}))
+              TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j})) TH_TENSOR(
+                  offset, (const std::vector<int64_t>& index), (index)) TH_TENSOR(as_double, (int64_t i), (i))
                   TH_TENSOR(as_int, (int64_t i), (i)) TH_TENSOR(cast, (DType dtype), (dtype)) TH_TENSOR(
                       integers_as, (DType dtype), (dtype)) TH_TENSOR(reshape, (const Shape& shape), (shape))
                       TH_TENSOR(rows, (int64_t begin, int64_t count), (begin, count)) TH_TENSOR(
@@ -83,7 +85,8 @@ void add_variables(std::vector<GarbageCall>& calls) {
 #define TH_ASKED(name) calls.push_back(garbage_call("Shared." #name, [](const Shared& s) { (void)s.name(); }));
   TH_ASKED(expr)
   TH_ASKED(name)
-  TH_ASKED(type) TH_ASKED(storage)
+  TH_ASKED(type)
+  TH_ASKED(storage)
 #undef TH_ASKED
       calls.push_back(
           garbage_call("In.In", [](const Expr& x, const std::optional<Tensor>& value) { (void)In(x, value); }));
@@ -136,9 +139,7 @@ void add_functions(std::vector<GarbageCall>& calls) {
   };
   add("Function.operator()", [](Function& f, Arrays x) { f(x); });
   add("Function.operator()", [](Function& f, Arrays x) { f({x[0], x[1]}); });
-  add("Function.operator()", [](Function& f, Arrays x) {
-    f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}});
-  });
+  add("Function.operator()", [](Function& f, Arrays x) { f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}}); });
   add("Function.watch", [](Function& f, Arrays x) { f.watch(x, [](const StepEvent&) {}); });
   add("Function.wait", [](Function& f, Arrays) { f.wait(); });
   add("Function.Function", [](Function& f, Arrays x) {
@@ -154,7 +155,8 @@ void add_functions(std::vector<GarbageCall>& calls) {
 #define TH_ASKED(name) add("Function." #name, [](Function& f, Arrays) { (void)f.name(); });
   TH_ASKED(info)
   TH_ASKED(is_native)
-  TH_ASKED(is_compiling) TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
+  TH_ASKED(is_compiling)
+  TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
 #undef TH_ASKED
       calls.push_back(garbage_call("Function.copy", [](bool native, const Shared& a, const Shared& b) {
         (void)known_function(native).copy({{a, b}});
