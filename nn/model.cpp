@@ -32,8 +32,7 @@ std::string Model::called(const LayerOptions& options, std::string_view type) {
   return options.name.empty() ? str("layer ", type) : str("layer ", escaped(options.name), " (", type, ")");
 }
 
-// ---- the graph of layers
-// ---------------------------------------------------------------------------------------------
+// ---- the graph of layers -------------------------------------------------------------------------------------------
 
 void Model::add(OneOf<LayerOptions> options) {
   const std::string name = called(*options, options.name());  // first: there are no options of no kind
@@ -156,8 +155,7 @@ int64_t Model::classes() const {
   return classifier()->classes();
 }
 
-// ---- expressions
-// -----------------------------------------------------------------------------------------------------
+// ---- expressions ---------------------------------------------------------------------------------------------------
 
 ModelPass Model::pass(std::vector<Expr> values, Phase phase, const Expr& lengths) const {
   return {*this, std::move(values), phase, lengths};
@@ -188,9 +186,17 @@ static void check_value(const ModelInput& input, const Expr& value, DType dtype)
     fail(str("it is ", name_of(value.dtype()), ", and the weights are ", name_of(dtype)),
          str(name_of(dtype), ", or integers"),
          str("cast(x, DType::k", dtype == DType::kFloat32 ? "Float32" : "Float64", ")"));
-  const size_t rank = input.shape.size() + 1 + input.is_sequence;
-  if (input.is_sequence && value.rank() != rank)
-    fail("it is no minibatch of sequences", str(rank, " axes: examples, steps, and those of a step"), "");
+  const size_t outer = input.is_sequence ? 2 : 1;
+  bool fits = value.rank() == input.shape.size() + outer;
+  for (size_t i = 0; fits && i < input.shape.size(); ++i) {
+    const Dim& length = value.dims()[i + outer];
+    fits = !length.is_known() || length.value() == input.shape[i];
+  }
+  if (!fits)
+    fail("it is no minibatch of the model's examples",
+         str(input.is_sequence ? "examples, steps, and for each step " : "examples, and for each ",
+             shape_text(input.shape)),
+         "");
 }
 
 ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths)
@@ -326,8 +332,7 @@ Expr ModelPass::logits(const std::string& name) {
   return logits_at(model_.place_of(name));
 }
 
-// ---- parameters and state
-// --------------------------------------------------------------------------------------------
+// ---- parameters and state ------------------------------------------------------------------------------------------
 
 std::vector<Param> Model::params() const {
   std::vector<Param> out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <new>
 
 #include "compiler/base/error.h"
 #include "compiler/base/mersenne_words.h"
@@ -153,13 +154,14 @@ int64_t RandomState::integer(int64_t low, int64_t high) {
 // UserError where there is no memory for so many numbers.
 template <class T>
 static std::vector<T> numbers(size_t count) {
+  constexpr size_t kMost = size_t{1} << 37;  // a TiB
   try {
-    return std::vector<T>(count);
-  } catch (const std::exception&) {  // std::bad_alloc, std::length_error
-    throw UserError({.what = "random numbers: the memory for them is not there",
-                     .expected = "no more than fit in memory",
-                     .got = str(count, " numbers")});
+    if (count < kMost) return std::vector<T>(count);
+  } catch (const std::bad_alloc&) {
   }
+  throw UserError({.what = "random numbers: the memory for them is not there",
+                   .expected = "no more than fit in memory",
+                   .got = str(count, " numbers")});
 }
 
 std::vector<double> RandomState::uniform(double low, double high, size_t count) {

@@ -81,11 +81,6 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
       throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
                                           ", which is not among the inputs"),
                               .hint = "list it as an input, or replace it through givens"});
-    else if (name[0] != '#' && !bound.count(name))
-      throw UserError(
-          Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
-                  .expected = "an input with an axis of that length",
-                  .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))
@@ -95,6 +90,12 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
            .node = leaf.node().origin.text(),
            .hint = "list it as an input, or replace it through givens"});
   }
+  for (const std::string& name : names)
+    if (name[0] != '@' && name[0] != '#' && !bound.count(name))
+      throw UserError(
+          Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
+                  .expected = "an input with an axis of that length",
+                  .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   if (!options.allow_unused_inputs)
     for (const Expr& input : graph.inputs)
       if (!used.count(&input.node()))

@@ -70,23 +70,23 @@ void add_inputs(std::vector<GarbageCall>& calls) {
 void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_BINARY(add)
   TH_BINARY(sub)
-  TH_BINARY(mul) TH_BINARY(true_div) TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow)
-      TH_BINARY(arctan2) TH_BINARY(maximum) TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge)
-          TH_BINARY(eq) TH_BINARY(neq) TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and)
-              TH_BINARY(bitwise_or) TH_BINARY(bitwise_xor) TH_UNARY(neg) TH_UNARY(abs) TH_UNARY(sign) TH_UNARY(sqr)
-                  TH_UNARY(sqrt) TH_UNARY(reciprocal) TH_UNARY(exp) TH_UNARY(exp2) TH_UNARY(expm1) TH_UNARY(log)
-                      TH_UNARY(log2) TH_UNARY(log10) TH_UNARY(log1p) TH_UNARY(floor) TH_UNARY(ceil) TH_UNARY(trunc)
-                          TH_UNARY(round) TH_UNARY(sin) TH_UNARY(cos) TH_UNARY(tan) TH_UNARY(arcsin) TH_UNARY(arccos)
-                              TH_UNARY(arctan) TH_UNARY(sinh) TH_UNARY(cosh) TH_UNARY(tanh) TH_UNARY(arcsinh)
-                                  TH_UNARY(arccosh) TH_UNARY(arctanh) TH_UNARY(sigmoid) TH_UNARY(softplus) TH_UNARY(erf)
-                                      TH_UNARY(erfc) TH_UNARY(isnan) TH_UNARY(isinf) TH_UNARY(logical_not)
-                                          TH_UNARY(bitwise_not) TH_UNARY(real) TH_UNARY(imag) TH_UNARY(conj)
-                                              TH_OPERATOR(+) TH_OPERATOR(-) TH_OPERATOR(*) TH_OPERATOR(/) TH_OPERATOR(%)
-                                                  TH_OPERATOR(<) TH_OPERATOR(<=) TH_OPERATOR(>) TH_OPERATOR(>=)
-                                                      TH_ASSIGNMENT(+=) TH_ASSIGNMENT(-=) TH_ASSIGNMENT(*=)
-                                                          TH_ASSIGNMENT(/=) TH_ASSIGNMENT(%=)
-                                                              calls.push_back(garbage_call(
-                                                                  "operator-", [](const Expr& x) { return -x; }));
+  TH_BINARY(mul)
+  TH_BINARY(true_div) TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow) TH_BINARY(arctan2)
+      TH_BINARY(maximum) TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge) TH_BINARY(eq)
+          TH_BINARY(neq) TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and) TH_BINARY(bitwise_or)
+              TH_BINARY(bitwise_xor) TH_UNARY(neg) TH_UNARY(abs) TH_UNARY(sign) TH_UNARY(sqr) TH_UNARY(sqrt)
+                  TH_UNARY(reciprocal) TH_UNARY(exp) TH_UNARY(exp2) TH_UNARY(expm1) TH_UNARY(log) TH_UNARY(log2)
+                      TH_UNARY(log10) TH_UNARY(log1p) TH_UNARY(floor) TH_UNARY(ceil) TH_UNARY(trunc) TH_UNARY(round)
+                          TH_UNARY(sin) TH_UNARY(cos) TH_UNARY(tan) TH_UNARY(arcsin) TH_UNARY(arccos) TH_UNARY(arctan)
+                              TH_UNARY(sinh) TH_UNARY(cosh) TH_UNARY(tanh) TH_UNARY(arcsinh) TH_UNARY(arccosh)
+                                  TH_UNARY(arctanh) TH_UNARY(sigmoid) TH_UNARY(softplus) TH_UNARY(erf) TH_UNARY(erfc)
+                                      TH_UNARY(isnan) TH_UNARY(isinf) TH_UNARY(logical_not) TH_UNARY(bitwise_not)
+                                          TH_UNARY(real) TH_UNARY(imag) TH_UNARY(conj) TH_OPERATOR(+) TH_OPERATOR(-)
+                                              TH_OPERATOR(*) TH_OPERATOR(/) TH_OPERATOR(%) TH_OPERATOR(<)
+                                                  TH_OPERATOR(<=) TH_OPERATOR(>) TH_OPERATOR(>=) TH_ASSIGNMENT(+=)
+                                                      TH_ASSIGNMENT(-=) TH_ASSIGNMENT(*=) TH_ASSIGNMENT(/=)
+                                                          TH_ASSIGNMENT(%=) calls.push_back(garbage_call(
+                                                              "operator-", [](const Expr& x) { return -x; }));
   TH_CALL(clip)
   TH_CALL(where)
   TH_CALL(switch_)
@@ -96,7 +96,8 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
 void add_reductions(std::vector<GarbageCall>& calls) {
   TH_REDUCTION(logsumexp)
   TH_REDUCTION(max_abs)
-  TH_REDUCTION(sum) TH_REDUCTION(prod) TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any)
+  TH_REDUCTION(sum)
+  TH_REDUCTION(prod) TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any)
       TH_REDUCTION(all) using Moment = const Operand&;
   calls.push_back(garbage_call(
       "var", [](Moment x, const Axes& axes, KeepDims keep, Ddof ddof) { return var(x, axes, keep, ddof); }));

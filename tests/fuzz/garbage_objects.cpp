@@ -5,7 +5,7 @@ namespace thtrain {
 namespace {
 
 using Exprs = const std::vector<Expr>&;
-using Tensors = const std::vector<Tensor>&;
+using Arrays = const std::vector<Tensor>&;
 
 void add_expressions(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("Expr.operator[]", [](const Expr& x, const Index& i) { return x[i]; }));
@@ -20,7 +20,8 @@ void add_expressions(std::vector<GarbageCall>& calls) {
 #define TH_ASKED(name) calls.push_back(garbage_call("Expr." #name, [](const Expr& x) { (void)x.name(); }));
   TH_ASKED(node)
   TH_ASKED(type)
-  TH_ASKED(dtype) TH_ASKED(rank) TH_ASKED(dims) TH_ASKED(name)
+  TH_ASKED(dtype)
+  TH_ASKED(rank) TH_ASKED(dims) TH_ASKED(name)
 #undef TH_ASKED
       calls.push_back(garbage_call("expr_text", [](const Expr& x, size_t limit) { (void)expr_text(x, limit); }));
   calls.push_back(garbage_call("graph_text", [](Exprs outputs, const std::vector<Update>& updates) {
@@ -34,11 +35,12 @@ void add_tensors(std::vector<GarbageCall>& calls) {
 #define TH_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
   TH_TENSOR(dtype, (), ())
   TH_TENSOR(shape, (), ())
-  TH_TENSOR(strides, (), ()) TH_TENSOR(rank, (), ()) TH_TENSOR(size, (), ()) TH_TENSOR(bytes, (), ())
-      TH_TENSOR(is_contiguous, (), ()) TH_TENSOR(raw, (), ()) TH_TENSOR(copy, (), ()) TH_TENSOR(contiguous, (), ())
-          TH_TENSOR(type_text, (), ()) TH_TENSOR(dim, (size_t axis), (axis)) TH_TENSOR(data<float>, (), ()) TH_TENSOR(
-              at<double>, (int64_t i), ({i})) TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j}))
-              TH_TENSOR(offset, (const std::vector<int64_t>& index), (index)) TH_TENSOR(as_double, (int64_t i), (i))
+  TH_TENSOR(strides, (), ())
+  TH_TENSOR(rank, (), ()) TH_TENSOR(size, (), ()) TH_TENSOR(bytes, (), ()) TH_TENSOR(is_contiguous, (), ())
+      TH_TENSOR(raw, (), ()) TH_TENSOR(copy, (), ()) TH_TENSOR(contiguous, (), ()) TH_TENSOR(type_text, (), ())
+          TH_TENSOR(dim, (size_t axis), (axis)) TH_TENSOR(data<float>, (), ()) TH_TENSOR(at<double>, (int64_t i), ({i}))
+              TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j})) TH_TENSOR(
+                  offset, (const std::vector<int64_t>& index), (index)) TH_TENSOR(as_double, (int64_t i), (i))
                   TH_TENSOR(as_int, (int64_t i), (i)) TH_TENSOR(cast, (DType dtype), (dtype)) TH_TENSOR(
                       integers_as, (DType dtype), (dtype)) TH_TENSOR(reshape, (const Shape& shape), (shape))
                       TH_TENSOR(rows, (int64_t begin, int64_t count), (begin, count)) TH_TENSOR(
@@ -83,7 +85,8 @@ void add_variables(std::vector<GarbageCall>& calls) {
 #define TH_ASKED(name) calls.push_back(garbage_call("Shared." #name, [](const Shared& s) { (void)s.name(); }));
   TH_ASKED(expr)
   TH_ASKED(name)
-  TH_ASKED(type) TH_ASKED(storage)
+  TH_ASKED(type)
+  TH_ASKED(storage)
 #undef TH_ASKED
       calls.push_back(
           garbage_call("In.In", [](const Expr& x, const std::optional<Tensor>& value) { (void)In(x, value); }));
@@ -106,8 +109,8 @@ Function& known_function(bool native) {
 }
 
 // What the inputs are, or garbage in the place of one.
-std::vector<Tensor> arguments_of(Tensors garbage, int64_t n) {
-  std::vector<Tensor> out = {Tensor::zeros(DType::kFloat64, {2, 3}), Tensor(n), Tensor::vector({1.0, 2.0, 3.0})};
+std::vector<Tensor> arguments_of(Arrays garbage, int64_t n) {
+  std::vector<Tensor> out = {Tensor::zeros(DType::kFloat64, {2, 3}), Tensor(n), Tensor::vector({1.0, 2.0})};
   if (!garbage.empty()) out[static_cast<size_t>(n & 3) % 3] = garbage[0];
   if (garbage.size() > 2) out.pop_back();
   if (garbage.size() > 1) out.push_back(garbage[1]);
@@ -118,7 +121,7 @@ void add_functions(std::vector<GarbageCall>& calls) {
   // Mostly with the inputs that the outputs need.
   calls.push_back(garbage_call(
       "function", [](const std::vector<In>& given, const std::vector<Out>& outputs, const std::vector<Update>& updates,
-                     const FunctionOptions& options, bool complete, Tensors arguments) {
+                     const FunctionOptions& options, bool complete, Arrays arguments) {
         std::vector<In> inputs = given;
         std::vector<Expr> roots;
         for (const Out& out : outputs) roots.push_back(out.expr);
@@ -128,33 +131,32 @@ void add_functions(std::vector<GarbageCall>& calls) {
         Function f = function(inputs, outputs, updates, options);
         f(arguments);
       }));
-  using Call = std::function<void(Function&, Tensors)>;
+  using Call = std::function<void(Function&, Arrays)>;
   auto add = [&](std::string name, Call call) {
-    calls.push_back(garbage_call(std::move(name), [call](bool native, Tensors garbage, int64_t n) {
+    calls.push_back(garbage_call(std::move(name), [call](bool native, Arrays garbage, int64_t n) {
       call(known_function(native), arguments_of(garbage, n));
     }));
   };
-  add("Function.operator()", [](Function& f, Tensors x) { f(x); });
-  add("Function.operator()", [](Function& f, Tensors x) { f({x[0], x[1]}); });
-  add("Function.operator()", [](Function& f, Tensors x) {
-    f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}});
-  });
-  add("Function.watch", [](Function& f, Tensors x) { f.watch(x, [](const StepEvent&) {}); });
-  add("Function.wait", [](Function& f, Tensors) { f.wait(); });
-  add("Function.Function", [](Function& f, Tensors x) {
+  add("Function.operator()", [](Function& f, Arrays x) { f(x); });
+  add("Function.operator()", [](Function& f, Arrays x) { f({x[0], x[1]}); });
+  add("Function.operator()", [](Function& f, Arrays x) { f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}}); });
+  add("Function.watch", [](Function& f, Arrays x) { f.watch(x, [](const StepEvent&) {}); });
+  add("Function.wait", [](Function& f, Arrays) { f.wait(); });
+  add("Function.Function", [](Function& f, Arrays x) {
     Function own = f;
     own(x);
   });
-  add("Function.profile", [](Function& f, Tensors) { (void)f.profile(); });
-  add("Function.start_profile", [](Function& f, Tensors x) {
+  add("Function.profile", [](Function& f, Arrays) { (void)f.profile(); });
+  add("Function.start_profile", [](Function& f, Arrays x) {
     Function own = f;
     own.start_profile();
     own(x);
   });
-#define TH_ASKED(name) add("Function." #name, [](Function& f, Tensors) { (void)f.name(); });
+#define TH_ASKED(name) add("Function." #name, [](Function& f, Arrays) { (void)f.name(); });
   TH_ASKED(info)
   TH_ASKED(is_native)
-  TH_ASKED(is_compiling) TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
+  TH_ASKED(is_compiling)
+  TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
 #undef TH_ASKED
       calls.push_back(garbage_call("Function.copy", [](bool native, const Shared& a, const Shared& b) {
         (void)known_function(native).copy({{a, b}});

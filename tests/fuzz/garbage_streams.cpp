@@ -32,7 +32,7 @@ void add_numpy_streams(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("RandomStreams." #name, [](const RandomStreams& streams TH_UNPACK parameters) { \
     return streams.name arguments;                                                                             \
   }));
-#define TH_UNPACK(...) , __VA_ARGS__
+#define TH_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
   TH_STREAM(uniform, (Size n, Number a, Number b, Type t), (n, a, b, t))
   TH_STREAM(random_sample, (Size n, Type t), (n, t))
   TH_STREAM(normal, (Size n, Number a, Number b, Type t), (n, a, b, t))
@@ -126,6 +126,13 @@ void add_generator(std::vector<GarbageCall>& calls) {
   TH_RANDOM(integers, (int64_t low, int64_t high, size_t n), (low, high, n))
   TH_RANDOM(interval, (uint64_t most), (most))
   TH_RANDOM(permutation, (int64_t n), (n))
+  TH_RANDOM(next_uint32, (), ())
+  TH_RANDOM(next_uint64, (), ())
+  TH_RANDOM(random_sample, (), ())
+  TH_RANDOM(standard_normal, (), ())
+  TH_RANDOM(state, (), ())
+  TH_RANDOM(to_bytes, (), ())
+  TH_RANDOM(shuffle, (std::vector<double> x), (std::span(x)))
 #undef TH_RANDOM
 #undef TH_UNPACK
   calls.push_back(garbage_call("RandomState.RandomState", [](int64_t seed) { (void)RandomState(seed).next_uint32(); }));

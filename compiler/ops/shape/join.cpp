@@ -185,15 +185,17 @@ std::vector<Expr> split(const Operand& operand, const LengthList& sizes, int64_t
   if (total.is_known() && x.dims()[at].is_known() && !(total == x.dims()[at]))
     fail_build(operand.where(), str("split: the sizes do not add up to the length of axis ", at), x.dims()[at].text(),
                str(total.value(), " = ", join(sizes.dims, " + ", [](const Dim& size) { return size.text(); })));
-  // Each piece reads the value under that length, so that a call checks it whichever pieces it reads.
+  // Each piece reads the value under that length, so that a call checks it whichever pieces it reads; a known one
+  // stays.
   Dims lengths = x.dims();
   lengths[at] = total;
-  const Operand whole(specify_lengths(Operand(x, operand.where()), lengths, "split: the sizes do not add up"),
-                      operand.where());
+  const char* what = "split: the sizes do not add up";
+  Expr whole = specify_lengths(Operand(x, operand.where()), lengths, what);
+  if (x.dims()[at].is_known()) whole = specify_lengths(Operand(whole, operand.where()), x.dims(), what);
   std::vector<Expr> out;
   Dim start = 0;
   for (const Dim& size : sizes.dims) {
-    out.push_back(slice_of_axis(whole, axis, start, size));
+    out.push_back(slice_of_axis(Operand(whole, operand.where()), axis, start, size));
     start = start + size;
   }
   return out;

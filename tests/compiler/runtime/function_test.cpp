@@ -155,6 +155,14 @@ TEST(Function, InputListedTwice) {
             str("error: function: an input is listed twice\n  got:      x float64[]\n", built_at(line)));
 }
 
+TEST(Function, OutputNeedsALengthThatNoInputHas) {
+  Expr x = vector("x", {"n"});
+  EXPECT_EQ(error_text([&] { function({x}, {zeros({"m"}) + sum(x)}); }),
+            "error: function: an output needs the length m, which no input has\n"
+            "  expected: an input with an axis of that length\n"
+            "  hint:     list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number");
+}
+
 TEST(Function, Givens) {
   Shared data(numbers({4, 2}), "data");
   Expr x = matrix("x"), start = iscalar("start"), scale = scalar("scale");
