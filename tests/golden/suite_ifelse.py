@@ -26,7 +26,8 @@ for c in (1, 0):
     s.case(f"TestIfelse.test_not_lazy_if_inplace[{c}]", ifelse(condition, x, y + sum(range(200))))
     s.case(f"TestIfelse.test_mixed_dtype[{c}]", *ifelse(condition, (ints, x), (others, y)))
     s.case(f"TestIfelse.test_grad_lazy_if[{c}]", *grad(ifelse(condition, x, y).sum(), [x, y]))
-    s.case(f"TestIfelse.test_grad_lazy_if[{c},of_functions]", *grad(ifelse(condition, pt.exp(x) * y, x - y).sum(), [x, y]))
+    s.case(f"TestIfelse.test_grad_lazy_if[{c},of_functions]", *grad(ifelse(condition, pt.exp(x) * y, x - y).sum(),
+                                                                    [x, y]))
     s.case(f"TestIfelse.test_multiple_out[{c}]", *ifelse(condition, (x, p), (y, q)))
     z = ifelse(condition, (x, p), (y, q))
     s.case(f"TestIfelse.test_multiple_out_grad[{c}]", *grad(z[0].sum() + z[1].sum(), [x, p, y, q]))
@@ -39,7 +40,8 @@ for c in (1, 0):
     s.case(f"TestIfelse.test_pushout2[{c}]", f * ifelse(f > g, t[4], t[5]) * g)
     two = pt.constant(np.float64(2))
     f, g = ifelse(condition, (t[0], t[1]), (two, t[3]))
-    s.case(f"TestIfelse.test_pushout3[{c}]", f * ifelse(condition, pt.constant(np.float64(0.3)), pt.constant(np.float64(0.2))) * g)
+    s.case(f"TestIfelse.test_pushout3[{c}]", f * ifelse(condition, pt.constant(np.float64(0.3)),
+                                                        pt.constant(np.float64(0.2))) * g)
     inner = ifelse(condition, t[0], t[1]) + ifelse(condition, t[2], t[3])
     s.case(f"TestIfelse.test_merge_ifs_true_false[{c}]", ifelse(condition, inner + t[4], inner + t[5]))
     s.case(f"TestIfelse.test_grad_test_values[{c}]", grad(ifelse(condition, t[0], t[0]), t[0]))

@@ -8,7 +8,8 @@ and nnet/tests/test_sigm.py); they are written anew, with numbers of their own.
 import numpy as np
 import pytensor.tensor as pt
 from pytensor import grad
-from pytensor.tensor import (abs, cast, dot, eq, erf, erfc, exp, expm1, join, log, log1p, max, min, neq, ones_like, prod,
+from pytensor.tensor import (abs, cast, dot, eq, erf, erfc, exp, expm1, join, log, log1p, max, min, neq, ones_like,
+                             prod,
                              sigmoid, softplus, sqr, sqrt, stack, sum, switch, zeros_like)  # pylint: disable=W0622
 from pytensor.tensor.special import softmax
 from pytensor.tensor.subtensor import inc_subtensor, set_subtensor

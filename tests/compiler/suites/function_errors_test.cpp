@@ -1,5 +1,5 @@
-// After PyTensor's tests/compile/function/test_pfunc.py, test_types.py and test_function.py and tests/compile/test_shared.py:
-// what is refused there is refused here.
+// After PyTensor's tests/compile/function/test_pfunc.py, test_types.py and test_function.py and
+// tests/compile/test_shared.py: what is refused there is refused here.
 #include <gtest/gtest.h>
 
 #include "compiler/api.h"
