@@ -94,7 +94,7 @@ Workload multiply_adds(const WorkloadOptions& options) {
   auto kernel = reinterpret_cast<MultiplyAdd>(object->symbol("multiply_add"));
   int64_t lanes = cpu().vector_bytes / static_cast<int64_t>(size_of(options.dtype));
   Tensor sinks = Tensor::zeros(options.dtype, {options.threads, 8 * lanes});
-  auto run = [object, kernel, sinks, threads = options.threads](long calls) {
+  auto run = [object, kernel, sinks, threads = options.threads](long calls) mutable {
     size_t stride = sinks.bytes() / static_cast<size_t>(threads);
     run_pieces(threads, [&](int piece) {
       char* sink = static_cast<char*>(sinks.raw()) + stride * static_cast<size_t>(piece);
@@ -104,14 +104,13 @@ Workload multiply_adds(const WorkloadOptions& options) {
   return {run, 2e-9 * kRounds * kChains * static_cast<double>(lanes * options.threads)};
 }
 
-Workload stream(const SharedObject& object, const std::string& name, const Tensor& out, const Tensor& a,
-                const Tensor& b, int threads) {
+Workload stream(const SharedObject& object, const std::string& name, Tensor out, Tensor a, Tensor b, int threads) {
   auto kernel = reinterpret_cast<Stream>(object.symbol(name.c_str()));
   int64_t lanes = cpu().vector_bytes / static_cast<int64_t>(size_of(out.dtype()));
-  auto run = [=](long calls) {
+  auto run = [=](long calls) mutable {
     Partition parts(out.size(), 1, 4 * lanes, threads);
     size_t width = size_of(out.dtype());
-    auto at = [&](const Tensor& array, int piece) {
+    auto at = [&](Tensor& array, int piece) {
       return static_cast<char*>(array.raw()) + width * static_cast<size_t>(parts.begin(piece));
     };
     for (long i = 0; i < calls; ++i)
@@ -159,8 +158,8 @@ Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options
 }
 
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options) {
-  const Tensor out = Tensor::empty(options.dtype, {random_case(text).size});
-  auto run = [out, threads = options.threads](long calls) {
+  Tensor out = Tensor::empty(options.dtype, {random_case(text).size});
+  auto run = [out, threads = options.threads](long calls) mutable {
     const Partition parts(static_cast<int64_t>(out.bytes()), 1 << 16, 64, threads);
     for (long i = 0; i < calls; ++i)
       run_pieces(parts.pieces(), [&](int piece) {

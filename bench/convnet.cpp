@@ -89,7 +89,7 @@ int64_t next_start(const ConvnetCase& net, int64_t at) {
 Workload convnet_workload(const std::string& text, const WorkloadOptions& options) {
   const ConvnetCase net = convnet_case(text);
   auto train = std::make_shared<Function>(training_step(net, options));
-  auto run = [train, net, start = Tensor(int64_t{0})](long calls) {
+  auto run = [train, net, start = Tensor(int64_t{0})](long calls) mutable {
     int64_t& at = *start.data<int64_t>();
     for (; calls > 0; --calls) {
       (*train)(std::span<const Tensor>(&start, 1));

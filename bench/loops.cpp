@@ -78,15 +78,14 @@ Function compiled_loop(const LoopCase& what, const WorkloadOptions& options) {
 }
 
 // Fills `out`: the last state, or the two gradients.
-std::function<void(const LoopArrays&, const Tensor& out)> loop_of_hand(const LoopCase& what, DType dtype) {
+std::function<void(const LoopArrays&, Tensor& out)> loop_of_hand(const LoopCase& what, DType dtype) {
   std::string source = replaced(kHandWritten, "@N", std::to_string(what.size));
   source = replaced(source, "@TURNS", std::to_string(kTurns));
   source = replaced(source, "@T", dtype == DType::kFloat32 ? "float" : "double");
   const auto object = cache().load_object(source).object;
   using Entry = void (*)(const void*, const void*, void*);
   const auto entry = reinterpret_cast<Entry>(object->symbol(what.gradient ? "gradient" : "forward"));
-  return
-      [object, entry](const LoopArrays& given, const Tensor& out) { entry(given.s.raw(), given.c.raw(), out.raw()); };
+  return [object, entry](const LoopArrays& given, Tensor& out) { entry(given.s.raw(), given.c.raw(), out.raw()); };
 }
 
 Tensor result_of(const LoopCase& what, DType dtype) {
@@ -109,7 +108,7 @@ Workload loop_by_hand(const std::string& text, const WorkloadOptions& options) {
   const LoopCase what = loop_case(text);
   if (options.threads > 1) throw UserError(Message{.what = "bench loops: the loop written by hand has one thread"});
   return {[run = loop_of_hand(what, options.dtype), arrays = loop_arrays(what, options.dtype),
-           out = result_of(what, options.dtype)](long calls) {
+           out = result_of(what, options.dtype)](long calls) mutable {
             for (; calls > 0; --calls) run(arrays, out);
           },
           kTurns};
@@ -119,7 +118,7 @@ std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOp
   const LoopCase what = loop_case(text);
   const LoopArrays arrays = loop_arrays(what, options.dtype);
   Function call = compiled_loop(what, options);
-  const Tensor ours = result_of(what, options.dtype), by_hand = result_of(what, options.dtype);
+  Tensor ours = result_of(what, options.dtype), by_hand = result_of(what, options.dtype);
   const std::vector<Tensor> outputs = call(std::vector<Tensor>{arrays.s, arrays.c});
   for (size_t i = 0; i < outputs.size(); ++i)
     std::memcpy(static_cast<char*>(ours.raw()) + i * outputs[i].bytes(), outputs[i].raw(), outputs[i].bytes());

@@ -65,7 +65,7 @@ Workload net_workload(const std::string& text, const WorkloadOptions& options) {
   NetCase net = net_case(text);
   Data data(net, options.dtype);
   auto train = std::make_shared<Function>(training_step(net, data, options));
-  auto run = [train, batch = net.batch, start = Tensor(int64_t{0})](long calls) {
+  auto run = [train, batch = net.batch, start = Tensor(int64_t{0})](long calls) mutable {
     int64_t& at = *start.data<int64_t>();
     for (; calls > 0; --calls) {
       (*train)(std::span<const Tensor>(&start, 1));

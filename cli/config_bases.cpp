@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cli/toml_config.h"
@@ -14,18 +16,23 @@ namespace {
 
 constexpr const char* kBase = "_base_";
 
-// Tables merge; what else is there replaces.
+// Tables merge; what else is there replaces. Linear in the number of keys.
 void merge(ConfigNode& under, ConfigNode over) {
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < under.children.size(); ++i) places.emplace(under.children[i].key, i);
   for (ConfigNode& entry : over.children) {
-    ConfigNode* there = under.find(entry.key);
-    if (!there) {
+    const auto [place, is_new] = places.emplace(entry.key, under.children.size());
+    if (is_new) {
       under.children.push_back(std::move(entry));
-    } else if (there->is_table() && entry.is_table()) {
-      there->position = entry.position;
-      there->key_position = entry.key_position;
-      merge(*there, std::move(entry));
+      continue;
+    }
+    ConfigNode& there = under.children[place->second];
+    if (there.is_table() && entry.is_table()) {
+      there.position = entry.position;
+      there.key_position = entry.key_position;
+      merge(there, std::move(entry));
     } else {
-      *there = std::move(entry);
+      there = std::move(entry);
     }
   }
 }

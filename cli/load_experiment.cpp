@@ -9,6 +9,7 @@
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
 #include "datasets/warnings.h"
+#include "trainers/config_edits.h"
 #include "trainers/load_data.h"
 #include "trainers/model_warnings.h"
 #include "trainers/replaced_kinds.h"
@@ -48,18 +49,38 @@ LoadedExperiment load_experiment(const std::string& config, const std::vector<st
   return {with_absolute_paths(read(config, overrides), folder), config, folder, {}};
 }
 
-LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides) {
-  RunFolder run = RunFolder::open(folder);
-  const std::string& config_folder = run.facts().config_folder;
+static LoadedExperiment load(const RunFolder& run, const std::string& config_folder,
+                             const std::vector<std::string>& overrides) {
   Experiment experiment = read(run.config(), overrides);
   // The run's own paths are absolute, and may be gone where they are not needed any more.
   if (!overrides.empty()) experiment = with_absolute_paths(experiment, config_folder);
   return {experiment, run.config(), config_folder, run};
 }
 
+LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides) {
+  const RunFolder run = RunFolder::open(folder);
+  return load(run, run.facts().config_folder, overrides);
+}
+
+LoadedExperiment load_run_to_use(const std::string& folder, const std::vector<std::string>& overrides) {
+  std::string trouble;
+  const RunFolder run = RunFolder::open_without_facts(folder, trouble);
+  std::string config_folder = run.facts().config_folder;
+  if (!trouble.empty()) {
+    const bool is_unknown = config_folder.empty();
+    std::fprintf(
+        stderr, "warning: %s: the command line of the run and how it ended are not known%s\n",
+        printable(trouble).c_str(),
+        is_unknown ? ", nor is the folder of its experiment: data is looked for in the working folder instead" : "");
+    std::error_code ignored;
+    if (is_unknown) config_folder = fs::current_path(ignored).string();
+  }
+  return load(run, config_folder, overrides);
+}
+
 LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return load_run(path, overrides);
+  if (fs::is_directory(path, error)) return load_run_to_use(path, overrides);
   const bool is_missing = fs::status(path, error).type() == fs::file_type::not_found;
   if (is_missing && !path.ends_with(".toml")) {
     const fs::path folder = fs::path(path).parent_path();
@@ -67,11 +88,13 @@ LoadedExperiment load_experiment_or_run(const std::string& path, const std::vect
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))
       names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
-    const std::string near = nearest_name(fs::path(path).filename().string(), names);
-    throw UserError({.what = str("cannot read ", path),
-                     .expected = "a TOML file, or the folder of a run",
-                     .got = "no such file or folder",
-                     .hint = near.empty() ? "" : str("did you mean ", (folder / near).string(), "?")});
+    std::erase(names, fs::path(path).filename().string());  // a link that leads nowhere
+    const std::string near = nearest_name(fs::path(path).filename().string(), names), target = target_of_link(path);
+    throw UserError(
+        {.what = str("cannot read ", path),
+         .expected = "a TOML file, or the folder of a run",
+         .got = target.empty() ? "no such file or folder" : str("a link to ", target, ", which is not there"),
+         .hint = near.empty() ? "" : str("did you mean ", (folder / near).string(), "?")});
   }
   return load_experiment(path, overrides);
 }
@@ -89,6 +112,17 @@ void take_phase(LoadedExperiment& loaded, const std::string& name) {
   }
   if (at + 1 < names.size()) loaded.earlier_phase = name;
   loaded.experiment = Experiment(phase_of(loaded.experiment, at));
+}
+
+void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
+  std::vector<std::string> different = config_edits(resolved_toml(run.experiment), resolved_toml(named.experiment));
+  if (different.empty()) return;
+  throw UserError(
+      Message{.what = str(run.run->path(), ": the run in this folder is of another experiment"),
+              .expected = str("what ", run.config_file, " says"),
+              .got = join(different, "\n"),
+              .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is; after an edit of ",
+                          run.config_file, ", with --accept-edits")});
 }
 
 // The best ones; the last ones of an earlier phase are not kept.

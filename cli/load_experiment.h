@@ -29,8 +29,16 @@ LoadedExperiment load_experiment(const std::string& config, const std::vector<st
 /// The same for the configuration of a run folder. UserError where it is none.
 LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides);
 
-/// load_run where `path` is a folder, else load_experiment.
+/// The same for commands that use no more than its experiment and weights: where run.json is damaged, a warning on
+/// standard error says what is not known.
+LoadedExperiment load_run_to_use(const std::string& folder, const std::vector<std::string>& overrides);
+
+/// load_run_to_use where `path` is a folder, else load_experiment.
 LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides);
+
+/// UserError where `named`, an experiment that is given beside the folder of a run to resume, is not the one that the
+/// folder holds; the message has each difference.
+void require_same(const LoadedExperiment& named, const LoadedExperiment& run);
 
 /// `weights`, or where it is empty those of the run folder. UserError where an experiment file stands alone.
 std::string weights_of(const LoadedExperiment& loaded, const std::string& weights);

@@ -5,10 +5,10 @@
 
 #include "cli/step_by_step.h"
 #include "compiler/base/random_state.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/piano_rolls.h"
-#include "nn/finite.h"
 #include "nn/layers/rnn_rbm.h"
 #include "nn/noise.h"
 #include "nn/objectives/binary_crossentropy.h"
@@ -158,8 +158,7 @@ bool gives_piano_rolls(const Experiment& experiment) {
 std::string sample_piano_roll(const LoadedExperiment& loaded, const SampleArguments& arguments,
                               const std::string& weights) {
   const bool has_machine = machine_of(loaded.experiment);
-  if (!arguments.start.empty())
-    refuse_option("--start", "the run's model gives piano rolls, which no text begins");
+  if (!arguments.start.empty()) refuse_option("--start", "the run's model gives piano rolls, which no text begins");
   if (has_machine && arguments.temperature != 1)
     refuse_option("--temperature", "an rnn_rbm draws its steps from a chain");
   if (!has_machine && arguments.gibbs) refuse_option("--gibbs", "the run's model has no layer of type rnn_rbm");

@@ -116,7 +116,7 @@ void Progress::begin_phase(const PhaseReport& phase) {
           " by ", experiment.trainer.optimizer.name(), ", at most ", count_text(experiment.trainer.epochs, "epoch"),
           ", of ", own.trained.empty() ? "all layers" : join(own.trained, ", "));
   if (phase.index > 0 && !phase.goes_on) {
-    const PhaseConfig& before = experiment.phase[phase.index - 1];
+    const PhaseConfig& before = experiment.phase.at(experiment.phase.size() - 2);
     const bool best = before.pass_on == PhaseConfig::PassOn::kBest;
     text += str("; begins with the ", best ? "best" : "last", " weights of ", before.name);
   }
@@ -125,7 +125,6 @@ void Progress::begin_phase(const PhaseReport& phase) {
 
 void Progress::end_phase(const TrainSummary& summary) {
   if (!options_.quiet) print_values(summary);
-  seconds_before_ = summary.seconds;
 }
 
 void Progress::start(const ModelSummary& model) {
@@ -227,7 +226,7 @@ void Progress::print_values(const TrainSummary& summary) {
   if (summary.diverged) how += ", diverged";
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
                  summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
-                 seconds_text(summary.seconds - seconds_before_)));
+                 seconds_text(summary.phase_seconds)));
   if (summary.valid_error)
     print_line(
         str("best validation ", value_text(summary.metric, *summary.valid_error), " (epoch ", summary.best_epoch, ')'));

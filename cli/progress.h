@@ -45,7 +45,6 @@ class Progress {
   std::FILE* lines_;
   bool has_bar_, bar_shown_ = false;
   int output_error_ = 0;
-  double seconds_before_ = 0;  // of the phases before this one
   MetricNames names_ = {{}};
 };
 

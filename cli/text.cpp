@@ -185,11 +185,19 @@ int terminal_width(std::FILE* file) {
   return ::ioctl(::fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+Message output_error(const std::string& stream, int error_number) {
+  const bool is_full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  return {.what = str(stream, " cannot be written"),
+          .expected = is_full ? "a file or device with room" : "a file, pipe or terminal that takes text",
+          .got = system_error_text(error_number),
+          .hint = is_full ? "make room, or send the output to another place" : ""};
+}
+
 void print_text(const std::string& text) {
   std::string shown = printable(text, "\n\t");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
   if (errno == EPIPE) throw BrokenPipe();
-  throw UserError(Message{.what = "standard output cannot be written", .got = system_error_text(errno)});
+  throw UserError(output_error("standard output", errno));
 }
 
 // A number of examples, or a sum of their weights.

@@ -50,6 +50,8 @@ int terminal_width(std::FILE* file);
 /// Thrown where nobody reads standard output any more, as after `thtrain info | head -1`: the program ends quietly.
 struct BrokenPipe {};
 
+/// A stream ("standard output") could not be written to, by errno.
+Message output_error(const std::string& stream, int error_number);
 /// Writes `text` to standard output; control characters but line ends and tabs become escapes. UserError where that
 /// cannot be done, BrokenPipe where the reader has gone.
 void print_text(const std::string& text);

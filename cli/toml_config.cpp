@@ -4,16 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <optional>
 
+#include "cli/toml_mistakes.h"
 #include "cli/toml_nesting.h"
 #include "compiler/base/system_error.h"
 #include "datasets/content.h"
+#include "datasets/file.h"
 
 // The library asserts, or in a release assumes, that a header such as "[=]" starts with a key, before it finds out and
 // says so itself. Without its assertions every text ends in a value or in an error.
@@ -36,41 +39,19 @@ namespace thtrain {
 
 namespace {
 
-/// The lines of a text, for carets. An override is a text of one line, of which the parser sees the end.
-struct Source {
-  std::string file;
-  std::vector<std::string> lines;
-  int first_line = 1;
-  int column_shift = 0;  // added to the parser's columns
+ConfigPosition place_of(const TomlSource& source, const toml::source_region& region) {
+  const int line = static_cast<int>(region.begin.line), column = static_cast<int>(region.begin.column);
+  const bool one_line = region.end.line == region.begin.line;
+  const int end = one_line ? static_cast<int>(region.end.column) : character_count(source.line(line)) + 1;
+  const int shift = source.column_shift;
+  return source.place(line, column + shift, one_line ? end - column : end - column - shift);
+}
 
-  ConfigPosition place(const toml::source_region& region) const {
-    int line = static_cast<int>(region.begin.line), column = static_cast<int>(region.begin.column) + column_shift;
-    ConfigPosition out;
-    out.file = file, out.line = line + first_line - 1, out.column = column;
-    if (line < 1 || line > static_cast<int>(lines.size())) return out;
-    const std::string& text = line_of(region);
-    bool one_line = region.end.line == region.begin.line;
-    int end = one_line ? static_cast<int>(region.end.column) + column_shift : character_count(text) + 1;
-    out.length = std::max(1, end - column);
-    // Each value has its line with it: of a line of a million values only those near its beginning may.
-    constexpr size_t kLongLine = 4096;
-    if (text.size() <= kLongLine || column <= static_cast<int>(kLongLine))
-      out.source_line = text.substr(0, 2 * kLongLine);
-    return out;
-  }
-  const std::string& line_of(const toml::source_region& region) const {
-    static const std::string none;
-    size_t line = region.begin.line;
-    return line < 1 || line > lines.size() ? none : lines[line - 1];
-  }
-};
-
-// The byte where a column's character starts; columns count characters, from 1.
-size_t byte_of(const std::string& line, int column) {
-  size_t at = 0;
-  for (; at < line.size(); ++at)
-    if ((line[at] & 0xC0) != 0x80 && --column <= 0) break;
-  return at;
+TomlComplaint complaint_of(const TomlSource& source, const toml::parse_error& error) {
+  const toml::source_position& at = error.source().begin;
+  return {.what = std::string(error.description()),
+          .line = static_cast<int>(at.line),
+          .column = static_cast<int>(at.column) + source.column_shift};
 }
 
 std::vector<std::string> split_lines(std::string_view text) {
@@ -85,13 +66,13 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
-ConfigNode convert(const toml::node& node, const Source& source) {
+ConfigNode convert(const toml::node& node, const TomlSource& source) {
   ConfigNode out;
   if (const toml::table* table = node.as_table()) {
     for (const auto& [key, value] : *table) {
       ConfigNode child = convert(value, source);
       child.key = std::string(key.str());
-      child.key_position = source.place(key.source());
+      child.key_position = place_of(source, key.source());
       out.children.push_back(std::move(child));
     }
     // The library sorts by name.
@@ -113,9 +94,9 @@ ConfigNode convert(const toml::node& node, const Source& source) {
   } else {
     out.kind = ConfigNode::Kind::kDate;
   }
-  out.position = source.place(node.source());
+  out.position = place_of(source, node.source());
   if (out.kind == ConfigNode::Kind::kDate) {
-    const std::string& line = source.line_of(node.source());
+    const std::string& line = source.line(static_cast<int>(node.source().begin.line));
     out.text = line.substr(byte_of(line, out.position.column), static_cast<size_t>(out.position.length));
   }
   return out;
@@ -133,106 +114,27 @@ void refuse_zeros(const ConfigNode& node, Findings& findings) {
 
 // ---- mistakes of syntax ----
 
-bool is_redefinition(std::string_view description) {
-  return description.find("cannot redefine") != std::string_view::npos;
-}
-
-// "cannot redefine existing integer 'a.b'" -> "a.b"
-std::string name_in_quotes(std::string_view description) {
-  size_t first = description.find('\''), last = description.find('\'', first + 1);
-  if (last == std::string_view::npos) return "";
-  return std::string(description.substr(first + 1, last - first - 1));
-}
-
-// Where a key of this name was written last.
-const ConfigNode* last_of_name(const ConfigNode& node, const std::string& key) {
-  const ConfigNode* best = nullptr;
-  for (const ConfigNode& child : node.children)
-    for (const ConfigNode* found : {child.key == key ? &child : nullptr, last_of_name(child, key)})
-      if (found && (!best || found->key_position.line >= best->key_position.line)) best = found;
-  return best;
-}
-
-Message repeated_key(const Source& source, const toml::parse_error& error, const std::vector<std::string>& lines) {
-  std::string path = name_in_quotes(error.description());
-  std::string key = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
-  Message out{.what = str("key ", path, " is given twice"), .config = source.place(error.source())};
-  ConfigPosition& place = out.config;
-  const std::string& line = source.line_of(error.source());
-  size_t start = std::min(line.find_first_not_of(" \t"), line.size());
-  // The parser points behind the key, or at the bracket of a header.
-  size_t at = line.rfind(key, byte_of(line, place.column));
-  if (at == std::string::npos) at = line.find(key);
-  if (at == std::string::npos) at = start;
-  place.column = character_count(line.substr(0, at)) + 1;
-  place.length = character_count(key);
-  bool begins_line = at == start || line.find_first_not_of("[ \t") == at;
-  std::vector<std::string> before(lines.begin(), lines.begin() + (error.source().begin.line - 1));
-  auto parsed = toml::parse(join(before, "\n"));
-  if (parsed && begins_line) {
-    ConfigNode root = convert(parsed.table(), source);
-    if (const ConfigNode* first = last_of_name(root, key))
-      out.hint = str("it is first given in line ", first->key_position.line);
-  }
-  return out;
+std::optional<ConfigNode> parse_part(const std::string& text) {
+  const TomlSource source{.file = "", .lines = split_lines(text)};
+  auto parsed = toml::parse(text);
+  if (!parsed) return {};
+  return convert(parsed.table(), source);
 }
 
 // Whether a text nests too deep for the parser, after a finding.
-bool is_too_deep(std::string_view text, const Source& source, Findings& findings) {
+bool is_too_deep(std::string_view text, const TomlSource& source, Findings& findings) {
   const size_t at = first_too_deep(text);
   if (at == std::string_view::npos) return false;
   const std::string_view before = text.substr(0, at);
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  toml::source_region region;
-  region.begin.line = static_cast<toml::source_index>(1 + std::count(before.begin(), before.end(), '\n'));
-  region.begin.column = static_cast<toml::source_index>(1 + character_count(before.substr(line_start)));
-  region.end = {region.begin.line, region.begin.column + 1};
-  findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = source.place(region)});
+  const int line = static_cast<int>(1 + std::count(before.begin(), before.end(), '\n'));
+  const int column = 1 + character_count(before.substr(line_start)) + source.column_shift;
+  findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = source.place(line, column, 1)});
   return true;
 }
 
-// Text where a value should be, such as `True` or `digits`: where it starts, if the byte `at` is in it.
-size_t bare_word(const std::string& line, size_t at) {
-  size_t start = at;
-  if (line.find_first_not_of(" \t") == line.find('[')) return std::string::npos;  // a header
-  while (start > 0 && std::string_view(" \t=,[{").find(line[start - 1]) == std::string_view::npos) --start;
-  size_t before = start == 0 ? std::string::npos : line.find_last_not_of(" \t", start - 1);
-  bool is_value = before != std::string::npos && std::string_view("=,[").find(line[before]) != std::string_view::npos;
-  bool letter = start < line.size() && std::isalpha(static_cast<unsigned char>(line[start]));
-  return is_value && letter ? start : std::string::npos;
-}
-
-Message syntax_mistake(const Source& source, const toml::parse_error& error) {
-  std::string what(error.description());
-  bool in_string = what.find("string: ") != std::string::npos;
-  size_t colon = what.find(": ");
-  if (what.starts_with("Error while parsing") && colon != std::string::npos) what = what.substr(colon + 2);
-  if (what.starts_with("Encountered")) what[0] = 'e';
-  Message out{.what = str("not valid TOML: ", what), .config = source.place(error.source())};
-  const std::string& line = source.line_of(error.source());
-  size_t at = byte_of(line, out.config.column);
-  size_t word_start = bare_word(line, at);
-  if (word_start != std::string::npos) {
-    std::string word = line.substr(word_start, line.find_first_of(" \t#,]}", word_start) - word_start);
-    std::string lower = word;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    bool boolean = lower == "true" || lower == "false";
-    bool plain = word.find_first_of("\"'=[{") == std::string::npos;
-    out.what = "not valid TOML: this is not a value";
-    out.config.column = character_count(line.substr(0, word_start)) + 1;
-    out.config.length = character_count(word);
-    if (plain) out.hint = boolean ? str("write ", lower) : str("text goes into quotes: \"", word, "\"");
-  } else if (in_string && at == line.size()) {
-    out.what = "not valid TOML: the string has no closing quote";
-  } else if (what.find("end-of-file") != std::string::npos) {
-    out.what = "not valid TOML: the text ends inside a value";
-    if (line.find_first_of("[{") != std::string::npos) out.hint = "is a ] or } missing?";
-  }
-  return out;
-}
-
 // Whether a mistake ends with its line, so that the lines behind it can be read without that line.
-bool stands_alone(const std::string& line, const toml::parse_error& error) {
+bool stands_alone(const std::string& line, bool is_repeated_key) {
   size_t start = line.find_first_not_of(" \t");
   if (start == std::string::npos || line[start] == '[') return false;
   if (line.find("\"\"\"") != std::string::npos || line.find("'''") != std::string::npos) return false;
@@ -240,7 +142,8 @@ bool stands_alone(const std::string& line, const toml::parse_error& error) {
   for (char c : line) depth += (c == '[' || c == '{') - (c == ']' || c == '}');
   if (depth != 0) return false;
   auto alone = toml::parse(line);
-  return is_redefinition(error.description()) ? alone || is_redefinition(alone.error().description()) : !alone;
+  if (!is_repeated_key) return !alone;
+  return alone || alone.error().description().find("cannot redefine") != std::string_view::npos;
 }
 
 }  // namespace
@@ -248,7 +151,7 @@ bool stands_alone(const std::string& line, const toml::parse_error& error) {
 ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& findings) {
   constexpr int kMaxMistakes = 20;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  Source source{.file = file, .lines = split_lines(text)};
+  TomlSource source{.file = file, .lines = split_lines(text)};
   std::vector<std::string> lines = source.lines;
   ConfigNode root;
   root.incomplete = is_too_deep(text, source, findings);
@@ -260,12 +163,12 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
       refuse_zeros(root, findings);
       break;
     }
-    const toml::parse_error& error = parsed.error();
-    bool twice = is_redefinition(error.description());
-    Message mistake = twice ? repeated_key(source, error, lines) : syntax_mistake(source, error);
+    const TomlComplaint complaint = complaint_of(source, parsed.error());
+    const bool twice = is_of_repeated_key(complaint);
+    Message mistake = twice ? repeated_key(source, complaint, lines, parse_part) : syntax_mistake(source, complaint);
     root.incomplete = true;
-    size_t index = error.source().begin.line - 1;
-    const bool goes_on = index < lines.size() && stands_alone(lines[index], error);
+    const auto index = static_cast<size_t>(line_of(source, complaint)) - 1;
+    const bool goes_on = index < lines.size() && stands_alone(lines[index], twice);
     if (goes_on) lines[index].clear();
     if (goes_on && mistakes + 1 == kMaxMistakes && !toml::parse(join(lines, "\n")))
       mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMaxMistakes);
@@ -287,6 +190,7 @@ static UserError unreadable(const std::string& path, const std::string& got, boo
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored))
       if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+    std::erase(names, fs::path(path).filename().string());  // a link that leads nowhere
     std::sort(names.begin(), names.end());
     near = nearest_name(fs::path(path).filename().string(), names);
   }
@@ -299,7 +203,11 @@ static UserError unreadable(const std::string& path, const std::string& got, boo
 static std::string read_config_text(const std::string& path) {
   constexpr size_t kMost = size_t{16} << 20;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw unreadable(path, errno == ENOENT ? "no such file" : system_error_text(errno), errno != ENOENT);
+  if (file < 0 && errno == ENOENT) {
+    const std::string target = target_of_link(path);
+    throw unreadable(path, target.empty() ? "no such file" : str("a link to ", target, ", which is not there"), false);
+  }
+  if (file < 0) throw unreadable(path, system_error_text(errno), true);
   std::string text;
   char part[65536];
   ssize_t count = 0;
@@ -359,7 +267,7 @@ static bool is_long_integer(const std::string& value) {
 ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& place, Findings& findings) {
   constexpr std::string_view kPrefix = "v = ";
   std::string value = text.substr(start);
-  Source source{.file = place.file, .lines = {text}, .first_line = place.line};
+  TomlSource source{.file = place.file, .lines = {text}, .first_line = place.line};
   source.column_shift = place.column - 1 - static_cast<int>(kPrefix.size());
   bool opened = !value.empty() && std::string_view("\"'[{").find(value[0]) != std::string_view::npos;
   ConfigNode node;
@@ -371,12 +279,19 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
     node = convert(*parsed.table().get("v"), source);
     refuse_zeros(node, findings);
   } else if (opened) {
-    findings.add(parsed ? Message{.what = "not valid TOML: more than one value", .config = place}
-                        : syntax_mistake(source, parsed.error()));
+    findings.add(parsed ? Message{.what = "not valid TOML: more than one value",
+                                  .expected = "one value",
+                                  .got = value,
+                                  .config = place}
+                        : syntax_mistake(source, complaint_of(source, parsed.error())));
     node.position = place;
     return node;
   } else if (is_long_integer(value)) {
-    findings.add({.what = "the integer does not fit 64 bits", .config = place});
+    findings.add({.what = "the integer does not fit 64 bits",
+                  .expected = str("an integer from ", std::numeric_limits<int64_t>::min(), " to ",
+                                  std::numeric_limits<int64_t>::max()),
+                  .got = value,
+                  .config = place});
     return node;
   } else {
     // ".5" and "1." are no numbers of TOML, but they are to everybody who types them.

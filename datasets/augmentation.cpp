@@ -106,8 +106,7 @@ void Augmentation::change(const T* from, Draw& draw, T* into) const {
   if (config_.noise > 0) add_noise(config_.noise, draw.noise, into, image_[0] * crop_.height * crop_.width);
 }
 
-void Augmentation::apply(const Tensor& from, std::span<const int64_t> examples, int64_t epoch,
-                         const Tensor& into) const {
+void Augmentation::apply(const Tensor& from, std::span<const int64_t> examples, int64_t epoch, Tensor into) const {
   const auto count = std::ssize(examples);
   const int64_t taken = image_[0] * image_[1] * image_[2], given = image_[0] * crop_.height * crop_.width;
   TH_CHECK(from.is_contiguous() && into.is_contiguous() && from.dtype() == into.dtype() &&

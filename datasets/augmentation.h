@@ -51,7 +51,7 @@ class Augmentation {
   ImageShape output() const { return {image_[0], crop_.height, crop_.width}; }
   /// Image i of `from` [n, input()...] is example examples[i]; the result goes to `into` [n, output()...]. Both are
   /// contiguous, of one float dtype, and may have other lengths of as many numbers.
-  void apply(const Tensor& from, std::span<const int64_t> examples, int64_t epoch, const Tensor& into) const;
+  void apply(const Tensor& from, std::span<const int64_t> examples, int64_t epoch, Tensor into) const;
 
  private:
   struct Draw;

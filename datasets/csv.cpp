@@ -342,7 +342,7 @@ class CsvReader {
                        : cells_.size() == 1 ? delimiter_hint(cells_[0])
                                             : "");
     }
-    if (!stays_ && rows_ == x_.dim(0)) throw file_error(path_, "the file changed while it was read");
+    if (!stays_ && rows_ == x_.dim(0)) throw changed_while_read(path_);
     line_of_row_.push_back(lines_.number());
     if (stays_) starts_.push_back(lines_.begin());
     double* out = x_.data<double>() + (stays_ ? 0 : rows_ * feature_count());
@@ -367,7 +367,8 @@ class CsvReader {
       for (const std::string& name : options_.classes) add_class(name);
     }
     const std::string& cell = cells_[label_];
-    if (cell.empty()) throw file_error(path_, str(place(label_), ": the label is missing"));
+    if (cell.empty())
+      throw file_error(path_, str(place(label_), ": the label is missing"), "a label in each row", "an empty cell");
     if (!text_labels_) {
       y_.push_back(number(label_));
       return;

@@ -100,7 +100,7 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
 }
 
 template <class To>
-void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
+void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Tensor into) {
   To* out = into.data<To>();
   const Tensor& raw = array.raw;
   const int64_t count = into.dim(0);
@@ -126,7 +126,7 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
 
 }  // namespace
 
-void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
+void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Tensor into) {
   bool as_it_stands = array.source && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
   if (as_it_stands)
     read_rows(array, 0, into.dim(0), row_of, static_cast<std::byte*>(into.raw()));
@@ -176,7 +176,7 @@ static void convert_each(const DataArray& array, int64_t count, const RowOf& row
   });
 }
 
-void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within) {
+void convert_labels(const DataArray& array, const RowOf& row_of, Tensor into, const RowOf& within) {
   auto label = [&](int64_t i, int64_t, auto value) {
     if constexpr (std::is_floating_point_v<decltype(value)>) {
       constexpr double kFirstTooLarge = 9223372036854775808.0;
@@ -191,7 +191,7 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
   convert_each(array, into.dim(0), row_of, within, into.data<int64_t>(), label);
 }
 
-void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within) {
+void convert_bits(const DataArray& array, const RowOf& row_of, Tensor into, const RowOf& within) {
   const Shape shape(array.raw.shape().begin() + 1, array.raw.shape().end());
   auto bit = [&](int64_t i, int64_t position, auto value) {
     if (value != decltype(value){0} && value != decltype(value){1})

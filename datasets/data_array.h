@@ -44,15 +44,15 @@ void check_array(const DataArray& array);
 
 /// Rows times `scale`, in order of row_of(0), row_of(1), ..., into the contiguous `into` (float32 or float64 [n, ...]).
 /// UserError where the file cannot be read.
-void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into);
+void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Tensor into);
 
 /// Integers into the contiguous int64 [n, ...] `into`. UserError, naming the row, for one that is none. Where `within`
 /// is given, only the first within(i) numbers of the i-th row of the result are looked at, and the others become 0.
-void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within = nullptr);
+void convert_labels(const DataArray& array, const RowOf& row_of, Tensor into, const RowOf& within = nullptr);
 
 /// Rows of numbers that are 0 or 1 into the contiguous uint8 [n, ...] `into`. UserError, naming the element, for
 /// another. `within` as above.
-void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within = nullptr);
+void convert_bits(const DataArray& array, const RowOf& row_of, Tensor into, const RowOf& within = nullptr);
 
 /// "data/train_y.npy: row 17", "iris.csv: line 18".
 std::string row_place(const DataArray& array, int64_t row);

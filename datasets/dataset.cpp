@@ -238,7 +238,7 @@ Tensor Split::read_lengths(int64_t count, const RowOf& row_of) const {
   return out;
 }
 
-void Split::fill(const Batch& into, const RowOf& row_of) const {
+void Split::fill(Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
   if (crop_)
@@ -260,7 +260,7 @@ void Split::fill(const Batch& into, const RowOf& row_of) const {
   fill_targets(into.y, row_of);
 }
 
-void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
+void Split::fill_targets(Tensor into, const RowOf& row_of) const {
   if (targets_ == Targets::kNone) return;
   TH_CHECK(into.is_contiguous() && into.size() == into.dim(0) * element_count(target_shape_), into.type_text(),
            " for targets of ", shape_text(target_shape_));
@@ -280,12 +280,12 @@ void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
   }
 }
 
-void Split::read_into(const Batch& into, int64_t begin) const {
+void Split::read_into(Batch& into, int64_t begin) const {
   TH_CHECK(begin >= 0 && begin + into.x.dim(0) <= size_, "examples ", begin, " + ", into.x.dim(0), " of ", size_);
   fill(into, [&](int64_t i) { return file_row(begin + i); });
 }
 
-void Split::read_into(const Batch& into, std::span<const int64_t> examples) const {
+void Split::read_into(Batch& into, std::span<const int64_t> examples) const {
   TH_CHECK(into.x.dim(0) == static_cast<int64_t>(examples.size()), into.x.dim(0), " rows for ", examples.size(),
            " examples");
   for (int64_t i : examples) TH_CHECK(i >= 0 && i < size_, "example ", i, " of ", size_);

@@ -70,7 +70,7 @@ class Split {
   /// The same examples as their images are before crop and standardization; of y nothing is changed.
   Split whole_images() const;
   /// What whole_images() leaves out beside the crop, in place; x [n, ...].
-  void standardize(const Tensor& x) const;
+  void standardize(Tensor x) const;
   bool is_cropped() const { return crop_.has_value(); }
   /// [steps, ...] where each step has a target.
   const Shape& target_shape() const { return target_shape_; }
@@ -126,8 +126,8 @@ class Split {
   Batch read(int64_t begin, int64_t count, DType floatx) const;
   Batch read(std::span<const int64_t> examples, DType floatx) const;
   /// The same into the contiguous tensors of `into`, whose lengths say how many and whose x says which dtype.
-  void read_into(const Batch& into, int64_t begin) const;
-  void read_into(const Batch& into, std::span<const int64_t> examples) const;
+  void read_into(Batch& into, int64_t begin) const;
+  void read_into(Batch& into, std::span<const int64_t> examples) const;
   /// The weights alone; there are some.
   Tensor read_weights(int64_t begin, int64_t count, DType floatx) const;
   /// y alone.
@@ -142,9 +142,9 @@ class Split {
   void check_label_sequences() const;
   Tensor read_lengths(int64_t count, const RowOf& row_of) const;
   Tensor make_targets(int64_t count, DType floatx) const;
-  void fill(const Batch& into, const RowOf& row_of) const;
-  void fill_targets(const Tensor& into, const RowOf& row_of) const;
-  void fill_cropped(const Tensor& into, const RowOf& row_of) const;
+  void fill(Batch& into, const RowOf& row_of) const;
+  void fill_targets(Tensor into, const RowOf& row_of) const;
+  void fill_cropped(Tensor into, const RowOf& row_of) const;
 
   DataArray x_, y_;
   std::shared_ptr<const DataArray> weights_;                // null: all alike

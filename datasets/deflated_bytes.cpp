@@ -190,7 +190,7 @@ void DeflatedBytes::read_at(uint64_t offset, std::span<std::byte> out) const {
     while (cursor->at() < offset && !cursor->is_at_end())
       cursor->read(std::span(skipped).first(std::min<uint64_t>(skipped.size(), offset - cursor->at())));
     const size_t got = cursor->at() == offset ? cursor->read(out) : 0;
-    if (got == 0) throw file_error(file_->path(), "the file changed while it was read");
+    if (got == 0) throw changed_while_read(file_->path());
     offset += got;
     out = out.subspan(got);
     if (cursor->is_at_end()) continue;

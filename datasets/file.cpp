@@ -34,20 +34,45 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Where a folder on the way to it may not be entered, the file's own permissions say nothing.
+UserError refused(const std::string& path) {
+  const char *what = "the file may not be read", *got = "permission denied";
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0)
+    return file_error(path, what, "read permission for this user", got,
+                      status.st_uid == ::geteuid() ? str("run: chmod u+r ", path) : "the file belongs to another user");
+  std::string folder = folder_of(path);
+  while (folder != "/" && folder != "." && ::stat(folder.c_str(), &status) != 0) folder = folder_of(folder);
+  return file_error(path, what, str("permission for this user to enter the folder ", folder), got);
+}
+
 UserError open_error(const std::string& path, int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
+      if (const std::string target = target_of_link(path); !target.empty())
+        return file_error(path, "no such file", "a file, or a link that leads to one",
+                          str("a link to ", target, ", which is not there"));
       return file_error(path, "no such file");
     case EACCES:
     case EPERM:
-      return file_error(path, "the file may not be read", "read permission for this user", "permission denied");
+      return refused(path);
+    case ELOOP:
+      return file_error(path, "the file cannot be read", "a file, or a link that leads to one",
+                        system_error_text(error_number));
     default:
       return file_error(path, "the file cannot be read", {}, system_error_text(error_number));
   }
 }
 
 }  // namespace
+
+std::string target_of_link(const std::string& path) {
+  std::string out(4096, '\0');
+  const ssize_t length = ::readlink(path.c_str(), out.data(), out.size());
+  out.resize(length < 0 ? 0 : static_cast<size_t>(length));
+  return out;
+}
 
 UserError write_error(const std::string& path, int error_number) {
   const char* what = "the file cannot be written";
@@ -70,9 +95,21 @@ UserError write_error(const std::string& path, int error_number) {
     case EFBIG:
       return file_error(path, what, "a file below the limit on sizes (`ulimit -f`)", "a file at the limit",
                         "raise the limit and try again; an earlier file of this name is unchanged");
+    case ELOOP:
+      return file_error(path, what, "a new name, or that of a file", system_error_text(error_number));
     default:
       return file_error(path, what, {}, system_error_text(error_number));
   }
+}
+
+UserError folder_error(const std::string& path, int error_number) {
+  return file_error(path, "the folder cannot be made", "a place where this user may make one",
+                    system_error_text(error_number));
+}
+
+UserError changed_while_read(const std::string& path) {
+  return file_error(path, "the file changed while it was read", "a file that stays as it was when it was opened", {},
+                    "another program writes to it: put it back, and try again");
 }
 
 static FileState state_of(const struct stat& status) {

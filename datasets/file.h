@@ -93,6 +93,12 @@ UserError file_error(const std::string& path, std::string_view what, std::string
                      std::string hint = {});
 /// The same error, at `where` in the configuration unless it has a place there already.
 UserError placed(const UserError& error, const ConfigPosition& where);
+/// Of a folder that cannot be made, by errno.
+UserError folder_error(const std::string& path, int error_number);
+/// Of a file whose bytes were others when they were read a second time.
+UserError changed_while_read(const std::string& path);
+/// Where the link at `path` leads; empty where there is none.
+std::string target_of_link(const std::string& path);
 /// What an AtomicFile throws when the system refuses a write, by errno.
 UserError write_error(const std::string& path, int error_number);
 

@@ -48,12 +48,12 @@ Split Split::whole_images() const {
   return out;
 }
 
-void Split::standardize(const Tensor& x) const {
+void Split::standardize(Tensor x) const {
   if (standardization_) standardization_->inputs.apply(x);
 }
 
 // The whole images are there a few at a time.
-void Split::fill_cropped(const Tensor& into, const RowOf& row_of) const {
+void Split::fill_cropped(Tensor into, const RowOf& row_of) const {
   constexpr int64_t kElements = int64_t{1} << 16;
   const ImageShape whole = *whole_images().image_shape();
   const int64_t count = into.dim(0), taken = whole[0] * whole[1] * whole[2], given = element_count(input_shape_);

@@ -17,7 +17,7 @@ void LineRows::read(int64_t first, int64_t count, std::byte* out) const {
     piece = 1;
     while (row + piece < first + count && begin_of(row + piece + 1) - begin_of(row) <= kPieceBytes) ++piece;
     const uint64_t from = begin_of(row);
-    if (begin_of(row + piece) < from) throw file_error(file_.path(), "the file changed while it was read");
+    if (begin_of(row + piece) < from) throw changed_while_read(file_.path());
     const uint64_t bytes = begin_of(row + piece) - from;
     if (bytes > room) text = std::make_unique_for_overwrite<char[]>(room = bytes);
     file_.read_at(from, std::as_writable_bytes(std::span(text.get(), bytes)));

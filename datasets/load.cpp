@@ -355,8 +355,9 @@ class Loader {
   /// The number of classes, and every value that is in memory.
   void check() {
     if (out_.train.size() == 0) {
-      throw UserError(
-          {.what = str("the data set \"", options_.name, "\" has no training examples"), .config = options_.where});
+      throw UserError({.what = str("the data set \"", options_.name, "\" has no training examples"),
+                       .expected = "at least one, beside those for validation and test",
+                       .config = options_.where});
     }
     int64_t classes = options_.classes;
     name_classes();

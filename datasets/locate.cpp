@@ -89,6 +89,7 @@ std::string find_data_file(const std::string& path, const std::string& config_fo
     Look there = look(path, or_gzipped);
     if (!there.found.empty()) return there.found;
     throw UserError({.what = str(path, there.refused.empty() ? ": no such file" : ": the file cannot be reached"),
+                     .expected = there.refused.empty() ? "" : "a file that this user may read, or a link to one",
                      .got = there.refused,
                      .config = where});
   }

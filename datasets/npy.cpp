@@ -265,7 +265,7 @@ bool is_aligned(const NpyHeader& header) {
 }
 
 /// Any byte but 0 is true; a C++ bool may only hold 0 and 1.
-void make_bools(const Tensor& array) {
+void make_bools(Tensor array) {
   auto* bytes = static_cast<unsigned char*>(array.raw());
   for (size_t i = 0; i < array.bytes(); ++i) bytes[i] = bytes[i] != 0;
 }
@@ -329,7 +329,7 @@ NpyHeader parse_npy_header(std::string_view beginning, uint64_t file_bytes, cons
   return parse_header(std::as_bytes(std::span(beginning)), file_bytes, path);
 }
 
-Tensor parse_npy(const Tensor& file, const std::string& path) {
+Tensor parse_npy(Tensor file, const std::string& path) {
   auto* bytes = static_cast<std::byte*>(file.raw());
   NpyHeader header = parse_header({bytes, file.bytes()}, file.bytes(), path);
   if (!is_aligned(header)) {
@@ -338,10 +338,10 @@ Tensor parse_npy(const Tensor& file, const std::string& path) {
     return finish(header, flat.view(header.shape, header.strides(), 0));
   }
   return finish(header, Tensor::wrap(header.dtype, header.shape, header.strides(), bytes + header.data_offset,
-                                     std::make_shared<Tensor>(file)));
+                                     std::make_shared<Tensor>(std::move(file))));
 }
 
-void swap_bytes(const Tensor& array) {
+void swap_bytes(Tensor array) {
   TH_CHECK(array.is_contiguous(), "swap_bytes of a strided array");
   size_t width = size_of(array.dtype()) / (is_complex(array.dtype()) ? 2 : 1);
   auto* bytes = static_cast<std::byte*>(array.raw());

@@ -44,7 +44,7 @@ void write_npy(const std::string& path, const Tensor& array);
 
 /// The array of a whole .npy file that stands in memory; `path` names it in errors. `file` is a uint8 vector that the
 /// result may take over and change. Row-major, in this machine's byte order. UserError as read_npy_header.
-Tensor parse_npy(const Tensor& file, const std::string& path);
+Tensor parse_npy(Tensor file, const std::string& path);
 /// The header of a .npy file of `file_bytes`, whose first bytes (at least kMaxNpyHeader, or all) stand in memory.
 NpyHeader parse_npy_header(std::string_view beginning, uint64_t file_bytes, const std::string& path);
 /// What a header with all before it can have; NumPy's own are below 200 bytes.
@@ -53,6 +53,6 @@ inline constexpr uint64_t kMaxNpyHeader = (uint64_t{1} << 20) + 12;
 std::string npy_header_text(const Tensor& array);
 
 /// Reverses the bytes of each element (of each half of a complex one). `array` must be contiguous and writable.
-void swap_bytes(const Tensor& array);
+void swap_bytes(Tensor array);
 
 }  // namespace thtrain

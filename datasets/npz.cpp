@@ -16,7 +16,8 @@ NpzFile::NpzFile(const std::string& path) : zip_(path) {
     if (!entry.ends_with(kSuffix)) continue;
     std::string name = entry.substr(0, entry.size() - kSuffix.size());
     if (!entries_.emplace(name, i).second) {
-      throw file_error(path, str("two arrays are named \"", name, "\""));
+      throw file_error(path, str("two arrays are named \"", name, "\""), "a name for each array", {},
+                       "which of them is meant is not known: write the file again with other names");
     }
     names_.push_back(std::move(name));
   }

@@ -45,11 +45,14 @@ static size_t step_bytes(const Tensor& rows) {
          size_of(rows.dtype());
 }
 
-static std::byte* bytes_of(const Tensor& tensor) {
+static std::byte* bytes_of(Tensor& tensor) {
   return static_cast<std::byte*>(tensor.raw());
 }
+static const std::byte* bytes_of(const Tensor& tensor) {
+  return static_cast<const std::byte*>(tensor.raw());
+}
 
-void clear_behind_end(const Tensor& rows, const Tensor& lengths) {
+void clear_behind_end(Tensor rows, const Tensor& lengths) {
   TH_CHECK(rows.is_contiguous() && rows.rank() >= 2 && lengths.shape() == Shape{rows.dim(0)}, rows.type_text(),
            " with lengths ", lengths.type_text());
   const auto steps = static_cast<size_t>(rows.dim(1));

@@ -28,7 +28,7 @@ struct SequenceLengths {
 };
 
 /// `rows` [n, steps, ...] with zeros behind the end of each, in place. contiguous; lengths: int64 [n].
-void clear_behind_end(const Tensor& rows, const Tensor& lengths);
+void clear_behind_end(Tensor rows, const Tensor& lengths);
 /// The steps of all rows [n, steps, ...] in a row, [sum of lengths, ...], without those behind an end. `lengths` of
 /// rank 0: each row has all steps.
 Tensor steps_within(const Tensor& rows, const Tensor& lengths);

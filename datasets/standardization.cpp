@@ -11,7 +11,7 @@ namespace {
 
 // Calls f(number, its mean, its scale) for each number.
 template <class F>
-void change(const Standard& standard, const Tensor& rows, F f) {
+void change(const Standard& standard, Tensor rows, F f) {
   if (standard.empty() || rows.size() == 0) return;
   const size_t count = standard.mean.size();
   TH_CHECK(rows.is_contiguous() && rows.size() % static_cast<int64_t>(count) == 0, rows.type_text(), " for means of ",
@@ -75,11 +75,11 @@ void for_each_batch(const Split& split, F f) {
 
 }  // namespace
 
-void Standard::apply(const Tensor& rows) const {
+void Standard::apply(Tensor rows) const {
   change(*this, rows, [](double v, double mean, double scale) { return (v - mean) / scale; });
 }
 
-void Standard::undo(const Tensor& rows) const {
+void Standard::undo(Tensor rows) const {
   change(*this, rows, [](double v, double mean, double scale) { return v * scale + mean; });
 }
 

@@ -18,9 +18,9 @@ struct Standard {
   bool empty() const { return mean.empty(); }
   /// (v - mean) / scale, computed in float64, in place; `rows` [n, ...], of sequences [n, steps, ...], is contiguous
   /// float32 or float64.
-  void apply(const Tensor& rows) const;
+  void apply(Tensor rows) const;
   /// v * scale + mean: the way back.
-  void undo(const Tensor& rows) const;
+  void undo(Tensor rows) const;
 };
 
 struct Standardization {

@@ -38,7 +38,7 @@ void MetricTotals::add(std::span<const Tensor> values) {
 
 // Adds to means and sums of squares, row by row. Values are counted from the first row: far from 0 they keep their
 // digits.
-static void add_spread(const Tensor& rows, const Tensor& sum, double& weight, Tensor& origin) {
+static void add_spread(const Tensor& rows, Tensor& sum, double& weight, Tensor& origin) {
   const int64_t width = rows.dim(1), k = width - 1;
   double *mean = sum.data<double>(), *squares = mean + k;
   for (int64_t i = 0; i < rows.dim(0); ++i) {
@@ -55,7 +55,7 @@ static void add_spread(const Tensor& rows, const Tensor& sum, double& weight, Te
 }
 
 // Places that are not there come from labels out of range.
-static void add_at(const Tensor& rows, const Tensor& sum) {
+static void add_at(const Tensor& rows, Tensor& sum) {
   for (int64_t i = 0; i < rows.dim(0); ++i) {
     const double place = rows.data<double>()[2 * i];
     if (!(place >= 0 && place < static_cast<double>(sum.size())))

@@ -3,22 +3,42 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/base/escape.h"
+#include "compiler/base/near_value.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/shape.h"
-#include "nn/finite.h"
 #include "nn/sequences.h"
 
 namespace thtrain {
 
 Model::Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes)
     : inputs_(std::move(inputs)), dtype_(dtype), random_(seed), known_classes_(classes) {
-  TH_CHECK(!inputs_.empty(), "a model without inputs");
+  auto fail = [](std::string what, std::string expected, std::string got) {
+    throw UserError(Message{.what = std::move(what), .expected = std::move(expected), .got = std::move(got)});
+  };
+  if (inputs_.empty()) fail("the model has no inputs", "one or more", "");
+  if (!is_float(dtype)) fail("the model has a dtype of no weights", "float32 or float64", std::string(name_of(dtype)));
+  if (classes < 0) fail("the model's number of classes is negative", "at least 0 (0: not known)", str(classes));
+  for (const ModelInput& input : inputs_)
+    if (std::any_of(input.shape.begin(), input.shape.end(), [](int64_t length) { return length < 0; }))
+      fail(str("input ", input.name, " of the model has a negative length"), "lengths of one example",
+           shape_text(input.shape));
+}
+
+// "layer hidden (dense)"
+std::string Model::called(const LayerOptions& options, std::string_view type) {
+  return options.name.empty() ? str("layer ", type) : str("layer ", escaped(options.name), " (", type, ")");
 }
 
 // ---- the graph of layers
 // ---------------------------------------------------------------------------------------------
 
 void Model::add(OneOf<LayerOptions> options) {
+  const std::string name = called(*options, options.name());  // first: there are no options of no kind
+  OneOf<LayerOptions> fresh(options);
+  check_declared(name, options.kind_of().schema(), options.object(), fresh.object());
   const LayerOptions::Maker& maker = options.kind_of().maker;
   add_layer(*options, options.name(), maker.takes_rows,
             [&](const LayerInput& input) { return maker.make(*options, input); });
@@ -40,8 +60,12 @@ size_t Model::place_of(const std::string& name) const {
   size_t place = inputs_.size() + layers_.size();
   while (place-- > 0)
     if (name_at(place) == name) return place;
-  TH_CHECK(false, "the model has no layer ", name);
-  __builtin_unreachable();
+  std::vector<std::string> names;
+  for (place = 0; place < inputs_.size() + layers_.size(); ++place) names.push_back(name_at(place));
+  const std::string near = nearest_name(name, names);
+  throw UserError(Message{.what = str("the model has no layer ", escaped(name)),
+                          .expected = join(names, ", "),
+                          .hint = near.empty() ? "" : str("did you mean ", near, '?')});
 }
 
 std::vector<size_t> Model::sources_of(const LayerOptions& options, std::string_view type) const {
@@ -113,11 +137,22 @@ std::vector<std::string> Model::outputs() const {
   return out;
 }
 
+// `layer`: where the softmax is wanted; null: an input, or no layer.
+static void require_softmax(const Softmax* softmax, const Layer* layer) {
+  if (softmax) return;
+  throw UserError(
+      Message{.what = "logits and probabilities are those of a softmax layer",
+              .expected = "a layer of type \"softmax\"",
+              .got = layer ? str("layer ", layer->name(), " (", layer->type(), ")") : "no layer",
+              .config = layer ? layer->position() : ConfigPosition{},
+              .hint = "model.add(Softmax::Options{{}, 10}) ends a classifier of 10 classes; output() is of any layer"});
+}
+
 const Softmax* Model::classifier() const {
   return layers_.empty() ? nullptr : dynamic_cast<const Softmax*>(layers_.back().get());
 }
 int64_t Model::classes() const {
-  TH_CHECK(classifier() != nullptr, "a model without a softmax at its end");
+  require_softmax(classifier(), layers_.empty() ? nullptr : layers_.back().get());
   return classifier()->classes();
 }
 
@@ -134,15 +169,40 @@ Expr Model::logits(const Expr& x, Phase phase) const {
   return pass({x}, phase).logits();
 }
 Expr Model::probabilities(const Expr& x, Phase phase) const {
-  TH_CHECK(classifier() != nullptr, "a model without a softmax at its end");
+  require_softmax(classifier(), layers_.empty() ? nullptr : layers_.back().get());
   return output(x, phase);
+}
+
+static void check_value(const ModelInput& input, const Expr& value, DType dtype) {
+  auto fail = [&](std::string what, std::string expected, std::string hint) {
+    throw UserError(Message{.what = str("input ", input.name, " of the model: ", what),
+                            .expected = std::move(expected),
+                            .got = value_text(value),
+                            .node = value.node().origin.text(),
+                            .config = value.node().origin.config(),
+                            .hint = std::move(hint)});
+  };
+  if (!value.has_value())
+    throw UserError(Message{.what = str("input ", input.name, " of the model is an empty expression")});
+  if (promote(value.dtype(), dtype) != dtype)
+    fail(str("it is ", name_of(value.dtype()), ", and the weights are ", name_of(dtype)),
+         str(name_of(dtype), ", or integers"),
+         str("cast(x, DType::k", dtype == DType::kFloat32 ? "Float32" : "Float64", ")"));
+  const size_t rank = input.shape.size() + 1 + input.is_sequence;
+  if (input.is_sequence && value.rank() != rank)
+    fail("it is no minibatch of sequences", str(rank, " axes: examples, steps, and those of a step"), "");
 }
 
 ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths)
     : model_(model), phase_(phase), values_(model.inputs_.size() + model.layers_.size()) {
-  TH_CHECK(values.size() == model.inputs_.size(), values.size(), " values for ", model.inputs_.size(), " inputs");
+  if (values.size() != model.inputs_.size())
+    throw UserError(Message{
+        .what = "a model takes a value for each input",
+        .expected = str(model.inputs_.size(), ": ", join(model.inputs_, ", ", [](const auto& in) { return in.name; })),
+        .got = str(values.size())});
   Expr first;  // sequences
   for (size_t i = 0; i < values.size(); ++i) {
+    check_value(model.inputs_[i], values[i], model.dtype_);
     if (!model.inputs_[i].is_sequence) {
       values_[i].rows = values[i];
       continue;
@@ -201,8 +261,13 @@ void ModelPass::compute_layer(size_t number) {
   (layer.takes_sequences() && layer.gives_sequence() ? value.sequences : value.rows) = out;
 }
 
+static void require_layers(const Model& model) {
+  if (model.layers().empty())
+    throw UserError(Message{.what = "the model has no layers", .hint = "model.add(Dense::Options{{}, 10}) adds one"});
+}
+
 Expr ModelPass::output() {
-  TH_CHECK(!model_.layers_.empty(), "a model without layers");
+  require_layers(model_);
   return rows_at(values_.size() - 1);
 }
 Expr ModelPass::output(const std::string& name) {
@@ -210,7 +275,7 @@ Expr ModelPass::output(const std::string& name) {
 }
 
 ModelOutput ModelPass::model_output() {
-  TH_CHECK(!model_.layers_.empty(), "a model without layers");
+  require_layers(model_);
   return model_output_at(values_.size() - 1);
 }
 ModelOutput ModelPass::model_output(const std::string& name) {
@@ -248,12 +313,13 @@ const Softmax* ModelPass::softmax_at(size_t place) const {
 
 Expr ModelPass::logits_at(size_t place) {
   const Softmax* softmax = softmax_at(place);
-  TH_CHECK(softmax != nullptr, "logits of ", model_.name_at(place), ", which is no softmax");
-  const size_t layer = place - model_.inputs_.size();
+  const size_t inputs = model_.inputs_.size();
+  require_softmax(softmax, place < inputs ? nullptr : model_.layers_[place - inputs].get());
+  const size_t layer = place - inputs;
   return softmax->logits(taken_from(layer, model_.sources_[layer].front()));
 }
 Expr ModelPass::logits() {
-  TH_CHECK(!model_.layers_.empty(), "a model without layers");
+  require_layers(model_);
   return logits_at(values_.size() - 1);
 }
 Expr ModelPass::logits(const std::string& name) {

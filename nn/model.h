@@ -19,6 +19,7 @@
 #include "nn/layers/dense.h"
 #include "nn/layers/flatten.h"
 #include "nn/layers/softmax.h"
+#include "nn/options.h"
 #include "nn/predictions.h"
 
 namespace thtrain {
@@ -36,7 +37,8 @@ class ModelPass;
 class Model {
  public:
   /// For examples of the shape `input`, which layers call "x". The layers draw their weights in turn from one generator
-  /// of that seed. `classes` are those of the data, where they are known.
+  /// of that seed. `classes` are those of the data, where they are known. UserError: a length or `classes` is negative,
+  /// the dtype is not floating, or it is no seed.
   Model(Shape input, DType dtype, int64_t seed, int64_t classes = 0)
       : Model({}, std::vector<ModelInput>{{"x", std::move(input)}}, dtype, seed, classes) {}
   /// With several inputs; a layer that names none takes the first one where no layer stands before it.
@@ -44,11 +46,14 @@ class Model {
     return {Several(), std::move(inputs), dtype, seed, classes};
   }
 
-  /// The next layer. With a seed it draws from a generator of its own. UserError where it cannot take its inputs, where
-  /// one of them is no layer before it, and where another layer has its name.
+  /// The next layer. With a seed it draws from a generator of its own. UserError where an option is out of its declared
+  /// range, where it cannot take its inputs, where one of them is no layer before it, and where another layer has its
+  /// name.
   template <std::derived_from<LayerOptions> O>
   void add(O options, std::optional<int64_t> seed = {}) {
     if (seed) options.seed = seed;
+    O fresh;
+    check_declared(called(options, O::kName), schema_of<O>(), &options, &fresh);
     add_layer(options, O::kName, O::Makes::kTakesRows, [&](const LayerInput& input) -> std::shared_ptr<const Layer> {
       return std::make_shared<const typename O::Makes>(options, input);
     });
@@ -63,7 +68,7 @@ class Model {
   const Shape& input_shape() const { return inputs_.front().shape; }
   const std::vector<ModelInput>& inputs() const { return inputs_; }
   DType dtype() const { return dtype_; }
-  /// Of the softmax at the end. InternalError where the last layer is another one.
+  /// Of the softmax at the end. UserError where the last layer is another one.
   int64_t classes() const;
   /// In the order in which they were added.
   const std::vector<std::shared_ptr<const Layer>>& layers() const { return layers_; }
@@ -73,14 +78,16 @@ class Model {
   const RandomState& random() const { return random_; }
 
   /// Of a minibatch, a value [batch, input...] for each input; [batch, steps, input...] where it is a sequence.
-  /// `lengths`: integers [batch], the steps of each sequence; empty where all have the same length.
+  /// `lengths`: integers [batch], the steps of each sequence; empty where all have the same length. UserError unless
+  /// there is one value for each input, none wider than dtype(): a float64 in a float32 model would make all of it
+  /// float64.
   ModelPass pass(std::vector<Expr> values, Phase phase, const Expr& lengths = {}) const;
   /// What the last layer makes of x [batch, input...], the one input. Where layers have state, a cost is built of
   /// pass(), in training, and its updates stand beside those of the optimizer.
   Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;
-  /// z [batch, classes] of the softmax at the end; see Softmax.
+  /// z [batch, classes] of the softmax at the end; see Softmax. UserError where the last layer is another one.
   Expr logits(const Expr& x, Phase phase = Phase::kEvaluation) const;
-  /// softmax(z).
+  /// softmax(z). UserError as logits().
   Expr probabilities(const Expr& x, Phase phase = Phase::kEvaluation) const;
 
   /// Of all layers, in their order.
@@ -107,6 +114,7 @@ class Model {
   Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes);
 
   using Make = std::function<std::shared_ptr<const Layer>(const LayerInput&)>;
+  static std::string called(const LayerOptions& options, std::string_view type);
   void add_layer(LayerOptions& options, std::string_view type, bool takes_rows, const Make& make);
   std::vector<size_t> sources_of(const LayerOptions& options, std::string_view type) const;
   /// Places count the inputs, then the layers.
@@ -132,19 +140,19 @@ class Model {
 /// are given as rows [steps * batch, ...]: row t * batch + i is step t of example i.
 class ModelPass {
  public:
-  /// `values` and `lengths` as Model::pass. InternalError where the values are not one for each input.
+  /// `values` and `lengths`, and errors, as Model::pass.
   ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {});
 
-  /// Of the last layer.
+  /// Of the last layer. UserError where there is none.
   Expr output();
-  /// Of the layer or the input of that name. InternalError where there is none.
+  /// Of the layer or the input of that name. UserError where there is none.
   Expr output(const std::string& name);
   /// The same as objectives read it: with the logits of a softmax layer, and of a layer whose last operation is a
   /// sigmoid.
   ModelOutput model_output();
   /// The same of the layer of that name.
   ModelOutput model_output(const std::string& name);
-  /// z of a softmax, the last layer or that of the name. InternalError where it is another layer.
+  /// z of a softmax, the last layer or that of the name. UserError where it is another layer.
   Expr logits();
   Expr logits(const std::string& name);
   /// Of the state of the layers that were computed; none in evaluation.

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "nn/finite.h"
 
 namespace thtrain {
 

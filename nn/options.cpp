@@ -8,4 +8,10 @@ void raise_findings(std::string_view what, const Findings& findings) {
   if (!messages.empty()) throw UserError(std::move(messages));
 }
 
+void check_declared(std::string_view what, const Schema& schema, const void* object, void* fresh) {
+  Findings findings;
+  read_config(schema, fresh, resolved_config(schema, object), findings);
+  raise_findings(what, findings);
+}
+
 }  // namespace thtrain

@@ -10,15 +10,16 @@ namespace thtrain {
 /// Throws a UserError of all findings, each beginning with `what` ("adam: beta1 is out of range"), if there are any.
 void raise_findings(std::string_view what, const Findings& findings);
 
-/// UserError unless `options` could stand in a configuration: every number in its range, and the checks of fields
-/// together. `Table` is a Section that derives from `Options` and declares its members.
+/// UserError unless `object` could stand in a configuration: every number in its range, and the checks of fields
+/// together. `fresh`, another one with its defaults, becomes what a configuration would give.
+void check_declared(std::string_view what, const Schema& schema, const void* object, void* fresh);
+
+/// The same of options. `Table` is a Section that derives from `Options` and declares its members.
 template <class Table, class Options>
 void check_options(std::string_view what, const Options& options) {
-  Table table;
+  Table table, fresh;
   static_cast<Options&>(table) = options;
-  Findings findings;
-  read_config<Table>(resolved_config(table), findings);
-  raise_findings(what, findings);
+  check_declared(what, schema_of<Table>(), &table, &fresh);
 }
 
 }  // namespace thtrain

@@ -12,7 +12,10 @@ void StepOptions::describe(Fields<StepOptions>& f) {
 
 TrainingStep::TrainingStep(std::unique_ptr<Optimizer> optimizer, const Options& options)
     : optimizer_(std::move(optimizer)) {
-  TH_CHECK(optimizer_ != nullptr, "a step without an optimizer");
+  if (!optimizer_)
+    throw UserError(Message{.what = "step: there is no optimizer",
+                            .expected = "one that takes a step for each minibatch",
+                            .hint = "batch methods (lbfgs, conjugate_gradient) take steps of their own"});
   check_options<StepOptions>("step", options);
   state_ = optimizer_->state();
   auto add_state = [&](const NamedState& more) { state_.insert(state_.end(), more.begin(), more.end()); };
@@ -41,6 +44,11 @@ std::vector<Update> TrainingStep::updates(const Expr& cost) const {
 }
 
 std::vector<Update> TrainingStep::updates(const std::vector<Expr>& gradients) const {
+  const std::vector<Param>& params = optimizer_->params();
+  if (gradients.size() != params.size())
+    throw UserError(Message{.what = "step: a gradient is given for each parameter",
+                            .expected = str(params.size()),
+                            .got = str(gradients.size())});
   std::vector<Expr> taken = accumulation_ ? accumulation_->mean(gradients) : gradients;
   if (clip_value_.has_value()) taken = clip_by_value(taken, clip_value_);
   if (clip_norm_.has_value()) taken = clip_by_global_norm(taken, clip_norm_);

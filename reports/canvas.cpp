@@ -110,13 +110,23 @@ std::vector<Canvas::Text> Canvas::texts() const {
 }
 
 void Canvas::write_png(const std::string& path) const {
-  thtrain::write_png(path, raster_of(*this));
+  thtrain::write_png(path, raster_of(*this), maker_);
 }
 
 void Canvas::write_svg(const std::string& path) const {
   AtomicFile file(path);
   file.write(svg_of(*this));
   file.commit();
+}
+
+bool is_made_by(const std::string& path, std::string_view maker) {
+  try {
+    const std::string beginning = InputFile(path).beginning(1024);
+    return beginning.find(svg_maker(maker)) != std::string::npos ||
+           beginning.find(png_maker(maker)) != std::string::npos;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 std::vector<std::string> Canvas::write(const std::string& path) const {

@@ -80,6 +80,10 @@ class Canvas {
   int width() const { return width_; }
   int height() const { return height_; }
 
+  /// What the files say of who made them: letters, digits and spaces. Nothing unless this is called.
+  void set_maker(std::string maker) { maker_ = std::move(maker); }
+  const std::string& maker() const { return maker_; }
+
   /// Round at corners and flat at ends. One point alone is a dot.
   void polyline(const std::vector<Point>& points, const LineStyle& style);
   void line(double x0, double y0, double x1, double y1, const LineStyle& style) {
@@ -142,7 +146,11 @@ class Canvas {
 
  private:
   int width_, height_;
+  std::string maker_;
   std::vector<Shape> shapes_;
 };
+
+/// Is at `path` a file that a canvas with this maker wrote? False where it cannot be read.
+bool is_made_by(const std::string& path, std::string_view maker);
 
 }  // namespace thtrain

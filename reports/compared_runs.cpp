@@ -36,6 +36,7 @@ std::vector<std::string> draw_compared_runs(const std::string& path, const std::
 
   const std::string name = metric + fit_scale(curves, scale);
   Canvas canvas(960, 480);
+  canvas.set_maker(std::string(kCompareMaker));
   canvas.text(20, 27, shortened(title, 920, 15, true), {.size = 15, .bold = true});
   const Axis x{.low = 1, .high = epochs, .whole = true, .ticks = 12, .name = "epoch"};
   const Axis y = value_axis(curves, 3, scale);

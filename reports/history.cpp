@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 
 #include "datasets/file.h"
+#include "datasets/text_lines.h"
 #include "reports/json.h"
 
 namespace thtrain {
@@ -42,6 +45,25 @@ std::string metrics_line(const EpochReport& report, const MetricNames& names, co
   if (report.learning_rate) line.add("learning_rate", *report.learning_rate);
   line.add_raw("seconds", json_fixed(report.seconds, 6));
   return line.line() + "\n";
+}
+
+void drop_earlier(std::vector<EpochReport>& epochs, EarlierEpochs& earlier) {
+  if (epochs.size() < 2 * kHeldEpochs) return;
+  const size_t count = (epochs.size() / kHeldEpochs - 1) * kHeldEpochs;
+  const auto end = epochs.begin() + static_cast<std::ptrdiff_t>(count);
+  if (earlier.count == 0) earlier.first_loss = epochs.front().train_loss;
+  for (auto epoch = epochs.begin(); epoch != end; ++epoch) {
+    earlier.seconds += epoch->seconds;
+    earlier.has_best |= epoch->best;
+  }
+  earlier.count += static_cast<int64_t>(count);
+  epochs.erase(epochs.begin(), end);
+}
+
+double seconds_of(const std::vector<EpochReport>& epochs, const EarlierEpochs& earlier) {
+  double out = earlier.seconds;
+  for (const EpochReport& epoch : epochs) out += epoch.seconds;
+  return out;
 }
 
 std::string loss_text(double loss) {
@@ -78,7 +100,8 @@ Tensor history_array(const std::vector<EpochReport>& history) {
 std::vector<EpochReport> history_of(const Tensor& array) {
   if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) < kColumns ||
       (array.dim(1) - kColumns) % 3 == 2)
-    throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 9 columns, and 3 for each metric",
+    throw UserError(Message{.what = "this is no history of a checkpoint",
+                            .expected = "a float64 matrix of 9 columns, and 3 for each other metric",
                             .got = array.type_text()});
   auto measured = [](double value) { return std::isnan(value) ? std::optional<double>() : std::optional(value); };
   const int64_t counts = (array.dim(1) - kColumns) % 3, end = array.dim(1) - counts;
@@ -124,11 +147,69 @@ void append_metrics(const std::string& path, const EpochReport& report, const Me
   if (error != 0) throw write_error(path, error);
 }
 
-void rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases) {
+// The epoch of a line as metrics_line() begins it; none of a line of another phase.
+static std::optional<int64_t> epoch_of(std::string_view line, const std::string& phase) {
+  const std::string begin = phase.empty() ? "{\"epoch\": " : str("{\"phase\": ", json_string(phase), ", \"epoch\": ");
+  if (!line.starts_with(begin)) return {};
+  int64_t out = 0;
+  const auto [end, error] = std::from_chars(line.data() + begin.size(), line.data() + line.size(), out);
+  return error == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+namespace {
+
+// Copies lines of epochs that are no longer held, and writes the others behind them, phase by phase.
+class MetricsRewriter {
+ public:
+  MetricsRewriter(AtomicFile& file, const std::vector<PhaseHistory>& phases) : file_(file), phases_(phases) {}
+
+  void take(std::string_view line) {
+    for (size_t i = at_; i < phases_.size(); ++i) {
+      const std::optional<int64_t> epoch = epoch_of(line, phases_[i].phase);
+      if (!epoch) continue;
+      while (at_ < i) finish_phase();
+      if (*epoch <= last_ || *epoch > phases_[i].earlier.count) return;
+      file_.write(line);
+      file_.write("\n");
+      last_ = *epoch;
+      ++copied_;
+      return;
+    }
+  }
+  int64_t finish() {
+    while (at_ < phases_.size()) finish_phase();
+    return missing_;
+  }
+
+ private:
+  void finish_phase() {
+    const PhaseHistory& phase = phases_[at_++];
+    for (const EpochReport& report : phase.epochs) file_.write(metrics_line(report, phase.metrics, phase.phase));
+    missing_ += phase.earlier.count - copied_;
+    last_ = copied_ = 0;
+  }
+
+  AtomicFile& file_;
+  const std::vector<PhaseHistory>& phases_;
+  size_t at_ = 0;
+  int64_t last_ = 0, copied_ = 0, missing_ = 0;
+};
+
+}  // namespace
+
+int64_t rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases) {
   AtomicFile file(path);
-  for (const PhaseHistory& one : phases)
-    for (const EpochReport& report : one.epochs) file.write(metrics_line(report, one.metrics, one.phase));
+  MetricsRewriter rewriter(file, phases);
+  const bool are_held =
+      std::all_of(phases.begin(), phases.end(), [](const PhaseHistory& phase) { return phase.earlier.count == 0; });
+  if (std::error_code ignored; !are_held && std::filesystem::exists(path, ignored)) {
+    const InputFile before(path);
+    TextLines lines(before);
+    for (std::string_view line; lines.next(line);) rewriter.take(line);
+  }
+  const int64_t missing = rewriter.finish();
   file.commit();
+  return missing;
 }
 
 }  // namespace thtrain

@@ -44,12 +44,29 @@ struct EpochReport {
 /// "epoch": 3, ...}.
 std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}}, const std::string& phase = "");
 
+/// What is remembered of epochs that are no longer held.
+struct EarlierEpochs {
+  int64_t count = 0;
+  double seconds = 0;     // their sum
+  double first_loss = 0;  // training loss of the first one
+  bool has_best = false;  // was one of them the best so far?
+};
+
+/// How many of its last epochs a run holds at least, in memory and in checkpoints; metrics.jsonl has all of them.
+inline constexpr size_t kHeldEpochs = 1000;
+/// Takes the first ones out of twice as many or more, kHeldEpochs at a time: how many are held follows from how many
+/// there were.
+void drop_earlier(std::vector<EpochReport>& epochs, EarlierEpochs& earlier);
+
 /// The finished epochs of one phase; of a run without phases `phase` is "".
 struct PhaseHistory {
   std::string phase = {};
-  std::vector<EpochReport> epochs = {};
+  std::vector<EpochReport> epochs = {};  // those that are held, or of a picture those that are drawn
   MetricNames metrics = {{}};
+  EarlierEpochs earlier = {};  // before these
 };
+/// Of all of them, one added to the other in their order.
+double seconds_of(const std::vector<EpochReport>& epochs, const EarlierEpochs& earlier);
 
 /// Six significant digits, "0.41" or "1.5e+300": a loss for people.
 std::string loss_text(double loss);
@@ -63,7 +80,8 @@ std::vector<EpochReport> history_of(const Tensor& array);
 /// metrics.jsonl. UserError where it cannot be written; it stands as before then.
 void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names = {{}},
                     const std::string& phase = "");
-/// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes.
-void rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases);
+/// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes. Lines of epochs
+/// that are no longer held stay. Returns how many of these are missing.
+int64_t rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases);
 
 }  // namespace thtrain

@@ -103,7 +103,9 @@ class JsonReader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw UserError(Message{.what = str(source_, ": no valid JSON: ", what), .got = str("byte ", at_)});
+    throw UserError(Message{.what = str(source_, ": no valid JSON: ", what),
+                            .expected = "JSON, as it was written",
+                            .got = str("byte ", at_)});
   }
   void skip_spaces() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;

@@ -11,7 +11,7 @@ constexpr double kPageWidth = 760, kPageHeight = 600, kCell = 24, kLegible = 14;
 
 Tensor transposed(const Tensor& values) {
   const int64_t rows = values.dim(0), columns = values.dim(1);
-  const Tensor out = Tensor::empty(DType::kFloat64, {columns, rows});
+  Tensor out = Tensor::empty(DType::kFloat64, {columns, rows});
   for (int64_t i = 0; i < values.size(); ++i)
     out.data<double>()[i % columns * rows + i / columns] = values.data<double>()[i];
   return out;

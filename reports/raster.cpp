@@ -5,6 +5,7 @@
 #include FT_OUTLINE_H
 #include FT_STROKER_H
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <climits>
@@ -292,9 +293,25 @@ std::string encode_png(const Pixels& pixels) {
   return out;
 }
 
-void write_png(const std::string& path, const Pixels& pixels) {
+static std::string big_endian(size_t value) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
+  return out;
+}
+
+// A chunk tEXt: its length, type, data and checksum.
+std::string png_maker(std::string_view maker) {
+  const std::string data = str("Software", '\0', maker), checked = "tEXt" + data;
+  const uLong sum = crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
+  return big_endian(data.size()) + checked + big_endian(sum);
+}
+
+void write_png(const std::string& path, const Pixels& pixels, std::string_view maker) {
+  constexpr size_t kHead = 33;  // the signature, and the chunk IHDR
+  std::string bytes = encode_png(pixels);
+  if (!maker.empty()) bytes.insert(kHead, png_maker(maker));
   AtomicFile file(path);
-  file.write(encode_png(pixels));
+  file.write(bytes);
   file.commit();
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "reports/canvas.h"
@@ -16,7 +18,9 @@ Pixels raster_of(const Canvas& canvas);
 
 /// A PNG file.
 std::string encode_png(const Pixels& pixels);
-/// UserError where it cannot be written. Atomic.
-void write_png(const std::string& path, const Pixels& pixels);
+/// UserError where it cannot be written. Atomic. With a `maker`, the file has it as a text of the name "Software".
+void write_png(const std::string& path, const Pixels& pixels, std::string_view maker = "");
+/// The chunk of such a file that has it, which stands near its beginning.
+std::string png_maker(std::string_view maker);
 
 }  // namespace thtrain

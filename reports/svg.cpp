@@ -69,7 +69,8 @@ std::string place(const Point& p) {
 
 class Writer {
  public:
-  explicit Writer(const Canvas& canvas) : width_(canvas.width()), height_(canvas.height()), font_(Font::find()) {}
+  explicit Writer(const Canvas& canvas)
+      : width_(canvas.width()), height_(canvas.height()), maker_(canvas.maker()), font_(Font::find()) {}
 
   void draw(const Canvas::Polyline& line);
   void draw(const Canvas::Filled& filled);
@@ -85,6 +86,7 @@ class Writer {
   }
 
   int width_, height_;
+  std::string maker_;
   std::shared_ptr<const Font> font_;
   std::vector<Box> clips_;
   std::string body_;
@@ -182,6 +184,7 @@ std::string Writer::text() const {
           "\" height=\"", height_, "\" viewBox=\"0 0 ", width_, ' ', height_, "\" font-family=\"");
   if (font_ && font_->family() != "DejaVu Sans") out += str('\'', escaped(font_->family()), "', ");
   out += "'DejaVu Sans', Verdana, sans-serif\">\n";
+  if (!maker_.empty()) out += svg_maker(maker_) + '\n';
   for (size_t i = 0; i < clips_.size(); ++i)
     out +=
         str("<clipPath id=\"clip", i, "\"><rect x=\"", number(clips_[i].left), "\" y=\"", number(clips_[i].top),
@@ -191,6 +194,10 @@ std::string Writer::text() const {
 }
 
 }  // namespace
+
+std::string svg_maker(std::string_view maker) {
+  return str("<desc>", maker, "</desc>");
+}
 
 std::string svg_of(const Canvas& canvas) {
   Writer writer(canvas);

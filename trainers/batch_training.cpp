@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "nn/batch_objective.h"
-#include "nn/finite.h"
 #include "nn/objective.h"
 #include "trainers/experiment.h"
 

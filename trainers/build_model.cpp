@@ -66,6 +66,18 @@ static void check_weights_file(const std::string& path) {
     const bool has_best = std::filesystem::exists(best, ignored);
     throw file_error(path, what, expected, "a folder", has_best ? str("did you mean ", best, '?') : "");
   }
+  const bool is_missing =
+      std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::not_found;
+  if (is_missing) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, ignored))
+      if (entry.path().extension() == ".npz") names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(std::filesystem::path(path).filename().string(), names);
+    throw file_error(path, "no such file", expected, {},
+                     near.empty() ? "" : str("did you mean ", (folder / near).string(), '?'));
+  }
   const std::string beginning = InputFile(path).beginning();
   const Content content = content_of(beginning);
   if (content != Content::kZip) throw file_error(path, what, expected, content_text(beginning));

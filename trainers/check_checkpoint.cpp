@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "nn/finite.h"
+#include "compiler/ir/bad_values.h"
 
 namespace thtrain {
 
@@ -33,8 +33,14 @@ constexpr int64_t kMaxSteps = int64_t{1} << 53;
 class NumberCheck {
  public:
   NumberCheck(const std::string& path, const Tensor& position, const Tensor& monitor, const Tensor& epoch,
-              const Tensor& history, const MetricNames& metrics)
-      : path_(path), position_(position), monitor_(monitor), epoch_(epoch), history_(history), metrics_(metrics) {}
+              const HistoryArray& history, const MetricNames& metrics)
+      : path_(path),
+        position_(position),
+        monitor_(monitor),
+        epoch_(epoch),
+        history_(history.array),
+        earlier_(history.earlier),
+        metrics_(metrics) {}
 
   void check() const {
     check_position();
@@ -127,11 +133,13 @@ class NumberCheck {
 
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
   void check_history() const {
-    const int64_t rows = history_rows(), columns = history_columns();
+    const int64_t rows = history_rows(), columns = history_columns(), wanted = epochs() - earlier_;
     const bool may_be_longer = position_.as_int(3) != 0 && position_.as_int(1) > 0;
-    if (rows != epochs() && !(may_be_longer && rows == epochs() + 1))
+    if (rows != wanted && !(may_be_longer && rows == wanted + 1))
       refuse(path_, "run.history is not what a run writes",
-             str("float64[", epochs(), ", ", columns, "], a row for each finished epoch"), history_.type_text());
+             str("float64[", wanted, ", ", columns, "], a row for each finished epoch",
+                 earlier_ > 0 ? str(" after epoch ", earlier_) : ""),
+             history_.type_text());
     check_rows("run.history");
   }
   int64_t measured_columns() const { return static_cast<int64_t>(9 + 3 * (metrics_.size() - 1)); }
@@ -148,6 +156,14 @@ class NumberCheck {
   }
 
  public:
+  void check_earlier(const std::string& name, const Tensor& earlier) const {
+    const double count = earlier.as_double(0);
+    const bool is_count = count >= 1 && count <= static_cast<double>(kMaxSteps) && count == std::floor(count);
+    if (!is_count) fail({name, "0", "the epochs before run.history"}, str("1 to ", kMaxSteps), count);
+    check_at_least({name, "1", "the seconds"}, earlier.as_double(1), 0);
+    check_finite({name, "2", "the first training loss"}, earlier.as_double(2));
+    check_flag({name, "3", "was one of them the best"}, earlier.as_double(3));
+  }
   void check_history_alone(const std::string& name) const {
     if (history_rows() < 0)
       refuse(path_, str(name, " is not what a run writes"), str("float64[epochs, ", history_columns(), ']'),
@@ -161,7 +177,8 @@ class NumberCheck {
     for (int64_t i = 0; i < rows; ++i) {
       auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
       auto at = [&](int64_t column) { return history_.as_double(i * columns + column); };
-      if (at(0) != static_cast<double>(i + 1)) fail(place(0, "the epoch"), std::to_string(i + 1), at(0));
+      const int64_t epoch = earlier_ + i + 1;
+      if (at(0) != static_cast<double>(epoch)) fail(place(0, "the epoch"), std::to_string(epoch), at(0));
       check_finite(place(1, "the training loss"), at(1));
       check_error(place(2, "the validation error"), at(2));
       check_error(place(3, "the test error"), at(3));
@@ -177,6 +194,7 @@ class NumberCheck {
 
   const std::string& path_;
   const Tensor &position_, &monitor_, &epoch_, &history_;
+  int64_t earlier_;
   const MetricNames& metrics_;
 };
 
@@ -274,14 +292,20 @@ class ArrayCheck {
 }  // namespace
 
 void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
-                              const Tensor& epoch, const Tensor& history, const MetricNames& metrics) {
+                              const Tensor& epoch, const HistoryArray& history, const MetricNames& metrics) {
   NumberCheck(path, position, monitor, epoch, history, metrics).check();
 }
 
-void check_history_numbers(const std::string& path, const std::string& name, const Tensor& history,
+void check_history_numbers(const std::string& path, const std::string& name, const HistoryArray& history,
                            const MetricNames& metrics) {
   const Tensor none;
   NumberCheck(path, none, none, none, history, metrics).check_history_alone(name);
+}
+
+void check_earlier_numbers(const std::string& path, const std::string& name, const Tensor& earlier) {
+  const Tensor none;
+  const MetricNames error = {{}};
+  NumberCheck(path, none, none, none, {none}, error).check_earlier(name, earlier);
 }
 
 void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,

@@ -31,13 +31,28 @@ static Tensor metrics_array(const MetricNames& metrics) {
   return bytes_array(join(metrics, "\n", [](const MetricName& metric) { return str(metric.name, ' ', metric.unit); }));
 }
 
+static void add_history(NamedArrays& arrays, const std::string& prefix, const std::vector<EpochReport>& epochs,
+                        const EarlierEpochs& earlier) {
+  arrays.emplace_back(prefix + "history", history_array(epochs));
+  if (earlier.count == 0) return;
+  arrays.emplace_back(prefix + "earlier", Tensor::vector<double>({static_cast<double>(earlier.count), earlier.seconds,
+                                                                  earlier.first_loss, earlier.has_best ? 1.0 : 0.0}));
+}
+
+double training_seconds(const std::vector<PhaseHistory>& before, const RunState& state) {
+  double out = 0;
+  for (const PhaseHistory& phase : before) out += seconds_of(phase.epochs, phase.earlier);
+  out += seconds_of(state.history, state.earlier);
+  return state.reported() <= state.epochs ? out + state.report.seconds : out;
+}
+
 static void add_phases(NamedArrays& arrays, const Checkpoint& checkpoint) {
   arrays.emplace_back("run.phase", Tensor::vector<int64_t>({*checkpoint.phase}));
   if (checkpoint.before.empty()) return;
   arrays.emplace_back("run.before/names",
                       bytes_array(join(checkpoint.before, "\n", [](const PhaseHistory& p) { return p.phase; })));
   for (size_t i = 0; i < checkpoint.before.size(); ++i) {
-    arrays.emplace_back(str("run.before/", i, "/history"), history_array(checkpoint.before[i].epochs));
+    add_history(arrays, str("run.before/", i, '/'), checkpoint.before[i].epochs, checkpoint.before[i].earlier);
     arrays.emplace_back(str("run.before/", i, "/metrics"), metrics_array(checkpoint.before[i].metrics));
   }
 }
@@ -59,7 +74,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const EpochReport::Other& other : s.report.others)
     for (const std::optional<double>& value : {other.valid, other.test}) epoch.push_back(number_of(value));
   arrays.emplace_back("run.epoch", Tensor::of(epoch, {static_cast<int64_t>(epoch.size())}));
-  arrays.emplace_back("run.history", history_array(s.history));
+  add_history(arrays, "run.", s.history, s.earlier);
   if (checkpoint.metrics != MetricNames{{}}) arrays.emplace_back("run.metrics", metrics_array(checkpoint.metrics));
   if (s.out_of_time) arrays.emplace_back("run.out_of_time", Tensor::vector<int64_t>({1}));
   if (checkpoint.phase) add_phases(arrays, checkpoint);
@@ -72,7 +87,7 @@ namespace {
 
 constexpr std::string_view kOwnNames[] = {"run.position",   "run.random",      "run.monitor", "run.epoch",
                                           "run.unmeasured", "run.history",     "run.pins",    "run.config",
-                                          "run.metrics",    "run.out_of_time", "run.phase"};
+                                          "run.metrics",    "run.out_of_time", "run.phase",   "run.earlier"};
 
 class CheckpointReader {
  public:
@@ -99,7 +114,8 @@ class CheckpointReader {
            epoch = array("run.epoch", DType::kFloat64, -1), history = file_.read("run.history");
     for (const std::string& name : file_.names())
       if (name == "run.metrics") out.metrics = metric_names(bytes_of(array(name, DType::kUInt8, -1)));
-    check_checkpoint_numbers(path_, position, monitor, epoch, history, out.metrics);
+    s.earlier = earlier_epochs("run.");
+    check_checkpoint_numbers(path_, position, monitor, epoch, {history, s.earlier.count}, out.metrics);
     s.epochs = position.as_int(0);
     s.batch = position.as_int(1);
     s.step = position.as_int(2);
@@ -149,9 +165,21 @@ class CheckpointReader {
       const std::string prefix = str("run.before/", i, '/');
       out.before[i].metrics = metric_names(bytes_of(array(prefix + "metrics", DType::kUInt8, -1)));
       const Tensor history = file_.read(prefix + "history");
-      check_history_numbers(path_, prefix + "history", history, out.before[i].metrics);
+      out.before[i].earlier = earlier_epochs(prefix);
+      check_history_numbers(path_, prefix + "history", {history, out.before[i].earlier.count}, out.before[i].metrics);
       out.before[i].epochs = history_of(history);
     }
+  }
+  EarlierEpochs earlier_epochs(const std::string& prefix) {
+    const std::string wanted = prefix + "earlier";
+    for (const std::string& name : file_.names())
+      if (name == wanted) {
+        const Tensor found = array(name, DType::kFloat64, 4);
+        check_earlier_numbers(path_, name, found);
+        return {static_cast<int64_t>(found.as_double(0)), found.as_double(1), found.as_double(2),
+                found.as_double(3) != 0};
+      }
+    return {};
   }
   static MetricNames metric_names(const std::string& text) {
     MetricNames out;
@@ -179,7 +207,9 @@ class CheckpointReader {
       message.what = str(path_, ": run.random: ", message.what);
       throw UserError(std::move(message));
     }
-    throw UserError(Message{.what = str(path_, ": run.random holds a value that is not finite")});
+    throw UserError(Message{.what = str(path_, ": run.random holds a value that is not finite"),
+                            .expected = "the state of a generator, whose numbers are finite",
+                            .hint = "the checkpoint is damaged or was changed: put it back from a copy"});
   }
   // A vector of that dtype and length (-1: any).
   Tensor array(const std::string& name, DType dtype, int64_t length) {

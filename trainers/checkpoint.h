@@ -10,12 +10,15 @@
 //   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds,
 //                             validation loss, and of each other metric its validation and test value
 //   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
-//   run.history               float64 [epochs, 8 + ...]; see reports/history.h
+//   run.history               float64 [epochs, 9 + ...] of the last epochs; see reports/history.h
+//   run.earlier               float64, only where there were others before these: their number, their seconds, the
+//                             training loss of the first one, was one of them the best so far
 //   run.out_of_time           int64, only where it is 1: trainer.max_seconds ended the run
 //   run.phase                 int64, only of a run in phases: the phase, from 0; and of the phases before it
 //   run.before/names          uint8: their names, a line each
-//   run.before/0/history, ... float64, and
-//   run.before/0/metrics      uint8: as run.history and run.metrics
+//   run.before/0/history, ... float64,
+//   run.before/0/earlier, ... float64, and
+//   run.before/0/metrics      uint8: as run.history, run.earlier and run.metrics
 //   run.metrics               uint8, only where they are others than the error: "error %" on a line for each metric
 //   run.pins                  uint8: the text of trainers/fingerprint.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
@@ -51,8 +54,16 @@ struct RunState {
   // Of the epoch that is not finished:
   double loss_sum = 0;
   EpochReport report;
-  std::vector<EpochReport> history;  // of the finished ones
+  std::vector<EpochReport> history;  // of the finished ones: those that are held
+  EarlierEpochs earlier = {};        // before these
+
+  /// Epochs that have a line in metrics.jsonl: the finished ones, and one that the run was stopped within.
+  int64_t reported() const { return earlier.count + static_cast<int64_t>(history.size()); }
 };
+
+/// Seconds of training, validation included, in all processes: of the phases before, and of this one up to `state`.
+/// What commands tell of a run's time is this.
+double training_seconds(const std::vector<PhaseHistory>& before, const RunState& state);
 
 struct Checkpoint {
   NamedArrays weights;

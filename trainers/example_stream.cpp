@@ -128,8 +128,7 @@ std::vector<int64_t> ExampleStream::neighbours(int64_t start, int64_t count) con
 }
 
 // As `split`, of which this thread reads.
-void ExampleStream::read(const Split& split, const Batch& into, std::span<const int64_t> examples,
-                         int64_t epoch) const {
+void ExampleStream::read(const Split& split, Batch& into, std::span<const int64_t> examples, int64_t epoch) const {
   if (!augmentation_) {
     split.read_into(into, examples);
     check_batch(split_, into, examples);

@@ -80,7 +80,7 @@ class ExampleStream {
   std::shared_ptr<Pass> draw(const RandomState& random) const;
   Pass& next_of(Pass& pass) const;
   const Batch& read_alone(int64_t start, int64_t count);
-  void read(const Split& split, const Batch& into, std::span<const int64_t> examples, int64_t epoch) const;
+  void read(const Split& split, Batch& into, std::span<const int64_t> examples, int64_t epoch) const;
   std::vector<int64_t> neighbours(int64_t start, int64_t count) const;
   void produce(Slot& slot);
   void fill_window(int64_t start);

@@ -285,8 +285,17 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("mode", &CompilerConfig::mode,
            {{"native", CompilerConfig::Mode::kNative},
             {"reference", CompilerConfig::Mode::kReference},
-            {"debug", CompilerConfig::Mode::kDebug}})
-      .help("`native` compiles; `reference` interprets, slowly, and needs no compiler; `debug` compares the two.");
+            {"debug", CompilerConfig::Mode::kDebug},
+            {"nan_guard", CompilerConfig::Mode::kNanGuard}})
+      .help(
+          "`native` compiles; `reference` interprets, slowly, and needs no compiler; `debug` compares the two; "
+          "`nan_guard` compiles, and stops at the first value that is NaN, infinite or too large.");
+  f.field("guard_nan", &CompilerConfig::guard_nan).help("Is NaN an error with `mode = \"nan_guard\"`?");
+  f.field("guard_infinity", &CompilerConfig::guard_infinity)
+      .help("Is an infinity an error with `mode = \"nan_guard\"`?");
+  f.field("guard_above", &CompilerConfig::guard_above)
+      .range(at_least(0))
+      .help("A number of a larger size is an error with `mode = \"nan_guard\"`; 0: none is.");
   f.choice("optimizer", &CompilerConfig::optimizer,
            {{"default", CompilerConfig::Optimizer::kDefault},
             {"strict", CompilerConfig::Optimizer::kStrict},

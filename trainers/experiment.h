@@ -92,10 +92,12 @@ struct TrainerConfig : StepOptions {
 };
 
 struct CompilerConfig : Section {
-  enum class Mode { kNative, kReference, kDebug };
+  enum class Mode { kNative, kReference, kDebug, kNanGuard };
   enum class Optimizer { kDefault, kStrict, kFast };
   DType floatX = DType::kFloat32;
   Mode mode = Mode::kNative;
+  bool guard_nan = true, guard_infinity = true;  // in mode kNanGuard
+  double guard_above = 1e10;                     // 0: no bound
   Optimizer optimizer = Optimizer::kDefault;
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;
@@ -128,8 +130,9 @@ struct Experiment : Section {
   TrainerConfig trainer;
   CompilerConfig compiler;
   OutputConfig output;
-  /// As declared; none where the run is one phase. Of an element of `phases`, those up to it.
+  /// As declared; none where the run is one phase. Of an element of `phases`, the one before it and its own.
   std::vector<PhaseConfig> phase;
+  size_t phase_number = 0;  // from 1; 0 where the run is one phase. Not declared
   /// The experiment of each phase; an experiment with phases is itself that of the last one. Not declared.
   std::vector<Experiment> phases = {};
   static void describe(Fields<Experiment>& f);
@@ -137,12 +140,12 @@ struct Experiment : Section {
 
 /// At least 1.
 size_t phase_count(const Experiment& experiment);
-/// The experiment of a phase, from 0; it alone where it has no phases.
+/// The experiment of a phase, from 0; it alone where it has no phases. UserError beyond the last one.
 const Experiment& phase_of(const Experiment& experiment, size_t index);
 /// "" where there are no phases.
 std::string phase_name(const Experiment& of_phase);
-/// The experiment of the phases, as read_experiment gives it: for programs. `phases` is not empty, and each has its
-/// own `phase.back()`.
+/// The experiment of the phases, as read_experiment gives it: for programs. UserError unless there are some, and each
+/// has its own `phase.back()`.
 Experiment experiment_of(std::vector<Experiment> phases);
 /// Is this layer trained in the phase that `experiment` is?
 bool is_trained(const Experiment& experiment, const LayerOptions& layer);
@@ -154,6 +157,12 @@ std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 
 /// "top_5_error" -> "top 5 error"
 std::string metric_label(const std::string& name);
+
+/// The experiment that a program built, checked as read_experiment checks a file, with names of its layers where they
+/// have none. UserError with all mistakes; each names the key ("model.layers.0.activation").
+Experiment checked_experiment(const Experiment& experiment);
+/// What is wrong with the layers that a phase trains.
+void check_trained(const Experiment& of_phase, Findings& findings);
 
 /// Reads and checks; layers without a name get one ("dense1", "softmax"), and so do phases. What is wrong goes to
 /// `findings`.

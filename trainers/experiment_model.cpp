@@ -238,12 +238,37 @@ void check_outputs(const Experiment& experiment, Findings& findings) {
   }
 }
 
+static void name_layers(ModelConfig& model) {
+  const std::vector<std::string> names = final_names(model.layers);
+  for (size_t i = 0; i < names.size(); ++i) model.layers[i]->name = names[i];
+}
+
 static Experiment read_one(const ConfigNode& root, Findings& findings) {
   Experiment out = read_config<Experiment>(root, findings);
   // A layer whose type is wrong has no kind.
   std::erase_if(out.model.layers, [](const OneOf<LayerOptions>& layer) { return !layer.has_value(); });
-  std::vector<std::string> names = final_names(out.model.layers);
-  for (size_t i = 0; i < names.size(); ++i) out.model.layers[i]->name = names[i];
+  name_layers(out.model);
+  return out;
+}
+
+// Its table is read anew: what a file may not say, a program may not either.
+static void check_one(const Experiment& experiment, Findings& findings) {
+  ConfigNode root = resolved_config(experiment);
+  std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "phase"; });
+  read_config<Experiment>(root, findings);
+  if (findings.empty() && !experiment.phase.empty()) check_trained(experiment, findings);
+}
+
+Experiment checked_experiment(const Experiment& experiment) {
+  Experiment out = experiment;
+  Findings findings;
+  name_layers(out.model);
+  for (Experiment& phase : out.phases) {
+    name_layers(phase.model);
+    check_one(phase, findings);
+  }
+  if (out.phases.empty()) check_one(out, findings);
+  findings.raise();
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The experiments of a run in phases.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "trainers/experiment.h"
@@ -11,7 +12,9 @@ size_t phase_count(const Experiment& experiment) {
 }
 
 const Experiment& phase_of(const Experiment& experiment, size_t index) {
-  TH_CHECK(index < phase_count(experiment), "phase ", index, " of ", phase_count(experiment));
+  if (index >= phase_count(experiment))
+    throw UserError(Message{.what = str("the experiment has no phase ", index),
+                            .expected = str("from 0 to ", phase_count(experiment) - 1)});
   return experiment.phases.empty() ? experiment : experiment.phases[index];
 }
 
@@ -20,14 +23,18 @@ std::string phase_name(const Experiment& of_phase) {
 }
 
 Experiment experiment_of(std::vector<Experiment> phases) {
-  TH_CHECK(!phases.empty(), "an experiment of no phases");
-  std::vector<PhaseConfig> before;
+  if (phases.empty()) throw UserError(Message{.what = "experiment_of: there are no phases", .expected = "one or more"});
+  std::vector<PhaseConfig> all;
   for (Experiment& phase : phases) {
-    TH_CHECK(!phase.phase.empty() && phase.phases.empty(), "an experiment that is no phase");
-    before.push_back(phase.phase.back());
-    phase.phase = before;
+    if (phase.phase.empty() || !phase.phases.empty())
+      throw UserError(Message{.what = "experiment_of: an experiment is not one phase",
+                              .expected = "its PhaseConfig in `phase`, and no `phases`"});
+    all.push_back(phase.phase.back());
+    phase.phase.assign(all.end() - std::min<std::ptrdiff_t>(2, std::ssize(all)), all.end());
+    phase.phase_number = all.size();
   }
   Experiment out = phases.back();
+  out.phase = std::move(all);
   out.phases = std::move(phases);
   return out;
 }
@@ -38,7 +45,7 @@ bool is_trained(const Experiment& experiment, const LayerOptions& layer) {
 }
 
 // Each name is of a layer that has something to train.
-static void check_trained(const Experiment& experiment, Findings& findings) {
+void check_trained(const Experiment& experiment, Findings& findings) {
   const PhaseConfig& phase = experiment.phase.back();
   std::vector<std::string> names;
   for (const OneOf<LayerOptions>& layer : experiment.model.layers) names.push_back(layer->name);
@@ -72,35 +79,42 @@ static void check_trained(const Experiment& experiment, Findings& findings) {
   }
 }
 
-static bool are_same(const Message& a, const Message& b) {
-  return a.what == b.what && a.expected == b.expected && a.got == b.got && a.hint == b.hint &&
-         a.config.file == b.config.file && a.config.line == b.config.line && a.config.column == b.config.column;
+// Two with the same text are one.
+static std::string text_of(const Message& message) {
+  return str(message.text(), '\n', message.config.file, ':', message.config.line, ':', message.config.column);
 }
 
 Experiment read_phases(const ConfigNode& root, Findings& findings,
                        Experiment (*read_one)(const ConfigNode&, Findings&)) {
+  const size_t findings_before = findings.size();
+  PhaseTrees trees(root, findings);
+  const bool are_read = findings.size() == findings_before;
   std::vector<Experiment> phases;
   std::vector<std::pair<Message, std::vector<std::string>>> found;  // and the phases that have it
-  for (const ConfigNode& tree : phase_trees(root, findings)) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < trees.phases().size(); ++i) {
     Findings own;
-    Experiment& phase = phases.emplace_back(read_one(tree, own));
-    if (own.empty()) check_trained(phase, own);
+    Experiment& phase = phases.emplace_back(read_one(trees.tree(i), own));
+    phase.phase = {trees.phases()[i]};
+    if (are_read && own.empty()) check_trained(phase, own);
     for (const Message& message : own.sorted()) {
-      auto known = std::find_if(found.begin(), found.end(), [&](const auto& f) { return are_same(f.first, message); });
-      if (known == found.end()) known = found.insert(found.end(), {message, {}});
-      known->second.push_back(phase_name(phase));
+      const auto [place, is_new] = places.emplace(text_of(message), found.size());
+      if (is_new) found.push_back({message, {}});
+      found[place->second].second.push_back(phase_name(phase));
     }
   }
+  trees.refuse_unused();
   for (auto& [message, names] : found) {
     if (names.size() < phases.size()) message.what = str("phase ", join(names, ", "), ": ", message.what);
     findings.add(std::move(message));
   }
-  for (Experiment& phase : phases)
-    if (phase.phase.empty()) return phase;  // after a finding
   const PhaseConfig& last = phases.back().phase.back();
   if (last.pass_on == PhaseConfig::PassOn::kBest)
     findings.add({.what = str(last.name_of("pass_on"), " has no effect: no phase comes after ", last.name),
-                  .config = last.at("pass_on")});
+                  .expected = "pass_on = \"best\" in a phase before the last one",
+                  .got = "pass_on = \"best\"",
+                  .config = last.at("pass_on"),
+                  .hint = "leave it out: the best weights of the last phase are those of the run, in best.npz"});
   return experiment_of(std::move(phases));
 }
 

@@ -35,6 +35,9 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
     case CompilerConfig::Mode::kDebug:
       out.mode = Mode::kDebug;
       break;
+    case CompilerConfig::Mode::kNanGuard:
+      out.mode = Mode::kNanGuard;
+      break;
   }
   switch (config.optimizer) {
     case CompilerConfig::Optimizer::kDefault:
@@ -47,6 +50,8 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
       out.level = Level::kFast;
       break;
   }
+  out.nan_guard = {.nan = config.guard_nan, .infinity = config.guard_infinity};
+  if (config.guard_above > 0) out.nan_guard.above = config.guard_above;
   out.threads = static_cast<int>(config.threads);
   out.tune = config.tune;
   out.conv_tolerance = config.conv_tolerance;

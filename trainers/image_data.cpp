@@ -20,7 +20,7 @@ std::shared_ptr<const Augmentation> augmentation_of(const Experiment& experiment
   if (!augment) return nullptr;
   const ImageShape image = require_images(train.whole_images(), augment->position);
   return std::make_shared<const Augmentation>(*augment, image, static_cast<uint64_t>(experiment.seed),
-                                              experiment.phase.size());
+                                              experiment.phase_number);
 }
 
 }  // namespace thtrain

@@ -55,7 +55,7 @@ void set_aside_checkpoint(const RunFolder& folder, const KeptCheckpoint& last, i
   const std::string kept = folder.kept_checkpoints(), path = str(kept, '/', last.file_name());
   std::error_code error;
   fs::create_directories(kept, error);
-  if (error) throw file_error(kept, "the folder cannot be made", {}, system_error_text(error.value()));
+  if (error) throw folder_error(kept, error.value());
   // A second name for the file, which stays when the first one gets another. Not every file system has such names.
   ::unlink(path.c_str());
   if (::link(folder.checkpoint().c_str(), path.c_str()) == 0) return;

@@ -14,8 +14,8 @@ struct BadRun {
   TrainingProgram& program;       // its weights and optimizer state are the checkpoint's
   const std::string& checkpoint;  // the file
   const RunState& start;          // where the checkpoint stands
-  const std::vector<std::pair<int64_t, std::vector<double>>>& factors;  // of the schedules, from a step on
-  int64_t last_step;                                                    // whose loss or weights were not finite
+  const std::vector<std::pair<int64_t, std::vector<double>>>& observed;  // Schedules::observed() from a step on
+  int64_t last_step;                                                     // whose loss or weights were not finite
 };
 
 /// Repeats the steps since the checkpoint with the same program up to the first whose loss or new weights are not

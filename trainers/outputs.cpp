@@ -279,8 +279,7 @@ static void check_shares(const TrainedOutput& output, const Dataset& data) {
 const Layer& layer_of(const Model& model, const std::string& name) {
   for (const auto& layer : model.layers())
     if (layer->name() == name) return *layer;
-  TH_CHECK(false, "the model has no layer ", name);
-  __builtin_unreachable();
+  throw UserError(Message{.what = str("the model has no layer ", name)});
 }
 
 // Fewer outputs than classes: not every label has a place.

@@ -1,6 +1,8 @@
 // The keys of [[phase]], and how a phase's tables go over those of the experiment.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +22,34 @@ struct PhaseConfig : Section {
 /// Has this configuration phases, each a table?
 bool has_phases(const ConfigNode& root);
 
-/// The configuration of each phase: `root`, whose [data], [model], [loss] and [trainer] have the keys of the phase's
-/// own tables in place of theirs. Where a phase names another source, optimizer or objective, the keys of the replaced
-/// one are gone; of a phase behind the first one, so is `model.weights`. Its `phase` are the phases up to it, without
-/// those tables. Requires has_phases(). To `findings`: keys that a phase cannot have, names that are none, and keys of
-/// `root` that every phase replaces.
-std::vector<ConfigNode> phase_trees(const ConfigNode& root, Findings& findings);
+/// The configurations of the phases of one configuration, one at a time: there may be thousands.
+class PhaseTrees {
+ public:
+  /// Reads what the phases have beside their tables. Requires has_phases(root), which stays alive. To `findings`: keys
+  /// that a phase cannot have, and names that are none.
+  PhaseTrees(const ConfigNode& root, Findings& findings);
+
+  /// In their order, each with a name.
+  const std::vector<PhaseConfig>& phases() const { return own_; }
+  /// `root` without its phases, whose [data], [model], [loss] and [trainer] have the keys of the phase's own tables in
+  /// place of theirs. Where a phase names another source, optimizer or objective, the keys of the replaced one are
+  /// gone; of a phase behind the first one, so is `model.weights`.
+  ConfigNode tree(size_t phase);
+  /// After all of them: to `findings` the keys of `root` that every phase replaces.
+  void refuse_unused();
+
+ private:
+  ConfigNode own_table(size_t phase);
+  void check_key(size_t phase, const ConfigNode& entry);
+  void check_name(size_t phase, const std::string& name, const ConfigPosition& place);
+  void note_used(const ConfigNode& tree);
+
+  ConfigNode root_;  // without phases
+  const ConfigNode& tables_;
+  std::vector<PhaseConfig> own_;
+  std::map<std::string, size_t> names_;
+  std::set<std::string> used_;  // keys of the experiment's own that a phase has
+  Findings& findings_;
+};
 
 }  // namespace thtrain

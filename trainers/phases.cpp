@@ -188,8 +188,8 @@ class Phases {
   // Files that finished phases left; nothing writes them again. Each is named once.
   void warn_of_lost_weights(const std::vector<PhaseHistory>& phases) {
     for (const PhaseHistory& phase : phases) {
-      const bool has_best =
-          std::any_of(phase.epochs.begin(), phase.epochs.end(), [](const EpochReport& epoch) { return epoch.best; });
+      const bool has_best = phase.earlier.has_best || std::any_of(phase.epochs.begin(), phase.epochs.end(),
+                                                                  [](const EpochReport& epoch) { return epoch.best; });
       const std::string path = folder_.best_of(phase.phase);
       if (!has_best || phase.phase == phase_name(whole_) || lost_.contains(path)) continue;
       std::string what;
@@ -219,9 +219,8 @@ class Phases {
     }
   }
 
-  // The summary is of the last phase, but for times and what was compiled.
+  // The summary is of the last phase, but for the time of the whole run and what was compiled.
   void add(TrainSummary found) {
-    found.seconds += summary_.seconds;
     found.kernels_compiled += summary_.kernels_compiled;
     if (summary_.steps > 0) found.seconds_to_first_step = summary_.seconds_to_first_step;
     summary_ = std::move(found);
@@ -247,10 +246,11 @@ class Phases {
 }  // namespace
 
 TrainSummary train_phases(PhaseData& data, RunFolder& folder, const TrainHooks& hooks, const TrainOptions& options) {
+  checked_experiment(data.experiment());
   if (data.experiment().phases.empty()) return train(data.experiment(), data.of(0), folder, hooks, options);
   RunUnlock after{folder};
   folder.lock();
-  TH_CHECK(!folder.has_checkpoint(), "train_phases() in the folder of another run");
+  folder.require_new("train_phases");
   data.check(0, folder.facts().config_folder);
   return with_noted_end(folder, [&] { return Phases(data, folder, hooks, options).go(0, {}); });
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -11,7 +12,6 @@
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/refusals.h"
 #include "compiler/runtime/threads.h"
-#include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"
@@ -30,6 +30,9 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
     const bool takes_all = &split == &data.train && trainer.optimizer->batch_method();
     bool enough = split.size() >= (trainer.full_batches_only && !takes_all ? trainer.batch_size : 1);
     if (enough || (split.size() == 0 && !needed)) return;
+    if (split.size() == 0)
+      throw UserError(Message{.what = str("there are no ", set, " examples"),
+                              .hint = "load_data() reads those that the experiment names"});
     throw UserError(Message{.what = str("trainer.batch_size is larger than the ", set, " set"),
                             .expected = str("at most ", split.size(), " (examples)"),
                             .got = std::to_string(trainer.batch_size),
@@ -69,7 +72,8 @@ static void check_schedules(const TrainerConfig& trainer, const Schedules& sched
   if (!schedules.observes() || data.valid.size() > 0) return;
   throw UserError(Message{.what = "a plateau schedule needs validation examples",
                           .got = "none in the data",
-                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule")});
+                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule"),
+                          .hint = "it goes by the validation values; other schedules need none"});
 }
 
 static std::vector<Param> params_to_train(const Model& model) {

@@ -17,18 +17,6 @@
 
 namespace thtrain {
 
-/// While it lives, floatX() is the experiment's.
-class FloatXScope {
- public:
-  explicit FloatXScope(DType dtype) : outer_(floatX()) { set_floatX(dtype); }
-  ~FloatXScope() { set_floatX(outer_); }
-  FloatXScope(const FloatXScope&) = delete;
-  FloatXScope& operator=(const FloatXScope&) = delete;
-
- private:
-  DType outer_;
-};
-
 /// The lists of candidates of an experiment.
 CandidateLists candidate_lists(const CompilerConfig& config);
 /// What [compiler] says, for a function of that name.

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
-#include "nn/finite.h"
 #include "reports/json.h"
 #include "trainers/config_edits.h"
 #include "trainers/load_data.h"
@@ -104,7 +104,7 @@ std::vector<Message> Run::with_resume_hint(const Error& error) const {
 // The first checkpoint comes before run.json's pins: these say that there was one. Until on_start, a new folder may be
 // taken away again.
 void Run::begin() {
-  began_ = saved_ = reported_ = Clock::now();
+  saved_ = reported_ = Clock::now();
   if (!was_resumed_) save();
   folder_.set_metric(program_.metric_names()[0]);
   folder_.write_facts(experiment_.seed, fingerprint_);
@@ -118,7 +118,7 @@ void Run::begin() {
   draw_augmented();
   if (options_.profile) program_.start_profile();
   report_chunks();
-  began_ = reported_ = Clock::now();
+  reported_ = Clock::now();
 }
 
 void Run::train() {
@@ -169,10 +169,11 @@ void Run::train_epoch() {
 // Of the schedules, for the next step.
 void Run::set_numbers() {
   program_.schedules().apply(state_.step, state_.epochs);
-  std::vector<double> factors = program_.schedules().factors();
+  std::vector<double> observed = program_.schedules().observed();
   if (!program_.method())
     state_.report.learning_rate = experiment_.trainer.learning_rate() * program_.schedules().learning_rate_factor();
-  if (factors_.empty() || factors_.back().second != factors) factors_.emplace_back(state_.step, std::move(factors));
+  if (observed_.empty() || observed_.back().second != observed)
+    observed_.emplace_back(state_.step, std::move(observed));
 }
 
 void Run::after_step() {
@@ -325,6 +326,7 @@ void Run::finish_epoch() {
   report.seconds += seconds_between(epoch_began_, Clock::now());
   append_metrics(folder_.metrics(), report, program_.metric_names(), phase_);
   state_.history.push_back(report);
+  drop_earlier(state_.history, state_.earlier);
   draw_filters();
   write_epoch_events(report);
   if (hooks_.on_epoch) hooks_.on_epoch(report);
@@ -377,7 +379,8 @@ void Run::finish() {
   }
   summary_.test_error = state_.best_test_error;
   if (!state_.history.empty()) summary_.train_loss = state_.history.back().train_loss;
-  summary_.seconds = seconds_between(began_, Clock::now());
+  summary_.seconds = training_seconds(start_.before, state_);
+  summary_.phase_seconds = training_seconds({}, state_);
   summary_.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   summary_.interrupted = interrupted_;
   summary_.stopped_early = state_.stopped_early && !state_.out_of_time;
@@ -402,7 +405,7 @@ void Run::fail_non_finite() {
                     .program = program_,
                     .checkpoint = folder_.checkpoint(),
                     .start = good.state,
-                    .factors = factors_,
+                    .observed = observed_,
                     .last_step = last_step});
 }
 

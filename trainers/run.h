@@ -104,11 +104,11 @@ class Run {
   void measure_test_of_best();
   bool is_over() const;
   bool has_converged() const;
+  double loss_scale() const;
   bool has_diverged() const;
   void warn_of_divergence();
   std::string best_path() const;
   std::vector<PhaseHistory> histories() const;
-  double seconds_trained() const;
   bool is_time_spent(double more) const;
   bool ends_by_time() const;
   void take_limits(const Checkpoint& checkpoint);
@@ -161,12 +161,12 @@ class Run {
   bool is_compiling_ = true;       // other threads may be compiling functions of the run
   bool errors_are_begun_ = false;  // the functions that count them
   TrainSummary summary_;
-  Clock::time_point began_, epoch_began_, saved_, reported_;
+  Clock::time_point epoch_began_, saved_, reported_;
   int64_t batches_since_report_ = 0;
   int64_t reported_steps_ = 0;      // of sequences that differ in length, in this epoch
   int64_t evaluations_before_ = 0;  // of a batch method, before this iteration
-  /// Since the last checkpoint: the factors of the schedules from a step on, by which steps are repeated.
-  std::vector<std::pair<int64_t, std::vector<double>>> factors_;
+  /// Since the last checkpoint: Schedules::observed() from a step on, by which steps are repeated.
+  std::vector<std::pair<int64_t, std::vector<double>>> observed_;
 };
 
 }  // namespace thtrain

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/base/escape.h"
+#include "compiler/ir/bad_values.h"
 #include "datasets/npz.h"
-#include "nn/finite.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
@@ -210,7 +211,9 @@ void Run::restore(const Checkpoint& checkpoint) {
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
   start_.last = {start_.before.size(), phase_, state_.step};
-  rewrite_metrics(folder_.metrics(), histories());
+  if (const int64_t missing = rewrite_metrics(folder_.metrics(), histories()); missing > 0 && hooks_.on_message)
+    hooks_.on_message(str("warning: ", printable(folder_.metrics()), " has lost the lines of ", missing,
+                          missing == 1 ? " epoch" : " epochs", " that the checkpoint does not hold any more"));
   note_changes(checkpoint, differing);
 }
 
@@ -247,7 +250,7 @@ void Run::save() {
   start_.last = now;
   saved_step_ = state_.step;
   saved_ = Clock::now();
-  factors_.clear();
+  observed_.clear();
 }
 
 void Run::save_if_due(bool epoch_finished) {

@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 // Epochs of all phases in a row, from 1: the lines of metrics.jsonl.
 int64_t Run::events_step() const {
-  auto out = static_cast<int64_t>(state_.history.size());
-  for (const PhaseHistory& phase : start_.before) out += static_cast<int64_t>(phase.epochs.size());
+  int64_t out = state_.reported();
+  for (const PhaseHistory& phase : start_.before) out += phase.earlier.count + std::ssize(phase.epochs);
   return out;
 }
 

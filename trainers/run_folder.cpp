@@ -47,7 +47,10 @@ static void write_whole(const std::string& path, const std::string& text) {
 static bool is_there(const std::string& path) {
   std::error_code error;
   bool out = fs::exists(path, error);
-  if (error) throw file_error(path, "the file cannot be read", {}, system_error_text(error.value()));
+  if (error)
+    throw file_error(path, "the file cannot be read",
+                     error == std::errc::permission_denied ? "a folder that this user may enter" : "",
+                     system_error_text(error.value()));
   return out;
 }
 
@@ -156,7 +159,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   std::string path = without_last_slashes(wanted), parent = parent_of(path);
   remove_unfinished_run(path);
   if (!may_be_taken(path)) throw taken(path);
-  std::string config = resolved_toml(with_absolute_paths(experiment, facts.config_folder));
+  std::string config = resolved_toml(with_absolute_paths(checked_experiment(experiment), facts.config_folder));
   require_utf8(config, facts.config_folder);
   remove_stale_folders(parent);
   facts.started = utc_now();
@@ -230,16 +233,23 @@ static void require_folder(const std::string& path) {
       Message{.what = str(path, ": the run folder cannot be read"), .expected = made, .got = system_error_text(error)});
 }
 
-RunFolder RunFolder::open(const std::string& wanted) {
+// Of a folder without config.toml.
+static std::string hint_at_no_run(const std::string& path) {
+  if (is_there(path + "/sweep.json")) return "this is the folder of a sweep; name the folder of one of its runs";
+  if (!is_there(path + "/fold-1/config.toml")) return "";
+  return str("this is the folder of the runs of --folds; `thtrain train CONFIG --folds K --run-dir ", printable(path),
+             "` goes on with them");
+}
+
+// But for its facts.
+RunFolder RunFolder::opened(const std::string& wanted) {
   require_folder(wanted);
   const std::string path = without_last_slashes(wanted);
   RunFolder out(path, {});
   if (!is_there(out.config()))
     throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
                             .expected = "a folder that `thtrain train` made",
-                            .hint = is_there(path + "/sweep.json")
-                                        ? "this is the folder of a sweep; name the folder of one of its runs"
-                                        : ""});
+                            .hint = hint_at_no_run(path)});
   if (!is_there(out.facts_file())) {
     const bool has_weights = is_there(out.best());
     throw UserError(Message{
@@ -250,35 +260,60 @@ RunFolder RunFolder::open(const std::string& wanted) {
                                       printable(out.best()), "` measures its weights")
                                 : "")});
   }
+  return out;
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  RunFolder out = opened(path);
   std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
   if (facts.contains("version")) refuse_newer_version(out.facts_file(), "run", facts["version"]);
+  out.take_facts(std::move(facts));
+  return out;
+}
+
+RunFolder RunFolder::open_without_facts(const std::string& path, std::string& trouble) {
+  RunFolder out = opened(path);
+  std::map<std::string, std::string> facts;
+  try {
+    facts = read_json(read_file(out.facts_file()), out.facts_file());
+  } catch (const UserError& error) {
+    trouble = error.messages().front().what;
+  }
+  if (facts.contains("version")) refuse_newer_version(out.facts_file(), "run", facts["version"]);
+  try {
+    if (trouble.empty()) out.take_facts(std::move(facts));
+  } catch (const UserError& error) {
+    trouble = error.messages().front().what;
+  }
+  return out;
+}
+
+void RunFolder::take_facts(std::map<std::string, std::string> facts) {
   for (const char* name : {"config_file", "config_folder", "version"})
     if (!facts.contains(name))
-      throw UserError(Message{.what = str(out.facts_file(), ": this is not what a run writes: it has no ", name),
-                              .expected = "the object that `thtrain train` wrote",
-                              .hint = str("put run.json back from a copy; `thtrain train ", printable(out.config()),
-                                          "` begins another run")});
+      throw UserError(Message{
+          .what = str(facts_file(), ": this is not what a run writes: it has no ", name),
+          .expected = "the object that `thtrain train` wrote",
+          .hint = str("put run.json back from a copy; `thtrain train ", printable(config()), "` begins another run")});
   auto list = [&](const std::string& name) {
     std::vector<std::string> values;
     while (facts.contains(str(name, '.', values.size()))) values.push_back(facts[str(name, '.', values.size())]);
     return values;
   };
-  out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes"), facts["target"]};
-  out.facts_.started = utc_seconds(facts["started"]);
+  facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes"), facts["target"]};
+  facts_.started = utc_seconds(facts["started"]);
   if (facts.contains("metric.name"))
-    out.facts_.metric = {facts["metric.name"], facts["metric.unit"], facts["metric.larger_is_better"] == "true"};
+    facts_.metric = {facts["metric.name"], facts["metric.unit"], facts["metric.larger_is_better"] == "true"};
   if (facts.contains("ended.how")) {
-    out.facts_.end = run_end_of(facts["ended.how"]);
-    if (!out.facts_.end)
-      throw UserError(
-          Message{.what = str(out.facts_file(), ": this is not what a run writes: its ended.how is unknown"),
-                  .got = facts["ended.how"],
-                  .hint = "put run.json back from a copy"});
+    facts_.end = run_end_of(facts["ended.how"]);
+    if (!facts_.end)
+      throw UserError(Message{.what = str(facts_file(), ": this is not what a run writes: its ended.how is unknown"),
+                              .got = facts["ended.how"],
+                              .hint = "put run.json back from a copy"});
   }
-  out.facts_.ended = utc_seconds(facts["ended.at"]);
-  out.facts_.why = facts["ended.why"];
-  out.has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
-  return out;
+  facts_.ended = utc_seconds(facts["ended.at"]);
+  facts_.why = facts["ended.why"];
+  has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
 }
 
 void RunFolder::lock() {
@@ -286,6 +321,13 @@ void RunFolder::lock() {
   lock_ = std::make_shared<RunLock>(path_);
   remove_stale_files(path_);
   remove_stale_folders(parent_of(without_last_slashes(path_)));
+}
+
+void RunFolder::require_new(std::string_view caller) const {
+  if (has_checkpoint())
+    throw UserError(Message{.what = str(caller, ": ", path(), " is the folder of another run"),
+                            .expected = "a new folder",
+                            .hint = "resume() goes on with that run"});
 }
 
 bool RunFolder::has_checkpoint() const {

@@ -13,6 +13,7 @@
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,8 +52,8 @@ class RunFolder {
  public:
   /// Makes the folder and its parents, writes config.toml (data paths made absolute) and run.json, and locks it;
   /// removes what killed processes left half made beside it. An empty folder (also one that a link names, a mount point
-  /// or the working folder) is filled. UserError if it exists and is not empty, cannot be made, or has to hold a path
-  /// that is not UTF-8; nothing is left behind then.
+  /// or the working folder) is filled. UserError for what checked_experiment() refuses, and if it exists and is not
+  /// empty, cannot be made, or has to hold a path that is not UTF-8; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
   /// Why create() would refuse this path, whatever the experiment; nothing where it would not: there is nothing yet, an
   /// empty folder, or what a run left that was killed before its first checkpoint. Changes nothing.
@@ -60,6 +61,9 @@ class RunFolder {
   /// The folder of an earlier run, to read from. UserError if it is missing, may not be read, holds no config.toml, or
   /// was written by a newer thtrain.
   static RunFolder open(const std::string& path);
+  /// The same for who needs no more than experiment and weights: where run.json is damaged or may not be read,
+  /// `trouble` says so, and what it holds is not known. UserError as open() but for that.
+  static RunFolder open_without_facts(const std::string& path, std::string& trouble);
 
   /// Before writing to a folder that was opened: takes the lock unless this object has it, and removes what killed
   /// processes left in and beside the folder. UserError where another process has it.
@@ -81,6 +85,8 @@ class RunFolder {
   /// Without its ending: there are a PNG and an SVG of it.
   std::string plot() const { return file("plots/learning_curves"); }
   bool has_checkpoint() const;
+  /// UserError where it has one: `caller` begins a run.
+  void require_new(std::string_view caller) const;
   /// Did a process write a checkpoint here, whether it is still there or not?
   bool had_checkpoint() const;
   /// UserError where a process wrote one, and it is gone.
@@ -100,6 +106,8 @@ class RunFolder {
 
  private:
   RunFolder(std::string path, RunFacts facts) : path_(std::move(path)), facts_(std::move(facts)) {}
+  static RunFolder opened(const std::string& path);
+  void take_facts(std::map<std::string, std::string> facts);
   static RunFolder create_in(const std::string& path, const std::string& config, int64_t seed, RunFacts facts);
   void write_facts() const;
 

@@ -44,7 +44,7 @@ void Run::go_on_after_stop() {
   const bool ends = state_.out_of_time ? is_time_spent(0) : monitor_.ends_after(state_.step - 1);
   if (!state_.stopped_early || ends) return;
   state_.stopped_early = state_.out_of_time = false;
-  if (static_cast<int64_t>(state_.history.size()) > state_.epochs) state_.history.pop_back();
+  if (state_.reported() > state_.epochs) state_.history.pop_back();
 }
 
 // A line for each thing that keeps the run from going on.
@@ -53,7 +53,7 @@ std::vector<std::string> Run::what_would_extend() const {
   if (state_.stopped_early && !state_.out_of_time)
     out.push_back(str("trainer.patience at least ", state_.step, " (minibatches), or 0: the run stopped early"));
   if (is_time_spent(0))
-    out.push_back(str("trainer.max_seconds above ", seconds_trained(), ", or 0: so many are spent"));
+    out.push_back(str("trainer.max_seconds above ", training_seconds({}, state_), ", or 0: so many are spent"));
   if (state_.epochs >= experiment_.trainer.epochs)
     out.push_back(str("trainer.epochs above ", state_.epochs, ": so many are done"));
   if (!has_converged()) return out;

@@ -9,7 +9,7 @@ std::string Run::best_path() const {
 
 std::vector<PhaseHistory> Run::histories() const {
   std::vector<PhaseHistory> out = start_.before;
-  out.push_back({phase_, state_.history, program_.metric_names()});
+  out.push_back({phase_, state_.history, program_.metric_names(), state_.earlier});
   return out;
 }
 
@@ -31,16 +31,10 @@ PhaseStart Run::next_phase() {
 
 // ---- time ----------------------------------------------------------------------------------------------------------
 
-// Before the part of an epoch that this process has done since its last checkpoint.
-double Run::seconds_trained() const {
-  double out = state_.batch > 0 ? state_.report.seconds : 0;
-  for (int64_t i = 0; i < state_.epochs; ++i) out += state_.history[static_cast<size_t>(i)].seconds;
-  return out;
-}
-
+// `more`: the part of an epoch that this process has done since its last checkpoint.
 bool Run::is_time_spent(double more) const {
   const double limit = experiment_.trainer.max_seconds;
-  return limit > 0 && seconds_trained() + more >= limit;
+  return limit > 0 && training_seconds({}, state_) + more >= limit;
 }
 
 // After a minibatch. The last one of the run ends it by itself.

@@ -6,6 +6,7 @@
 #include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "reports/raster.h"
+#include "trainers/metrics_file.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -14,7 +15,7 @@ namespace thtrain {
 std::string Run::plot_path(const std::string& name) const {
   std::error_code error;
   std::filesystem::create_directories(folder_.file("plots"), error);
-  if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
+  if (error) throw folder_error(folder_.file("plots"), error.value());
   return folder_.file(str("plots/", phase_.empty() ? "" : phase_ + "_", name));
 }
 
@@ -47,9 +48,9 @@ void Run::draw_plots() {
   draw_samples();
   if (!experiment_.output.plots) return;
   plot_path("");
-  const std::vector<std::string> written =
-      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], run_title(folder_.path()),
-                           experiment_.output.plot_scale);
+  const std::vector<std::string> written = draw_learning_curves(
+      folder_.plot(), histories_to_draw(folder_.metrics(), histories(), monitor_.state().best_epoch),
+      program_.metric_names()[0], run_title(folder_.path()), experiment_.output.plot_scale);
   summary_.plot = written.front();
   if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }

@@ -42,18 +42,26 @@ void Run::report_chunks() {
   });
 }
 
+// Of a model that knows nothing, or where that is not known, of the first epoch.
+double Run::loss_scale() const {
+  const double first = state_.earlier.count > 0 ? state_.earlier.first_loss : state_.history.front().train_loss;
+  return std::abs(program_.first_loss().value_or(first));
+}
+
 // By more than a tenth of what a model has that knows nothing: what only wavers near its minimum is no news.
 void Run::warn_if_growing() {
   if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
   double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
-  const double scale = program_.first_loss().value_or(state_.history.front().train_loss);
-  if (!(now - before > 0.1 * std::abs(scale))) return;
+  if (!(now - before > 0.1 * loss_scale())) return;
   warned_of_growth_ = true;
   std::string text = str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
                          " after ", loss_text(before));
   OneOf<OptimizerOptions> optimizer = experiment_.trainer.optimizer;
-  if (optimizer.kind_of().schema().find("learning_rate"))
-    text += str("; a smaller trainer.learning_rate (now ", optimizer->rate(), ") often helps");
+  if (optimizer.kind_of().schema().find("learning_rate")) {
+    const double rate = optimizer->rate(), last = state_.history.back().learning_rate.value_or(rate);
+    text += str("; a smaller trainer.learning_rate (now ", rate,
+                last == rate ? "" : str("; its schedule made it ", last, " in the last minibatch"), ") often helps");
+  }
   hooks_.on_message(text);
 }
 
@@ -66,7 +74,7 @@ bool Run::has_diverged() const {
   if (state_.history.empty() || trains_machine) return false;
   const EpochReport& last = state_.history.back();
   if (last.valid_loss && !std::isfinite(*last.valid_loss)) return true;
-  return last.train_loss > kFar * std::abs(program_.first_loss().value_or(state_.history.front().train_loss));
+  return last.train_loss > kFar * loss_scale();
 }
 
 void Run::warn_of_divergence() {

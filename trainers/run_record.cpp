@@ -4,14 +4,13 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <map>
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
 #include "nn/metric.h"
-#include "reports/json.h"
 #include "trainers/checkpoint.h"
 #include "trainers/config_edits.h"
+#include "trainers/metrics_file.h"
 #include "trainers/run_folder.h"
 
 namespace thtrain {
@@ -24,40 +23,6 @@ std::optional<double> number_of(const std::string& text) {
   double out = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc() || end != text.data() + text.size()) return {};
-  return out;
-}
-
-// A line of metrics.jsonl.
-struct Line {
-  std::string phase = {};
-  int64_t epoch = 0;
-  std::map<std::string, std::string> values = {};
-
-  std::optional<double> value(const std::string& key) const {
-    auto found = values.find(key);
-    return found == values.end() ? std::nullopt : number_of(found->second);
-  }
-};
-
-// What stands behind the last line end is still being written, or was when the process was killed.
-std::vector<Line> read_lines(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return {};
-  const std::string text = read_file(path);
-  std::vector<Line> out;
-  for (size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
-    const std::string source = str(path, ", line ", out.size() + 1);
-    Line line;
-    line.values = read_json(std::string_view(text).substr(start, end - start), source);
-    const std::optional<double> epoch = line.value("epoch");
-    if (!epoch || !line.value("seconds") || !line.values.contains("train_loss") || !(*epoch >= 1 && *epoch < 1e15))
-      throw UserError(Message{.what = str(source, ": this is not what a run writes"),
-                              .expected = "an object with epoch, train_loss and seconds",
-                              .got = text.substr(start, std::min<size_t>(end - start, 80))});
-    line.epoch = static_cast<int64_t>(*epoch);
-    line.phase = line.values["phase"];
-    out.push_back(std::move(line));
-  }
   return out;
 }
 
@@ -88,10 +53,10 @@ class RecordReader {
     // Before the files: what another process writes meanwhile is still that of a running run.
     const bool is_running = is_locked(folder_.path());
     if (folder_.has_checkpoint()) checkpoint_ = read_progress(folder_.checkpoint());
-    lines_ = read_lines(folder_.metrics());
     take_metric();
     take_checkpoint();
-    take_lines();
+    known_ = known_epochs();
+    for_each_line(folder_.metrics(), [this](const MetricsLine& line) { take(line); });
     take_times(is_running);
     out_.end = end(is_running);
     if (!is_running) out_.trouble = trouble();
@@ -119,45 +84,36 @@ class RecordReader {
     }
     out_.test = state.best_test_error;
     if (!state.history.empty()) out_.train_loss = state.history.back().train_loss;
-    for (const PhaseHistory& phase : checkpoint_->before) out_.seconds += seconds_of(phase.epochs);
-    out_.seconds += seconds_of(state.history);
-    if (state.history.size() <= static_cast<size_t>(state.epochs)) out_.seconds += state.report.seconds;
+    out_.seconds = training_seconds(checkpoint_->before, state);
     phase_at_ = checkpoint_->before.size();
-  }
-
-  static double seconds_of(const std::vector<EpochReport>& epochs) {
-    double out = 0;
-    for (const EpochReport& epoch : epochs) out += epoch.seconds;
-    return out;
-  }
-
-  // Those behind the checkpoint.
-  void take_lines() {
-    std::vector<std::string> phases;
-    for (const Line& line : lines_)
-      if (std::find(phases.begin(), phases.end(), line.phase) == phases.end()) phases.push_back(line.phase);
-    const size_t known = known_epochs();
-    if (checkpoint_ && checkpoint_->phase)
+    if (checkpoint_->phase)
       out_.phase = config_value(checkpoint_->config, str("phase.", phase_at_, ".name")).value_or("");
     if (out_.phase.size() > 2) out_.phase = out_.phase.substr(1, out_.phase.size() - 2);  // without its quotes
-    bool is_first = true;
-    for (size_t i = known; i < lines_.size(); ++i) {
-      const Line& line = lines_[i];
-      out_.seconds += line.value("seconds").value_or(0);
-      if (is_first && checkpoint_) out_.seconds -= unfinished_seconds();
-      is_first = false;
-      if (line.phase != out_.phase) begin_phase(line.phase);
-      out_.epochs = line.epoch;
-      out_.train_loss = line.value("train_loss");
-      take_value(line);
-    }
+  }
+
+  void take(const MetricsLine& line) {
+    ++lines_;
+    if (out_of_order_.empty() && line.phase == last_phase_ && line.epoch <= last_epoch_)
+      out_of_order_ = str("metrics.jsonl, line ", lines_, ": epoch ", line.epoch, " behind epoch ", last_epoch_);
+    last_phase_ = line.phase;
+    last_epoch_ = line.epoch;
+    if (lines_ > known_) take_behind_checkpoint(line);
+  }
+
+  void take_behind_checkpoint(const MetricsLine& line) {
+    out_.seconds += line.value("seconds").value_or(0);
+    if (lines_ == known_ + 1 && checkpoint_) out_.seconds -= unfinished_seconds();
+    if (line.phase != out_.phase) begin_phase(line.phase);
+    out_.epochs = line.epoch;
+    out_.train_loss = line.value("train_loss");
+    take_value(line);
   }
 
   // That the checkpoint has, in all phases.
-  size_t known_epochs() const {
-    size_t out = checkpoint_ ? checkpoint_->state.history.size() : 0;
+  int64_t known_epochs() const {
+    int64_t out = checkpoint_ ? checkpoint_->state.reported() : 0;
     if (checkpoint_)
-      for (const PhaseHistory& phase : checkpoint_->before) out += phase.epochs.size();
+      for (const PhaseHistory& phase : checkpoint_->before) out += phase.earlier.count + std::ssize(phase.epochs);
     return out;
   }
 
@@ -169,22 +125,19 @@ class RecordReader {
                             : !config.ends_with('\n');
     if (config.empty()) return "config.toml is empty";
     if (is_cut) return "config.toml is cut off";
-    for (size_t i = 1; i < lines_.size(); ++i)
-      if (lines_[i].phase == lines_[i - 1].phase && lines_[i].epoch <= lines_[i - 1].epoch)
-        return str("metrics.jsonl, line ", i + 1, ": epoch ", lines_[i].epoch, " behind epoch ", lines_[i - 1].epoch);
-    const size_t known = known_epochs();
-    const bool has_none = lines_.empty() && !checkpoint_ && out_.end == RunEnd::kFinished;
-    if (!is_over(out_.end) || (lines_.size() >= known && !has_none)) return "";
+    if (!out_of_order_.empty()) return out_of_order_;
+    const bool has_none = lines_ == 0 && !checkpoint_ && out_.end == RunEnd::kFinished;
+    if (!is_over(out_.end) || (lines_ >= known_ && !has_none)) return "";
     std::error_code error;
     if (!fs::exists(folder_.metrics(), error)) return "metrics.jsonl is missing";
-    if (lines_.empty()) return "metrics.jsonl is empty";
-    return str("metrics.jsonl has ", lines_.size(), " of ", known, " epochs");
+    if (lines_ == 0) return "metrics.jsonl is empty";
+    return str("metrics.jsonl has ", lines_, " of ", known_, " epochs");
   }
 
   // Of the epoch that the checkpoint was written in: its line has them, too.
   double unfinished_seconds() const {
     const RunState& state = checkpoint_->state;
-    return state.history.size() <= static_cast<size_t>(state.epochs) ? state.report.seconds : 0;
+    return state.reported() <= state.epochs ? state.report.seconds : 0;
   }
 
   void begin_phase(const std::string& phase) {
@@ -194,7 +147,7 @@ class RecordReader {
     out_.best_epoch = 0;
   }
 
-  void take_value(const Line& line) {
+  void take_value(const MetricsLine& line) {
     const std::optional<double> value = line.value("valid_" + out_.metric.name);
     if (!value || (out_.best && !is_better(out_.metric, *value, *out_.best))) return;
     out_.best = value;
@@ -238,7 +191,9 @@ class RecordReader {
   RunFolder folder_;
   RunRecord out_;
   std::optional<Checkpoint> checkpoint_;
-  std::vector<Line> lines_;
+  int64_t lines_ = 0, known_ = 0;  // of metrics.jsonl; of them those that the checkpoint knows
+  std::string last_phase_ = {}, out_of_order_ = {};
+  int64_t last_epoch_ = 0;
   size_t phase_at_ = 0;
 };
 
@@ -266,17 +221,6 @@ RunRecord read_run(const std::string& folder) {
   return RecordReader(folder).read();
 }
 
-RunCurves read_curves(const std::string& folder, const std::string& metric) {
-  RunCurves out;
-  double epoch = 0;
-  for (const Line& line : read_lines(RunFolder::open(folder).metrics())) {
-    ++epoch;
-    if (const auto value = line.value("valid_" + metric)) out.valid.emplace_back(epoch, *value);
-    if (const auto value = line.value("train_" + metric)) out.train.emplace_back(epoch, *value);
-  }
-  return out;
-}
-
 std::vector<std::string> run_folders(const std::string& root) {
   std::error_code error;
   std::vector<std::string> out;
@@ -286,7 +230,9 @@ std::vector<std::string> run_folders(const std::string& root) {
   if (!error && !fs::is_directory(status))
     throw UserError(Message{.what = str(root, ": this is no folder"), .expected = "a folder of runs"});
   if (!error) add_run_folders(root, out, error);
-  if (error) throw file_error(root, "the folder cannot be read", {}, system_error_text(error.value()));
+  if (error)
+    throw file_error(root, "the folder cannot be read", "a folder that this user may read",
+                     system_error_text(error.value()));
   return out;
 }
 

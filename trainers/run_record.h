@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "reports/history.h"
@@ -38,14 +37,6 @@ struct RunRecord {
 /// whose run.json does not say how it ended, is judged by its checkpoint. UserError, which names the file: the folder
 /// is missing or no run folder, or one of these files is damaged.
 RunRecord read_run(const std::string& folder);
-
-/// Epochs, of all phases in a row, and values.
-struct RunCurves {
-  std::vector<std::pair<double, double>> valid = {}, train = {};
-};
-/// What metrics.jsonl has of this metric on validation and training examples; none where it was not measured. UserError
-/// where the file is damaged.
-RunCurves read_curves(const std::string& folder, const std::string& metric);
 
 /// The folders below `root` at any depth that hold a config.toml or a run.json, in the order of their names; `root`
 /// itself where it is one. Nothing is looked for in run folders, in folders whose name begins with a point, or behind

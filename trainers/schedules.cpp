@@ -14,24 +14,26 @@ Schedules::Schedules(const TrainerConfig& config, const Optimizer* optimizer, in
 
 void Schedules::apply(int64_t minibatches, int64_t epochs) {
   const ScheduleTime done{.step = minibatches / accumulate_, .epoch = epochs};
-  std::vector<double> factors;
-  for (const Entry& entry : entries_) factors.push_back(entry.schedule->at(done));
-  set_factors(factors);
+  for (Entry& entry : entries_) set_factor(entry, entry.schedule->at(done));
 }
 
-std::vector<double> Schedules::factors() const {
+std::vector<double> Schedules::observed() const {
   std::vector<double> out;
-  for (const Entry& entry : entries_) out.push_back(entry.factor);
+  for (const Entry& entry : entries_)
+    if (entry.schedule->observes()) out.push_back(entry.factor);
   return out;
 }
 
-void Schedules::set_factors(const std::vector<double>& factors) {
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    Entry& entry = entries_[i];
-    if (factors.at(i) == entry.factor) continue;
-    entry.factor = factors[i];
-    optimizer_->scale_number(entry.number, entry.factor);
-  }
+void Schedules::apply_again(int64_t minibatches, int64_t epochs, const std::vector<double>& observed) {
+  const ScheduleTime done{.step = minibatches / accumulate_, .epoch = epochs};
+  for (size_t i = 0; Entry & entry : entries_)
+    set_factor(entry, entry.schedule->observes() ? observed.at(i++) : entry.schedule->at(done));
+}
+
+void Schedules::set_factor(Entry& entry, double factor) {
+  if (factor == entry.factor) return;
+  entry.factor = factor;
+  optimizer_->scale_number(entry.number, factor);
 }
 
 double Schedules::learning_rate_factor() const {

@@ -20,9 +20,10 @@ class Schedules {
 
   /// Sets the numbers for a minibatch, from what is done before it: `minibatches` in all, in `epochs` and more.
   void apply(int64_t minibatches, int64_t epochs);
-  /// What the numbers are now, and back.
-  std::vector<double> factors() const;
-  void set_factors(const std::vector<double>& factors);
+  /// The factors of those that go by validation values, as apply() found them last. The others need the counts alone.
+  std::vector<double> observed() const;
+  /// apply() of a minibatch that was done before, with what observed() gave then.
+  void apply_again(int64_t minibatches, int64_t epochs, const std::vector<double>& observed);
   /// What the learning rate is now, as a part of trainer's; 1 where no schedule changes it.
   double learning_rate_factor() const;
 
@@ -40,6 +41,8 @@ class Schedules {
     std::shared_ptr<Schedule> schedule;
     double factor = 1;
   };
+  void set_factor(Entry& entry, double factor);
+
   const Optimizer* optimizer_;
   int64_t accumulate_;
   std::vector<Entry> entries_;

@@ -62,6 +62,24 @@ bool is_unfinished_file(std::string_view name) {
 void remove_stale_files(const std::string& run_folder) {
   for (const char* folder : {"", "plots", "profile", "checkpoints"})
     for (const fs::path& path : entries(fs::path(run_folder) / folder, is_unfinished_file)) ::unlink(path.c_str());
+  remove_stale_pictures(run_folder + "/plots");
+}
+
+// The number of a process, and what follows it.
+static bool is_process_gone(const std::string& numbers) {
+  const auto process = static_cast<pid_t>(std::strtol(numbers.c_str(), nullptr, 10));
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+void remove_stale_pictures(const std::string& folder) {
+  auto is_stale = [](std::string_view name) {
+    const size_t mark = name.rfind(kTemporary);
+    if (mark == std::string_view::npos) return false;
+    const std::string_view file = name.substr(0, mark), numbers = name.substr(mark + kTemporary.size());
+    return (file.ends_with(".png") || file.ends_with(".svg")) && are_numbers(numbers) &&
+           is_process_gone(std::string(numbers));
+  };
+  for (const fs::path& path : entries(folder, is_stale)) ::unlink(path.c_str());
 }
 
 std::string new_folder_name(const std::string& parent) {
@@ -82,9 +100,7 @@ void remove_whole(const std::string& folder) {
 
 // A process of another machine, or one of another user, is told by the lock that it holds.
 static bool is_abandoned(const fs::path& folder) {
-  std::string name = folder.filename().native().substr(kNew.size());
-  auto process = static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10));
-  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH && !is_locked(folder.native());
+  return is_process_gone(folder.filename().native().substr(kNew.size())) && !is_locked(folder.native());
 }
 
 void remove_stale_folders(const std::string& parent) {

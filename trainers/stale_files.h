@@ -9,8 +9,10 @@ namespace thtrain {
 /// "checkpoint.npz.tmp-1234-0" and the like: a file of a run folder that was not finished.
 bool is_unfinished_file(std::string_view name);
 /// Removes the unfinished files in a run folder: "checkpoint.npz.tmp-1234-0" and the like, of the names that a run
-/// writes. Nobody else may be writing to it: the caller holds its lock.
+/// writes. Nobody else may be writing to it: the caller holds its lock. In its plots, remove_stale_pictures().
 void remove_stale_files(const std::string& run_folder);
+/// Removes unfinished pictures in a folder, "confusion_test.png.tmp-1234-0", whose process is gone.
+void remove_stale_pictures(const std::string& folder);
 
 /// The name under which a run folder is made in `parent`, before it is renamed: ".thtrain-new-1234-0".
 std::string new_folder_name(const std::string& parent);

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/refusals.h"
-#include "nn/finite.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"
 #include "nn/metrics/loss.h"
@@ -38,12 +38,14 @@ const char* name_of(Part part) {
   return "";
 }
 
-TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+TrainSummary train(const Experiment& given, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                    const TrainOptions& options) {
+  const Experiment experiment = checked_experiment(given);
   RunUnlock after{folder};
   folder.lock();
-  TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
-  TH_CHECK(experiment.phases.empty(), "train() of several phases: train_phases() does that");
+  folder.require_new("train");
+  if (!experiment.phases.empty())
+    throw UserError(Message{.what = "train: the experiment has several phases", .hint = "train_phases() trains them"});
   if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
   return with_noted_end(folder, [&] {
     TrainSummary summary = Run(experiment, data, folder, hooks, options).go();
@@ -52,8 +54,9 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
   });
 }
 
-TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+TrainSummary resume(const Experiment& given, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                     const TrainOptions& options) {
+  const Experiment experiment = checked_experiment(given);
   RunUnlock after{folder};
   folder.lock();
   const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(experiment, folder, hooks, options);
@@ -83,14 +86,17 @@ void add_confusion(TrainSummary& summary, const Experiment& experiment, const Da
     }
 }
 
-Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights,
+Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, const std::string& weights,
                     size_t confusion_of) {
+  const Experiment experiment = checked_experiment(given);
   const Split& split = part == Part::kTrain ? data.train : part == Part::kValid ? data.valid : data.test;
   int64_t batch = experiment.trainer.batch_size;
   int64_t count = experiment.trainer.full_batches_only ? split.size() / batch * batch : split.size();
   if (count == 0)
-    throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
-                            .got = str(split.size(), " examples, minibatches of ", batch)});
+    throw UserError(
+        Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
+                .expected = experiment.trainer.full_batches_only ? "enough for a minibatch" : "at least one",
+                .got = str(split.size(), " examples, minibatches of ", batch)});
   FloatXScope floatx(experiment.compiler.floatX);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
   check_targets(outputs, data, split);
@@ -117,7 +123,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   check_metrics(metrics, outputs, data);
   const size_t own = metrics.size();
   metrics.push_back(whole_loss(objectives));
-  const bool has_confusion = outputs.at(confusion_of).classifies(data);
+  const bool has_confusion = confusion_of < outputs.size() && outputs[confusion_of].classifies(data);
   if (has_confusion) metrics.push_back({std::make_shared<ConfusionMatrix>(), confusion_of});
   Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
@@ -239,8 +245,21 @@ Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& 
 
 }  // namespace
 
-std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
+// int64 [n], the steps of each sequence; of rank 0 where each has all.
+static void check_sequence_lengths(const Tensor& lengths, const Tensor& x, bool is_sequence) {
+  if (lengths.rank() == 0) return;
+  bool fits = is_sequence && lengths.dtype() == DType::kInt64 && lengths.shape() == Shape{x.dim(0)};
+  for (int64_t i = 0; fits && i < lengths.size(); ++i) fits = lengths.as_int(i) >= 1 && lengths.as_int(i) <= x.dim(1);
+  if (!fits)
+    throw UserError(Message{.what = "these are no lengths of the sequences to predict",
+                            .expected = is_sequence ? str("int64[", x.dim(0), "], each from 1 to ", x.dim(1))
+                                                    : "none: the examples are no sequences",
+                            .got = lengths.type_text()});
+}
+
+std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x, const std::string& weights,
                                         const DataArray& origin, const Tensor& lengths) {
+  const Experiment experiment = checked_experiment(given);
   if (x.rank() == 0 || is_complex(x.dtype()))
     throw UserError(Message{.what = "these are no examples to predict",
                             .expected = "an array of real numbers, one example for each row",
@@ -257,7 +276,7 @@ std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tens
   Shape one = input.shape;  // example
   if (input.is_sequence) one.insert(one.begin(), x.dim(1));
   const bool has_lengths = lengths.rank() > 0;
-  TH_CHECK(!has_lengths || (input.is_sequence && lengths.shape() == Shape{x.dim(0)}), lengths.type_text());
+  check_sequence_lengths(lengths, x, input.is_sequence);
   Dims dims = {"n"};
   dims.insert(dims.end(), one.begin(), one.end());
   const Expr rows = tensor("x", dims, floatX());
@@ -305,7 +324,8 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
   return predict_outputs(experiment, x, weights, origin).front();
 }
 
-CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+CheckReport check_experiment(const Experiment& given, const Dataset& data, const std::string& config_folder) {
+  const Experiment experiment = checked_experiment(given);
   TrainingProgram program(experiment, data, config_folder);
   const Pictures pictures(experiment, data, program.model());  // says which cannot be drawn
   RandomState random = program.model().random();
@@ -314,8 +334,9 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
   return {program.summary(), loss};
 }
 
-std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
+std::vector<kernel::ChoiceKey> choices_of(const Experiment& given, const Dataset& data,
                                           const std::string& config_folder) {
+  const Experiment experiment = checked_experiment(given);
   const RefusalScope refusals;
   TrainingProgram program(experiment, data, config_folder);
   std::vector<kernel::ChoiceKey> out;
@@ -344,11 +365,13 @@ void check_candidate_lists(const Experiment& experiment, const std::function<con
   check_lists(lists, choices_of_phases(experiment, data, config_folder), machine(), at);
 }
 
-Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+Explanation explain_training(const Experiment& given, const Dataset& data, const std::string& config_folder) {
+  const Experiment experiment = checked_experiment(given);
   return TrainingProgram(experiment, data, config_folder).explain();
 }
 
-Explanation explain_errors(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+Explanation explain_errors(const Experiment& given, const Dataset& data, const std::string& config_folder) {
+  const Experiment experiment = checked_experiment(given);
   return TrainingProgram(experiment, data, config_folder).explain_errors();
 }
 

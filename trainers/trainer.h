@@ -125,7 +125,8 @@ struct TrainSummary {
   std::optional<double> test_error =
       {};                            // of the model with the best validation error; of the last one for test_at "end"
   double train_loss = 0;             // of the last finished epoch
-  double seconds = 0;                // of this process, from the first step to the end
+  double seconds = 0;                // of training, in all phases and processes: training_seconds()
+  double phase_seconds = 0;          // of the phase alone
   double seconds_to_first_step = 0;  // from TrainOptions::started until the first minibatch is done
   int64_t kernels_compiled = 0;
   /// The step from which on native code ran, where compiler.background began with the reference; counted from 1.

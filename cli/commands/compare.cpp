@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "cli/commands/commands.h"
@@ -14,6 +15,8 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
+#include "reports/compared_runs.h"
+#include "trainers/metrics_file.h"
 
 namespace thtrain {
 
@@ -85,20 +88,26 @@ std::string compare_json(const std::vector<RunToCompare>& runs, const std::vecto
       .line();
 }
 
-// The path without ".png". A name that was typed is meant, as elsewhere; what stands at the standard name stays.
+// The path without ".png".
 std::string stem_of(const CompareArguments& arguments) {
   const std::string output = arguments.output.value_or("compare.png");
   if (!output.ends_with(".png") || fs::path(output).filename() == ".png")
     throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
                             .expected = "a name that ends with .png; an .svg is written beside it",
                             .got = output});
-  const std::string stem = output.substr(0, output.size() - 4);
+  return output.substr(0, output.size() - 4);
+}
+
+// A name that was typed is meant, as elsewhere; at the standard name stays what `compare` did not write.
+void refuse_to_replace(const std::string& stem) {
   std::error_code error;
-  for (const char* ending : {".png", ".svg"})
-    if (!arguments.output && fs::exists(fs::symlink_status(stem + ending, error)))
-      throw UserError(Message{.what = str(stem, ending, ": there is a file of this name already"),
+  for (const char* ending : {".png", ".svg"}) {
+    const std::string path = stem + ending;
+    if (fs::exists(fs::symlink_status(path, error)) && !is_made_by(path, kCompareMaker))
+      throw UserError(Message{.what = str(path, ": there is a file of this name already"),
+                              .expected = "no file, or one that `thtrain compare` wrote",
                               .hint = "--output compare.png overwrites it, --output NAME.png writes another one"});
-  return stem;
+  }
 }
 
 // Their experiments; the pictures at `stem` must not take the place of a file of the runs.
@@ -139,8 +148,21 @@ int run_compare(const CompareArguments& arguments) {
   const std::string stem = stem_of(arguments);
   const std::vector<RunToCompare> runs = read_runs(folders);
   const std::vector<ComparedConfig> configs = configs_of(runs, stem);
+  // What is told of the runs does not wait for a picture that cannot be written.
+  std::optional<UserError> trouble;
+  auto draw_or_note = [&]() -> std::vector<std::string> {
+    try {
+      if (!arguments.output) refuse_to_replace(stem);
+      return draw(runs, stem, arguments.plot_scale);
+    } catch (const UserError& error) {
+      trouble = error;
+      return {};
+    }
+  };
   if (arguments.json) {
-    print_text(compare_json(runs, all_differences(configs), draw(runs, stem, arguments.plot_scale)) + "\n");
+    const std::vector<std::string> pictures = draw_or_note();
+    print_text(compare_json(runs, all_differences(configs), pictures) + "\n");
+    if (trouble) throw UserError(*trouble);
     return kDone;
   }
   constexpr int kWidth = 100;  // of what no terminal shows
@@ -153,10 +175,10 @@ int run_compare(const CompareArguments& arguments) {
   }
   print_text(str(differences_text(names, short_differences(configs), width > 0 ? width : kWidth), "\n",
                  runs_text(results, width)));
-  std::string text;  // what is told above does not wait for a picture that cannot be written
-  for (const std::string& picture : draw(runs, stem, arguments.plot_scale))
-    text += str("curves ", printable(picture), "\n");
+  std::string text;
+  for (const std::string& picture : draw_or_note()) text += str("curves ", printable(picture), "\n");
   print_text(text);
+  if (trouble) throw UserError(*trouble);
   return kDone;
 }
 

@@ -1,10 +1,12 @@
-// `thtrain train --folds K`: a run for each part of the training examples.
+// `thtrain train --folds K`: a run for each part of the training examples. The same command over the same folder goes
+// on.
 #include <filesystem>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/spread.h"
 #include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "trainers/checkpoint.h"
 #include "trainers/run_folder.h"
 
@@ -22,13 +24,20 @@ BestValue best_value(const std::string& folder) {
   return {checkpoint.state.monitor.best_error, checkpoint.metrics.at(0)};
 }
 
+// Is there a run to go on with? One that was killed before its first checkpoint gives way to a new one.
+bool has_run(const std::string& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder + "/run.json", error) && RunFolder::open(folder).had_checkpoint();
+}
+
 }  // namespace
 
 int train_folds(const TrainArguments& arguments) {
   if (arguments.resume)
-    throw UserError(Message{.what = "--folds begins new runs",
+    throw UserError(Message{.what = "--folds and --resume are both given",
                             .expected = "--folds without --resume",
-                            .hint = "`thtrain resume DIR/fold-1` goes on with one of them"});
+                            .got = str("--folds ", arguments.folds, " --resume"),
+                            .hint = "--folds K --run-dir DIR goes on with the runs that are in DIR already"});
   std::string root = arguments.run_dir;
   auto overrides = [&](int64_t fold) {
     std::vector<std::string> out = arguments.experiment.overrides;
@@ -48,7 +57,12 @@ int train_folds(const TrainArguments& arguments) {
     one.run_dir = (std::filesystem::path(root) / str("fold-", fold)).string();
     one.experiment.overrides = overrides(fold);
     if (!arguments.json && !arguments.quiet) print_text(str("fold ", fold, " of ", arguments.folds, "\n"));
-    if (int code = run_train(one); code != kDone) return code;
+    one.resume = has_run(one.run_dir);
+    if (const int code = run_train(one); code != kDone) {
+      if (!arguments.json)
+        print_text(str("the same command with --run-dir ", printable(root), " goes on with the folds\n"));
+      return code;
+    }
     const BestValue best = best_value(one.run_dir);
     values.push_back(best.value);
     metric = best.metric;

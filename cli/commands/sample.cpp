@@ -11,10 +11,10 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/random_state.h"
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/text.h"
-#include "nn/finite.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/one_hot.h"
 #include "trainers/outputs.h"
@@ -126,7 +126,7 @@ std::vector<size_t> symbols_in(const std::string& text, const std::vector<std::s
 }  // namespace
 
 int run_sample(const SampleArguments& arguments) {
-  LoadedExperiment loaded = load_run(arguments.run_dir, {});
+  LoadedExperiment loaded = load_run_to_use(arguments.run_dir, {});
   take_phase(loaded, arguments.phase);
   if (gives_piano_rolls(loaded.experiment)) {
     const std::string weights = weights_of(loaded, arguments.weights);

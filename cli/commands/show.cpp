@@ -11,6 +11,7 @@
 #include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "trainers/checkpoint.h"
+#include "trainers/metrics_file.h"
 
 namespace thtrain {
 
@@ -22,11 +23,12 @@ static std::optional<Part> part_named(const std::string& name) {
 // Of all phases that the run has begun; none without a checkpoint.
 static std::vector<PhaseHistory> history_of(const RunFolder& run, const Experiment& experiment) {
   if (!run.has_checkpoint()) return {};
-  const Checkpoint checkpoint = read_checkpoint(run.checkpoint());
+  const Checkpoint checkpoint = read_progress(run.checkpoint());
+  const RunState& state = checkpoint.state;
   std::vector<PhaseHistory> out = checkpoint.before;
   const std::string phase = checkpoint.phase ? experiment.phase.at(static_cast<size_t>(*checkpoint.phase)).name : "";
-  out.push_back({phase, checkpoint.state.history, checkpoint.metrics});
-  return out;
+  out.push_back({phase, state.history, checkpoint.metrics, state.earlier});
+  return histories_to_draw(run.metrics(), std::move(out), state.monitor.best_epoch);
 }
 
 int run_show(const ShowArguments& arguments) {

@@ -1,5 +1,6 @@
 // `thtrain sweep`: a run for each point of a product of lists of values, several at once.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -203,6 +204,20 @@ int code_of(const std::vector<SweepRun>& runs) {
   return kDone;
 }
 
+// For who is told no lines of the runs.
+void tell_failures(const SweepFolder& folder, const std::vector<SweepRun>& runs) {
+  std::vector<std::string> failed;
+  for (const SweepRun& run : runs)
+    if (run.state == SweepRun::State::kFailed)
+      failed.push_back(str(run.name, ": ", end_text(run), run.message.empty() ? "" : ": ", run.message));
+  if (failed.empty()) return;
+  const Message message{.what = str(failed.size(), " of ", count_text(std::ssize(runs), "run"), " of the sweep failed"),
+                        .expected = "runs that come to their end",
+                        .got = join(failed, "\n"),
+                        .hint = str("what they printed is in ", folder.path(), "/logs")};
+  std::fprintf(stderr, "%s\n", message.text().c_str());
+}
+
 int report(const SweepFolder& folder, const SweepPoints& points, const std::vector<SweepRun>& runs, int interrupted,
            bool has_csv, bool json) {
   using State = SweepRun::State;
@@ -289,7 +304,9 @@ int run_sweep(const SweepArguments& arguments) {
     interrupted = leader.lead();
     has_csv = leader.has_csv();
   }
-  return report(folder, points, runs, interrupted, has_csv, arguments.json);
+  const int code = report(folder, points, runs, interrupted, has_csv, arguments.json);
+  if (arguments.quiet || arguments.json) tell_failures(folder, runs);
+  return code;
 }
 
 }  // namespace thtrain

@@ -29,18 +29,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// An experiment that is named beside the run folder to resume must be the one that the folder holds.
-void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
-  std::vector<std::string> different = config_edits(resolved_toml(run.experiment), resolved_toml(named.experiment));
-  if (different.empty()) return;
-  throw UserError(
-      Message{.what = str(run.run->path(), ": the run in this folder is of another experiment"),
-              .expected = str("what ", run.config_file, " says"),
-              .got = join(different, "\n"),
-              .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is; after an edit of ",
-                          run.config_file, ", with --accept-edits")});
-}
-
 // Measured now, beside the profile: machines differ, and so do the hours of one. A ceiling is the fastest that was
 // seen.
 MachineRates machine_rates(const CompilerConfig& config, int threads) {
@@ -71,7 +59,7 @@ void report_profile(const TrainSummary& summary, const Experiment& experiment, b
   std::string folder = summary.run_dir + "/profile";
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw file_error(folder, "the folder cannot be made", {}, system_error_text(error.value()));
+  if (error) throw folder_error(folder, error.value());
   write_text(folder + "/profile.json", profile_json(profile, *summary.explanation, rates));
   write_text(folder + "/trace.json", profile_trace(profile));
   if (print) print_text(str(profile_table(profile, *summary.explanation, rates), "profile ", folder, "\n"));

@@ -182,10 +182,12 @@ class Words {
       return;
     }
     const std::string key = trimmed(word.substr(0, equals));
-    if (!key.empty() && !seen_.insert(key).second)
-      findings_.add({.what = str(key, " is given twice"),
-                     .config = place_of(word, index, word.find(key), word.find(key) + key.size()),
-                     .hint = "write all of its values as one list"});
+    const auto [first, is_new] = seen_.emplace(key, index);
+    if (!key.empty() && !is_new)
+      findings_.add(
+          {.what = str(key, " is given twice"),
+           .config = place_of(word, index, word.find(key), word.find(key) + key.size()),
+           .hint = str("it is first given as ", words_[first->second], ": write all of its values as one list")});
     const std::vector<SweptValue> parts = parts_of(word, equals + 1);
     if (parts.size() == 1 && !range_of(parts[0].text) && !is_range_of_other_numbers(parts[0].text)) return;
     SweptKey swept{.key = key, .name = key, .values = {}, .word = index};
@@ -233,12 +235,13 @@ class Words {
     const std::string& before = found->second;
     findings_.add({.what = str(swept.key, " has the value ", before, " twice",
                                before == text ? "" : str(", the second time as ", text)),
+                   .expected = "each value once",
                    .config = place_of(words_[swept.word], swept.word, part.start, part.end)});
   }
 
   const std::vector<std::string>& words_;
   std::vector<SweptKey> keys_;
-  std::set<std::string> seen_;                  // keys
+  std::map<std::string, size_t> seen_;          // keys, and the words that they are in
   std::map<std::string, std::string> written_;  // "key=value" of lists, numbers alike, and how it was written first
   Findings findings_;
 };

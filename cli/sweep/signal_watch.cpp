@@ -36,7 +36,10 @@ static void on_write_error(int) {}  // write() returns
 SignalWatch::SignalWatch() {
   g_first = g_stops = 0;
   if (::pipe2(g_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw UserError(Message{.what = "no pipe can be made", .got = system_error_text(errno)});
+    throw UserError(Message{.what = "no pipe can be made",
+                            .expected = "two descriptors that are free",
+                            .got = system_error_text(errno),
+                            .hint = "`ulimit -n` raises the limit of a process"});
   for (size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action {};
     action.sa_handler = kSignals[i] == SIGCHLD ? on_child : kSignals[i] == SIGPIPE ? on_write_error : on_stop;

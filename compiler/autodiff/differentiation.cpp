@@ -13,13 +13,39 @@
 
 namespace thtrain {
 
-bool differentiable(const Type& type) {
-  return type.kind == TypeKind::kTensor && (is_float(type.dtype) || is_complex(type.dtype));
-}
-
 std::string described(const Expr& value) {
   std::string name = value.name().empty() ? value.node().op->name : escaped(value.name());
   return readable(str(name, " ", value.type().text()));
+}
+
+std::string with_call(std::string node, const std::string& name, const std::source_location& where) {
+  const Origin call = Origin::here(where);
+  if (call.line == 0) return node;
+  return str(node, node.empty() ? "" : "; ", name, " is called at ", call.file, ":", call.line);
+}
+
+ValueSet::ValueSet(std::span<const Expr> values) {
+  for (const Expr& value : values) insert(value);
+}
+
+void ValueSet::insert(const Expr& value) {
+  std::vector<bool>& outputs = outputs_[&value.node()];
+  outputs.resize(value.node().types.size());
+  outputs[value.output()] = true;
+}
+
+bool ValueSet::contains(const Node& node, size_t output) const {
+  auto at = outputs_.find(&node);
+  return at != outputs_.end() && at->second[output];
+}
+
+void fail_without_rule(const Node& node, const std::string& mode, const std::string& what) {
+  throw UserError({.what = str(mode, ": the op ", node.op->name, " has ", what),
+                   .got = str(described(node[0]), ", on which the derivative depends"),
+                   .node = node.origin.text(),
+                   .config = node.origin.config(),
+                   .hint = "give the op a gradient, or a connection that is false where a result has no derivative; "
+                           "stop_gradient(x) takes x as constant"});
 }
 
 // Keeps a value apart from what it is computed from, so that no rewrite merges the two: derivatives are taken with

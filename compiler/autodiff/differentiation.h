@@ -3,18 +3,38 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/node.h"
+#include "compiler/ops/control/connections.h"
 
 namespace thtrain {
 
-/// Has a value of this type derivatives? Floating and complex tensors have.
-bool differentiable(const Type& type);
-
 /// "hidden float64[3]", for messages: the value's name or its op's, and its type.
 std::string described(const Expr& value);
+
+/// Message::node with the place where the function of that name was called: "built at a.cpp:3; grad is called at
+/// a.cpp:5".
+std::string with_call(std::string node, const std::string& name, const std::source_location& where);
+
+/// Some values of a graph: outputs of nodes, each by itself.
+class ValueSet {
+ public:
+  explicit ValueSet(std::span<const Expr> values = {});
+
+  void insert(const Expr& value);
+  bool contains(const Node& node, size_t output) const;
+  bool contains(const Expr& value) const { return contains(value.node(), value.output()); }
+
+ private:
+  std::unordered_map<const Node*, std::vector<bool>> outputs_;
+};
+
+/// A derivative passes a node whose op has no rule for it: UserError, with `what` of "the op <name> has <what>".
+[[noreturn]] void fail_without_rule(const Node& node, const std::string& mode, const std::string& what);
 
 struct Differentiation;
 /// Reverse mode gives a derivative for each of `wrt`, forward mode one for each output; empty: not connected.

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "compiler/autodiff/cut_paths.h"
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/stable_gradient.h"
@@ -16,51 +16,35 @@
 namespace thtrain {
 namespace {
 
-// Has output `o` a derivative with respect to input `i`?
-bool has_derivative(const Node& node, size_t i, size_t o) {
-  return (node.op->gradient || node.op->jvp) && differentiable(node.inputs[i].type()) &&
-         differentiable(node.types[o]) && is_connected(node, i, o);
-}
-
 std::vector<Expr> outputs_of(const Node& node) {
   std::vector<Expr> out;
   for (size_t o = 0; o < node.types.size(); ++o) out.push_back(node[o]);
   return out;
 }
 
-// The values that some of the outputs have a derivative with respect to: nodes, with a mark for each output of the
-// node.
-using Marks = std::unordered_map<const Node*, std::vector<bool>>;
-
-Marks values_on_the_way(std::span<const Node* const> order, std::span<const Expr> outputs,
-                        const std::unordered_set<const Node*>& constants) {
-  Marks out;
-  auto mark = [&](const Expr& value) {
-    if (constants.count(&value.node())) return;
-    std::vector<bool>& marks = out[&value.node()];
-    marks.resize(value.node().types.size());
-    marks[value.output()] = true;
-  };
-  for (const Expr& output : outputs)
-    if (differentiable(output.type())) mark(output);
-  for (size_t k = order.size(); k-- > 0;) {
-    const Node& node = *order[k];
-    auto at = out.find(&node);
-    if (at == out.end()) continue;
-    const std::vector<bool> marks = at->second;
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-      for (size_t o = 0; o < marks.size(); ++o)
-        if (marks[o] && has_derivative(node, i, o)) {
-          mark(node.inputs[i]);
-          break;
-        }
-  }
+// The outputs of a node that are among these values and no constants.
+std::vector<size_t> outputs_that_move(const Node& node, const ValueSet& values, const ValueSet& constants) {
+  std::vector<size_t> out;
+  for (size_t o = 0; o < node.types.size(); ++o)
+    if (values.contains(node, o) && !constants.contains(node, o)) out.push_back(o);
   return out;
 }
 
-bool is_marked(const Marks& marks, const Expr& value) {
-  auto at = marks.find(&value.node());
-  return at != marks.end() && at->second[value.output()];
+// The values that some of the outputs have a derivative with respect to.
+ValueSet values_towards(std::span<const Node* const> order, std::span<const Expr> outputs, const ValueSet& constants) {
+  ValueSet out;
+  for (const Expr& output : outputs)
+    if (differentiable(output.type())) out.insert(output);
+  for (size_t k = order.size(); k-- > 0;) {
+    const Node& node = *order[k];
+    const std::vector<size_t> moved = outputs_that_move(node, out, constants);
+    if (moved.empty()) continue;
+    const Connections connected(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (std::any_of(moved.begin(), moved.end(), [&](size_t o) { return connected(i, o); }))
+        out.insert(node.inputs[i]);
+  }
+  return out;
 }
 
 // ---- an op without a rule ------------------------------------------------------------------------------------------
@@ -134,6 +118,7 @@ std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tange
         differentiate_body;
     out = node.op->jvp({node, outputs_of(node), tangents, body});
   } else {
+    if (!node.op->gradient) fail_without_rule(node, "jvp", "neither a rule of forward mode nor one for its gradient");
     out = derived_jvp(node, tangents);
   }
   TH_CHECK(out.size() == node.types.size(), "the jvp of ", node.op->name, " gives ", out.size(), " tangents");
@@ -152,13 +137,11 @@ std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tange
 std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const Expr> wrt,
                                   std::span<const Expr> tangents, std::span<const Expr> consider_constant) {
   const std::vector<const Node*> order = topological_order(outputs);
-  std::unordered_set<const Node*> constants;
-  for (const Expr& value : consider_constant) constants.insert(&value.node());
-  const Marks needed = values_on_the_way(order, outputs, constants);
+  const ValueSet constants(consider_constant), needed = values_towards(order, outputs, constants);
 
   std::unordered_map<const Node*, std::vector<Expr>> tangents_of;  // one for each output; empty ones are zero
   auto accumulate = [&](const Expr& value, const Expr& tangent) {
-    if (!is_marked(needed, value) || !tangent.has_value()) return;
+    if (!needed.contains(value) || !tangent.has_value()) return;
     std::vector<Expr>& list = tangents_of[&value.node()];
     list.resize(value.node().types.size());
     Expr& sum = list[value.output()];
@@ -166,24 +149,23 @@ std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const
   };
   auto tangent_of = [&](const Expr& value) {
     auto at = tangents_of.find(&value.node());
-    return at == tangents_of.end() || !is_marked(needed, value) ? Expr() : at->second[value.output()];
+    return at == tangents_of.end() ? Expr() : at->second[value.output()];
   };
   for (size_t i = 0; i < wrt.size(); ++i) accumulate(wrt[i], tangents[i]);
   for (const Node* node : order) {
-    auto marks = needed.find(node);
-    if (marks == needed.end() || node->inputs.empty()) continue;
+    const std::vector<size_t> moved = outputs_that_move(*node, needed, constants);
+    if (moved.empty() || node->inputs.empty()) continue;
     std::vector<Expr> given(node->inputs.size());
     bool any = false;
+    const Connections connected(*node);
     for (size_t i = 0; i < given.size(); ++i) {
-      bool connected = false;
-      for (size_t o = 0; o < node->types.size(); ++o)
-        connected = connected || (marks->second[o] && has_derivative(*node, i, o));
-      if (connected) given[i] = tangent_of(node->inputs[i]);
+      if (std::any_of(moved.begin(), moved.end(), [&](size_t o) { return connected(i, o); }))
+        given[i] = tangent_of(node->inputs[i]);
       any = any || given[i].has_value();
     }
     if (!any) continue;
     const std::vector<Expr> results = tangents_of_node(*node, given);
-    for (size_t o = 0; o < results.size(); ++o) accumulate((*node)[o], results[o]);
+    for (size_t o : moved) accumulate((*node)[o], results[o]);
   }
   std::vector<Expr> out;
   for (const Expr& output : outputs) out.push_back(tangent_of(output));
@@ -227,13 +209,12 @@ static void report_disconnected(Message message, Disconnected how) {
 }
 
 static void check_connections(const Differentiation& d, const std::vector<Expr>& tangents, Disconnected how) {
-  std::unordered_set<const Node*> constants;
-  for (const Expr& value : d.constants) constants.insert(&value.node());
-  const Marks needed = values_on_the_way(topological_order(d.outputs), d.outputs, constants);
+  const ValueSet needed = values_towards(topological_order(d.outputs), d.outputs, ValueSet(d.constants));
   const std::string hint = "ask for zeros with JvpOptions{.disconnected = Disconnected::kZero}";
   for (const Expr& value : d.wrt)
-    if (!is_marked(needed, value))
+    if (!needed.contains(value))
       report_disconnected({.what = "jvp: no output depends on " + described(value),
+                           .got = cut_paths_text(d.outputs, value, d.constants, "the outputs"),
                            .node = value.node().origin.text(),
                            .config = value.node().origin.config(),
                            .hint = "leave it out of wrt, or " + hint},

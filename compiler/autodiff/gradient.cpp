@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/autodiff/cut_paths.h"
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/stable_gradient.h"
@@ -15,51 +16,55 @@
 namespace thtrain {
 namespace {
 
-// Which values depend on wrt in a way that has a derivative (Op::connection): only these need cotangents.
-class OnTheWay {
- public:
-  OnTheWay(std::span<const Node* const> order, std::span<const Expr> wrt,
-           const std::unordered_set<const Node*>& constants) {
-    for (const Expr& value : wrt) insert(value);
-    for (const Node* node : order) {
-      if (constants.count(node)) continue;
-      for (size_t i = 0; i < node->inputs.size(); ++i) {
-        if (!contains(node->inputs[i])) continue;
-        for (size_t o = 0; o < node->types.size(); ++o)
-          if (is_connected(*node, i, o)) insert((*node)[o]);
-      }
-    }
+// The values that have a derivative with respect to some of wrt: only these need cotangents.
+ValueSet values_from(std::span<const Node* const> order, std::span<const Expr> wrt, const ValueSet& constants) {
+  ValueSet out(wrt);
+  for (const Node* node : order) {
+    if (std::none_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) { return out.contains(e); }))
+      continue;
+    const Connections connected(*node);
+    for (size_t o = 0; o < node->types.size(); ++o)
+      for (size_t i = 0; i < node->inputs.size() && !constants.contains(*node, o); ++i)
+        if (out.contains(node->inputs[i]) && connected(i, o)) {
+          out.insert((*node)[o]);
+          break;
+        }
   }
+  return out;
+}
 
-  bool contains(const Expr& value) const {
-    auto at = outputs_.find(&value.node());
-    return at != outputs_.end() && at->second[value.output()];
-  }
-  /// Does input i of the node need a cotangent: is it connected to an output that has one?
-  bool needs_cotangent(const Node& node, size_t i, std::span<const Expr> cotangents) const {
-    if (!contains(node.inputs[i]) || !differentiable(node.inputs[i].type())) return false;
-    for (size_t o = 0; o < cotangents.size(); ++o)
-      if (cotangents[o].has_value() && is_connected(node, i, o)) return true;
-    return false;
-  }
-
- private:
-  void insert(const Expr& value) {
-    std::vector<bool>& outputs = outputs_[&value.node()];
-    outputs.resize(value.node().types.size());
-    outputs[value.output()] = true;
-  }
-  std::unordered_map<const Node*, std::vector<bool>> outputs_;
-};
+// Of each input of the node: does it need a cotangent, being connected to an output that has one?
+std::vector<bool> inputs_that_need(const Node& node, const ValueSet& on_the_way, std::span<const Expr> cotangents) {
+  std::vector<bool> out(node.inputs.size());
+  const Connections connected(node);
+  for (size_t i = 0; i < out.size(); ++i)
+    for (size_t o = 0; o < cotangents.size() && on_the_way.contains(node.inputs[i]) && !out[i]; ++o)
+      out[i] = cotangents[o].has_value() && connected(i, o);
+  return out;
+}
 
 }  // namespace
 
+static void check_cotangents(std::span<const Expr> outputs, std::span<const Expr> cotangents) {
+  if (outputs.size() != cotangents.size())
+    throw UserError({.what = "vector_jacobian: each output has a cotangent, which may be empty",
+                     .expected = str(outputs.size()),
+                     .got = str(cotangents.size())});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Type &type = outputs[i].type(), &given = cotangents[i].has_value() ? cotangents[i].type() : type;
+    if (given.dtype != type.dtype || given.rank() != type.rank())
+      throw UserError({.what = "vector_jacobian: a cotangent has another type than its output",
+                       .expected = described(outputs[i]),
+                       .got = described(cotangents[i]),
+                       .node = cotangents[i].node().origin.text()});
+  }
+}
+
 std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
                                   std::span<const Expr> wrt, std::span<const Expr> consider_constant) {
+  check_cotangents(outputs, cotangents);
   std::vector<const Node*> order = topological_order(outputs);
-  std::unordered_set<const Node*> constants;
-  for (const Expr& value : consider_constant) constants.insert(&value.node());
-  const OnTheWay on_the_way(order, wrt, constants);
+  const ValueSet constants(consider_constant), on_the_way = values_from(order, wrt, constants);
 
   std::unordered_map<const Node*, std::vector<Expr>> cotangents_of;  // one for each output; empty ones are zero
   auto accumulate = [&](const Expr& value, const Expr& cotangent) {
@@ -83,11 +88,13 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   for (size_t i = order.size(); i-- > 0;) {
     const Node* node = order[i];
     auto at = cotangents_of.find(node);
-    if (at == cotangents_of.end() || constants.count(node) || !node->op->gradient) continue;
+    if (at == cotangents_of.end()) continue;
     std::vector<Expr> given = at->second;
-    std::vector<bool> needs;
-    for (size_t k = 0; k < node->inputs.size(); ++k) needs.push_back(on_the_way.needs_cotangent(*node, k, given));
+    for (size_t o = 0; o < given.size(); ++o)
+      if (constants.contains(*node, o)) given[o] = Expr();
+    const std::vector<bool> needs = inputs_that_need(*node, on_the_way, given);
     if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
+    if (!node->op->gradient) fail_without_rule(*node, "grad", "no rule for its gradient");
     const Origin of_gradient = node->origin.of_gradient();
     InheritOrigin origin(of_gradient);
     std::vector<Expr> own;
@@ -102,7 +109,7 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   std::vector<Expr> out;
   for (const Expr& value : wrt) {
     auto at = cotangents_of.find(&value.node());
-    out.push_back(at == cotangents_of.end() || constants.count(&value.node()) ? Expr() : at->second[value.output()]);
+    out.push_back(at == cotangents_of.end() ? Expr() : at->second[value.output()]);
   }
   return out;
 }
@@ -185,7 +192,8 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
     if (out[i].has_value()) continue;
     Message message{
         .what = "grad: the cost does not depend on " + described(wrt[i]),
-        .node = wrt[i].node().origin.text(),
+        .got = cut_paths_text(outputs, wrt[i], options.consider_constant, "the cost"),
+        .node = with_call(wrt[i].node().origin.text(), "grad", where),
         .config = wrt[i].node().origin.config(),
         .hint = "leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}"};
     if (options.disconnected == Disconnected::kError) throw UserError(message);

@@ -1,6 +1,7 @@
 // Reverse-mode differentiation by the gradient rules of the ops. Contains no op's name but add and zeros.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,7 +19,9 @@ enum class Disconnected { kError, kWarn, kZero };
 
 /// What grad may be told.
 struct GradOptions {
-  /// Values whose derivative is taken as zero.
+  /// Values that derivatives do not go through: what they are computed from has none by them. Each is a value by
+  /// itself: other results of the same loop, branch or call are no constants. One that is among `wrt` has the
+  /// derivative that it has anyway, that of what is computed from it.
   std::vector<Expr> consider_constant = {};
   /// Cotangents that are given: value, and d cost / d value. With them the cost may be empty.
   std::vector<std::pair<Expr, Expr>> known_grads = {};
@@ -29,9 +32,14 @@ struct GradOptions {
 /// d cost / d each of `wrt`, of the types of `wrt`. The cost is a floating scalar. Linear in the graph's size.
 /// Where the optimizer has a stable form of what the cost computes (softplus for log(1 + exp(x))), the gradient is a
 /// stable_gradient(): that of the cost as written, and that of the stable form. docs/decisions/0009 says why.
-/// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected.
+/// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected, or where the way from a `wrt` to
+/// the cost passes an op that has no rule for its gradient and does not say that it has no derivative.
 std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {},
                        std::source_location where = std::source_location::current());
+inline std::vector<Expr> grad(const Expr& cost, std::initializer_list<Expr> wrt, const GradOptions& options = {},
+                              std::source_location where = std::source_location::current()) {
+  return grad(cost, std::vector<Expr>(wrt), options, where);
+}
 Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
           std::source_location where = std::source_location::current());
 

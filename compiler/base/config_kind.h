@@ -123,11 +123,14 @@ class OneOf {
   bool is() const {
     return get_if<T>() != nullptr;
   }
-  /// InternalError where it is another kind.
+  /// UserError where it is another kind.
   template <std::derived_from<Base> T>
   T& get() {
     T* found = get_if<T>();
-    TH_CHECK(found != nullptr, "a table of kind \"", name(), "\" taken for another");
+    if (!found) [[unlikely]]
+      throw UserError(Message{.what = "a table is taken for one of another kind",
+                              .got = has_value() ? str("one of kind \"", name(), '"') : "one of no kind",
+                              .hint = "get_if<T>() is null where it is no T"});
     return *found;
   }
   template <std::derived_from<Base> T>
@@ -141,7 +144,9 @@ class OneOf {
 
  private:
   Base& checked() const {
-    TH_CHECK(table_ != nullptr, "a table of no kind");
+    if (!table_) [[unlikely]]
+      throw UserError(Message{.what = "a table of no kind is used",
+                              .expected = "a kind, such as the options of a layer or a source of data"});
     return *table_;
   }
 

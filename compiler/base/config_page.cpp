@@ -8,8 +8,9 @@ using Container = FieldAccess::Container;
 
 // ---- resolved configuration ----
 
-// The kind's keys after the tag that names it.
+// The kind's keys after the tag that names it; no keys where a list has an element of no kind.
 static ConfigNode kind_node(const FieldSpec& field, const Selected& selected) {
+  if (!selected.object) return {};
   ConfigNode table = resolved_config(selected.kind.schema(), selected.object);
   ConfigNode tag = ConfigNode::of(std::string(selected.kind.name));
   tag.key = field.tag;

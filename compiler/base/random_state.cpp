@@ -150,28 +150,42 @@ int64_t RandomState::integer(int64_t low, int64_t high) {
   return static_cast<int64_t>(static_cast<uint64_t>(low) + interval(range));
 }
 
+// UserError where there is no memory for so many numbers.
+template <class T>
+static std::vector<T> numbers(size_t count) {
+  try {
+    return std::vector<T>(count);
+  } catch (const std::exception&) {  // std::bad_alloc, std::length_error
+    throw UserError({.what = "random numbers: the memory for them is not there",
+                     .expected = "no more than fit in memory",
+                     .got = str(count, " numbers")});
+  }
+}
+
 std::vector<double> RandomState::uniform(double low, double high, size_t count) {
-  std::vector<double> out(count);
+  std::vector<double> out = numbers<double>(count);
   uniforms(low, high, out.data(), count);
   return out;
 }
 
 std::vector<double> RandomState::normal(double mean, double deviation, size_t count) {
-  std::vector<double> out(count);
+  std::vector<double> out = numbers<double>(count);
   standard_normals(out.data(), count);
   for (double& value : out) value = mean + deviation * value;
   return out;
 }
 
 std::vector<int64_t> RandomState::integers(int64_t low, int64_t high, size_t count) {
-  std::vector<int64_t> out(count);
+  std::vector<int64_t> out = numbers<int64_t>(count);
   for (int64_t& value : out) value = integer(low, high);
   return out;
 }
 
 std::vector<int64_t> RandomState::permutation(int64_t n) {
-  TH_CHECK(n >= 0, "permutation of ", n);
-  std::vector<int64_t> out(static_cast<size_t>(n));
+  if (n < 0)
+    throw UserError(
+        {.what = "permutation: the number of elements is negative", .expected = "at least 0", .got = str(n)});
+  std::vector<int64_t> out = numbers<int64_t>(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) out[static_cast<size_t>(i)] = i;
   shuffle(std::span(out));
   return out;

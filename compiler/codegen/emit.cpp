@@ -269,14 +269,17 @@ class Emitter {
 
   void loop(const Loop& loop) {
     // After its first turn the loop has written what its body writes.
-    for_each_step(*loop.body, [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(step); });
+    for_each_step(*loop.body,
+                  [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(program_, step); });
     const std::string i = names_.unique(readable(loop.index));
     lengths_[loop.index] = i;
+    iterations_.push_back(i);
     body_ += opening_lines(str("for (long ", i, " = 0; ", i, " < ", code(loop.count), "; ++", i, ") {"), loop.comment,
                            indent());
     nested(*loop.body);
     if (loop.until) line(str("  if (", scalar(*loop.until), ") break;"));
     line("}");
+    iterations_.pop_back();
   }
 
   void branch(const Branch& branch) {
@@ -293,28 +296,12 @@ class Emitter {
       probe(s, 0);
       line("if (ctx->failed) return 1;");
     }
-    wrote_shared_ = wrote_shared_ || writes_shared(s);
+    wrote_shared_ = wrote_shared_ || writes_shared(program_, s);
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
     if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
     if (!s.defines.empty()) define(s.defines);
     ++steps_;
-  }
-
-  // A kernel that only checks writes none of its step's outputs.
-  bool writes_shared(const Step& s) const {
-    auto is_shared = [&](size_t k) {
-      int b = s.operands[k].buffer;
-      return b >= 0 && program_.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared;
-    };
-    if (const KernelCall* call = std::get_if<KernelCall>(&s.code)) {
-      for (size_t i = 0; i < call->operands.size(); ++i)
-        if (call->function->buffers[i].written && is_shared(static_cast<size_t>(call->operands[i]))) return true;
-      return false;
-    }
-    for (size_t k = s.inputs; k < s.inputs + s.outputs; ++k)
-      if (is_shared(k)) return true;
-    return false;
   }
 
   static bool may_fail(const Step& s) {
@@ -325,7 +312,10 @@ class Emitter {
     return false;
   }
 
-  void probe(const Step& s, int after) { line(str("probe(ctx, ", steps_, ", ", after, ", {", operand_list(s), "});")); }
+  void probe(const Step& s, int after) {
+    const std::string iterations = iterations_.empty() ? "" : str(", {", join(iterations_, ", "), "}");
+    line(str("probe(ctx, ", steps_, ", ", after, ", {", operand_list(s), "}", iterations, ");"));
+  }
 
   std::string operand_list(const Step& s) const {
     if (s.operands.empty()) return "0";
@@ -435,6 +425,7 @@ class Emitter {
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
+  std::vector<std::string> iterations_;  // of the loops around
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   const std::vector<Writer> writers_;

@@ -23,7 +23,7 @@ struct Source {
 };
 
 struct EmitOptions {
-  bool probes = false;  // call the context's probe around each step (debug, profile)
+  bool probes = false;  // call the context's probe around each step
 };
 
 /// For program.target. Equal kernels are printed once. The text depends on the program alone: same program, same bytes.

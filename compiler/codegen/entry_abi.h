@@ -43,9 +43,10 @@ struct ThContext {
   void (*fail)(ThContext*, int check, long value, long limit);
   volatile int failed; /* set by fail */
 
-  /* Before (after == 0) and after (after == 1) each step, in programs built for debug and profile; null otherwise. The
-     buffers are the step's inputs, then its outputs. */
-  void (*probe)(ThContext*, int step, int after, void* const* buffers, const long* lengths);
+  /* Before (after == 0) and after (after == 1) each step, in programs built with probes; null otherwise. The buffers
+     are the step's inputs, then its outputs. `iterations`: their numbers, from 0, in the loops around
+     the step, the outermost first; null outside loops. */
+  void (*probe)(ThContext*, int step, int after, void* const* buffers, const long* iterations);
 
   /* A buffer whose lengths the data decides, aligned to 64 bytes: of output `slot`, or of a temporary, which have the
      slots after the outputs. Released by the runtime. May set failed. */

@@ -83,10 +83,15 @@ constexpr EntryHelper kEntryHelpers[] = {
      "  ctx->call_reference(ctx, step, buffers, lengths);\n"
      "}\n"},
     {"probe",
-     "// Shows a step's operands, before it (after = 0) or after it.\n"
+     "// Shows a step's operands, before it (after = 0) or after it, and the iterations of the loops around it.\n"
      "template <int Buffers>\n"
      "static inline void probe(ThContext* ctx, int step, int after, void* const (&buffers)[Buffers]) {\n"
      "  if (ctx->probe) ctx->probe(ctx, step, after, buffers, 0);\n"
+     "}\n"
+     "template <int Buffers, int Loops>\n"
+     "static inline void probe(ThContext* ctx, int step, int after, void* const (&buffers)[Buffers],\n"
+     "                         const long (&iterations)[Loops]) {\n"
+     "  if (ctx->probe) ctx->probe(ctx, step, after, buffers, iterations);\n"
      "}\n"},
 };
 

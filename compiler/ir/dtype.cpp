@@ -1,5 +1,7 @@
 #include "compiler/ir/dtype.h"
 
+#include <atomic>
+
 namespace thtrain {
 namespace {
 
@@ -20,7 +22,8 @@ const Row& row(DType dtype) {
   return kRows[static_cast<size_t>(dtype)];
 }
 
-thread_local DType current_floatX = DType::kFloat64;
+std::atomic<DType> process_floatX = DType::kFloat64;
+thread_local std::optional<DType> thread_floatX;
 
 DType signed_of_size(size_t bytes) {
   return bytes == 1 ? DType::kInt8 : bytes == 2 ? DType::kInt16 : bytes == 4 ? DType::kInt32 : DType::kInt64;
@@ -60,13 +63,24 @@ bool is_complex(DType dtype) {
   return row(dtype).kind == Kind::kComplex;
 }
 
-DType floatX() {
-  return current_floatX;
-}
-void set_floatX(DType dtype) {
+static DType checked_floatX(DType dtype) {
   if (!is_float(dtype))
     throw UserError({.what = "floatX must be float32 or float64", .got = std::string(name_of(dtype))});
-  current_floatX = dtype;
+  return dtype;
+}
+
+DType floatX() {
+  return thread_floatX ? *thread_floatX : process_floatX.load(std::memory_order_relaxed);
+}
+void set_floatX(DType dtype) {
+  process_floatX = checked_floatX(dtype);
+}
+
+FloatXScope::FloatXScope(DType dtype) : outer_(thread_floatX) {
+  thread_floatX = checked_floatX(dtype);
+}
+FloatXScope::~FloatXScope() {
+  thread_floatX = outer_;
 }
 
 std::optional<DType> promote(DType a, DType b) {

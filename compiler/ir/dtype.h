@@ -43,10 +43,24 @@ bool is_int(DType dtype);  // signed or unsigned, not bool
 bool is_float(DType dtype);
 bool is_complex(DType dtype);
 
-/// The default floating type of constructors, of true division of integers and of a float literal beside an integer.
-/// float64 until set; kept for each thread.
+/// The default floating type of constructors, of true division of integers and of a float literal beside an integer:
+/// that of the thread where a FloatXScope lives in it, else that of the process, which is float64 until set.
 DType floatX();
-void set_floatX(DType dtype);  // kFloat32 or kFloat64, else UserError
+/// Of the process, in all of its threads. UserError unless it is kFloat32 or kFloat64.
+void set_floatX(DType dtype);
+
+/// While it lives, floatX() of the thread that made it, whatever the process has. One thread's scopes end in the
+/// opposite order. UserError as set_floatX.
+class FloatXScope {
+ public:
+  explicit FloatXScope(DType dtype);
+  ~FloatXScope();
+  FloatXScope(const FloatXScope&) = delete;
+  FloatXScope& operator=(const FloatXScope&) = delete;
+
+ private:
+  std::optional<DType> outer_;
+};
 
 /// The dtype of `a op b`: NumPy's within a kind; beside an integer or bool a float keeps its dtype; complex beside
 /// float keeps the wider component. A signed integer beside uint64 has none (an error asks for a cast, by the caller).

@@ -1,6 +1,7 @@
 #include "compiler/ir/memory_blocks.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +17,7 @@ constexpr size_t kLine = 64, kHugePage = size_t{2} << 20;
 struct FreeBlock {
   void* block;
   size_t bytes;
+  bool keeps_pages = true;
 };
 
 struct Pool {
@@ -60,18 +62,43 @@ void* allocate_block(size_t bytes) {
   return block;
 }
 
+// Lets the system take the pages of all but the last freed kKeptPagesBytes.
+static void offer_pages(Pool& p) {
+  size_t kept = 0;
+  for (FreeBlock& k : p.free_blocks) {
+    kept += k.bytes;
+    if (kept <= kKeptPagesBytes || !k.keeps_pages) continue;
+    madvise(k.block, k.bytes, MADV_FREE);  // advice: where it is refused, the pages stay
+    k.keeps_pages = false;
+  }
+}
+
 void free_block(void* block, size_t bytes) {
-  const size_t size = rounded(bytes);
-  if (bytes < kLargeBlockBytes || size > kMaxFreeListBytes) return std::free(block);
+  const size_t size = rounded(bytes), limit = free_list_limit();
+  if (bytes < kLargeBlockBytes || size > limit) return std::free(block);
   Pool& p = pool();
   std::lock_guard lock(p.mutex);
   p.free_blocks.push_front({block, size});
   p.bytes += size;
-  while (p.bytes > kMaxFreeListBytes) {
+  while (p.bytes > limit) {
     std::free(p.free_blocks.back().block);
     p.bytes -= p.free_blocks.back().bytes;
     p.free_blocks.pop_back();
   }
+  if (p.bytes > kKeptPagesBytes) offer_pages(p);
+}
+
+size_t free_list_limit() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 0;
+#else
+  static const size_t limit = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    const size_t memory = pages > 0 && bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(bytes) : 0;
+    return std::max(kKeptPagesBytes, memory / 4);
+  }();
+  return limit;
+#endif
 }
 
 size_t free_list_bytes() {

@@ -8,13 +8,12 @@ namespace thtrain {
 /// Blocks of this size or more lie on pages of 2 MiB, where the system has them, and go to the free list: its pages
 /// are zeroed at each allocation, which takes as long as an elementwise formula on them does.
 inline constexpr size_t kLargeBlockBytes = size_t{1} << 20;
-/// At most so many bytes are in the free list; what was freed first is released first. Under a sanitizer there is none:
-/// it could not see a freed block used.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr size_t kMaxFreeListBytes = 0;
-#else
-inline constexpr size_t kMaxFreeListBytes = size_t{256} << 20;
-#endif
+/// Of the free list, the last freed so many bytes keep their pages. The pages of what was freed before lie there for
+/// the system to take when it is short of memory (MADV_FREE): until then they serve as well.
+inline constexpr size_t kKeptPagesBytes = size_t{256} << 20;
+/// At most so many bytes are in the free list: a quarter of the machine's memory, and no less than kKeptPagesBytes;
+/// what was freed first is released first. Under a sanitizer there is none: it could not see a freed block used.
+size_t free_list_limit();
 
 /// At least `bytes` bytes, aligned to a cache line, of any content. std::bad_alloc where there are none. Thread-safe.
 void* allocate_block(size_t bytes);

@@ -179,7 +179,11 @@ Expr make_constant(Tensor value, std::source_location where) {
 Expr named(const Expr& value, std::string name) {
   auto node = std::make_shared<Node>();
   const Node& old = value.node();
-  TH_CHECK(!old.is_leaf(), "a leaf has its name already");
+  if (old.is_leaf())
+    throw UserError({.what = "named: an input or a shared variable has the name that it was made with",
+                     .expected = "a value that an op computes, or a constant",
+                     .got = old.name.empty() ? std::string("a variable without a name") : escaped(old.name),
+                     .node = old.origin.text()});
   node->op = old.op;
   node->props = old.props;
   node->inputs = old.inputs;

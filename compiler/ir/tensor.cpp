@@ -49,12 +49,35 @@ void throw_element_count(size_t given, const Shape& shape) {
                    .got = str(given)});
 }
 
+void throw_uneven_rows(size_t first, size_t other) {
+  throw UserError({.what = "the rows of a matrix have different lengths",
+                   .expected = str(first, " elements, as in the first row"),
+                   .got = str(other)});
+}
+
+// No length is negative.
+static void check_shape(std::string_view what, const Shape& shape) {
+  for (int64_t length : shape)
+    if (length < 0)
+      throw UserError(
+          {.what = str(what, ": a length is negative"), .expected = "lengths of at least 0", .got = shape_text(shape)});
+}
+
+static void check_strides(std::string_view what, const Shape& shape, const Shape& strides) {
+  check_shape(what, shape);
+  if (shape.size() != strides.size())
+    throw UserError({.what = str(what, ": a tensor has a stride for each axis"),
+                     .expected = str(shape.size(), " strides for ", shape_text(shape)),
+                     .got = shape_text(strides)});
+}
+
 Tensor::Tensor() : Tensor(0.0) {}
 
 Tensor Tensor::empty(DType dtype, Shape shape) {
+  check_shape("a new tensor", shape);
   const int64_t elements = element_count(shape);
   const std::string_view what = "the memory for a value is not there";
-  if (elements < 0 || elements > kMostBytes / static_cast<int64_t>(size_of(dtype)))
+  if (elements > kMostBytes / static_cast<int64_t>(size_of(dtype)))
     throw_too_large(std::string(what), str(name_of(dtype), shape_text(shape), ", ", elements, " elements"));
   const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
   void* memory = nullptr;
@@ -75,11 +98,16 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
 }
 
 Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner) {
+  check_strides("wrap", shape, strides);
   return Tensor(dtype, std::move(shape), std::move(strides), data, std::move(owner));
 }
 
+static bool has_no_elements(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
 bool Tensor::is_contiguous() const {
-  if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return true;
+  if (has_no_elements(shape_)) return true;
   int64_t stride = 1;
   for (size_t i = rank(); i-- > 0;) {
     if (shape_[i] != 1 && strides_[i] != stride) return false;
@@ -88,23 +116,52 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
+void Tensor::fail_axis(size_t axis) const {
+  throw UserError({.what = str("a tensor has no axis ", axis),
+                   .expected = rank() == 0 ? std::string("no axis of a scalar") : str("an axis from 0 to ", rank() - 1),
+                   .got = str("axis ", axis, " of ", type_text())});
+}
+
+void Tensor::fail_dtype(DType asked) const {
+  throw UserError({.what = str("a tensor of ", name_of(dtype_), " is read as ", name_of(asked)),
+                   .expected = str("the C++ type of ", name_of(dtype_)),
+                   .got = type_text(),
+                   .hint = str("cast(DType) gives a tensor of another dtype, as_double() the elements of each dtype")});
+}
+
 int64_t Tensor::offset(std::span<const int64_t> index) const {
-  TH_CHECK(index.size() == rank(), index.size(), " indices into ", type_text());
+  if (index.size() != rank()) [[unlikely]]
+    throw UserError({.what = "an element of a tensor has an index for each axis",
+                     .expected = str(rank(), " for ", type_text()),
+                     .got = shape_text(index)});
   int64_t out = 0;
   for (size_t i = 0; i < index.size(); ++i) out += index[i] * strides_[i];
   return out;
 }
 
-namespace {
+int64_t Tensor::checked_offset(std::span<const int64_t> index) const {
+  for (size_t i = 0; i < std::min(index.size(), rank()); ++i)
+    if (index[i] < 0 || index[i] >= shape_[i]) [[unlikely]]
+      throw UserError({.what = "a tensor has no element of this index",
+                       .expected = str("indices from 0, below the lengths of ", type_text()),
+                       .got = shape_text(index)});
+  return offset(index);
+}
 
-int64_t offset_of_position(const Tensor& t, int64_t position) {
+int64_t Tensor::offset_of_position(int64_t position) const {
+  if (position < 0 || position >= size()) [[unlikely]]
+    throw UserError({.what = str("a tensor has no element ", position),
+                     .expected = size() == 0 ? std::string("none: it is empty") : str("from 0 to ", size() - 1),
+                     .got = str("element ", position, " of ", type_text())});
   int64_t out = 0;
-  for (size_t i = t.rank(); i-- > 0;) {
-    out += position % t.shape()[i] * t.strides()[i];
-    position /= t.shape()[i];
+  for (size_t i = rank(); i-- > 0;) {
+    out += position % shape_[i] * strides_[i];
+    position /= shape_[i];
   }
   return out;
 }
+
+namespace {
 
 template <class To, class From>
 To convert(From x) {
@@ -126,7 +183,7 @@ To convert(From x) {
 
 // f(destination, source) for each element; both of the same shape.
 template <class To, class From, class F>
-void zip(const Tensor& to, const Tensor& from, F f) {
+void zip(Tensor& to, const Tensor& from, F f) {
   To* d = static_cast<To*>(to.raw());
   const From* s = static_cast<const From*>(from.raw());
   if (to.is_contiguous() && from.is_contiguous()) {
@@ -140,17 +197,17 @@ void zip(const Tensor& to, const Tensor& from, F f) {
 }  // namespace
 
 double Tensor::as_double(int64_t i) const {
-  return visit(dtype_,
-               [&](auto zero) { return convert<double>(data<decltype(zero)>()[offset_of_position(*this, i)]); });
+  return visit(dtype_, [&](auto zero) { return convert<double>(data<decltype(zero)>()[offset_of_position(i)]); });
 }
 
 int64_t Tensor::as_int(int64_t i) const {
-  return visit(dtype_,
-               [&](auto zero) { return convert<int64_t>(data<decltype(zero)>()[offset_of_position(*this, i)]); });
+  return visit(dtype_, [&](auto zero) { return convert<int64_t>(data<decltype(zero)>()[offset_of_position(i)]); });
 }
 
-void Tensor::assign(const Tensor& source) const {
-  TH_CHECK(source.dtype_ == dtype_ && source.shape_ == shape_, "assign ", source.type_text(), " to ", type_text());
+void Tensor::assign(const Tensor& source) {
+  if (source.dtype_ != dtype_ || source.shape_ != shape_)
+    throw UserError(
+        {.what = "assign: the tensors differ in dtype or shape", .expected = type_text(), .got = source.type_text()});
   if (is_contiguous() && source.is_contiguous()) {
     if (bytes() != 0) std::memmove(data_, source.data_, bytes());
     return;
@@ -200,6 +257,7 @@ std::optional<Tensor> Tensor::integers_as(DType dtype) const {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
+  check_shape("reshape", shape);
   if (element_count(shape) != size()) throw_element_count(static_cast<size_t>(size()), shape);
   Tensor base = contiguous();
   Shape strides = row_major_strides(shape);
@@ -207,16 +265,46 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::rows(int64_t begin, int64_t count) const {
-  TH_CHECK(rank() > 0 && begin >= 0 && count >= 0 && begin + count <= shape_[0], "rows ", begin, " to ", begin + count,
-           " of ", type_text());
+  if (rank() == 0 || begin < 0 || count < 0 || begin > shape_[0] || count > shape_[0] - begin)
+    throw UserError(
+        {.what = "rows: a tensor has no such rows",
+         .expected = rank() == 0 ? std::string("a tensor with axes") : str("rows from 0, below ", shape_[0]),
+         .got = str(count, " rows from row ", begin, " of ", type_text())});
   Shape shape = shape_;
   shape[0] = count;
-  return view(std::move(shape), strides_, begin * strides_[0]);
+  return Tensor(dtype_, std::move(shape), strides_, address(begin * strides_[0]), owner_);
 }
 
+namespace {
+
+struct Reach {
+  int64_t lowest = 0, highest = 0;
+  bool is_known = true;  // no product is too large
+};
+
+// The elements from the first that a tensor with elements has.
+Reach reach_of(const Shape& shape, const Shape& strides, int64_t offset) {
+  Reach out{offset, offset};
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t step = 0;
+    int64_t& end = strides[i] < 0 ? out.lowest : out.highest;
+    if (__builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(end, step, &end))
+      out.is_known = false;
+  }
+  return out;
+}
+
+}  // namespace
+
 Tensor Tensor::view(Shape shape, Shape strides, int64_t offset) const {
-  return Tensor(dtype_, std::move(shape), std::move(strides),
-                static_cast<char*>(data_) + offset * static_cast<int64_t>(size_of(dtype_)), owner_);
+  check_strides("view", shape, strides);
+  if (has_no_elements(shape)) return Tensor(dtype_, std::move(shape), std::move(strides), data_, owner_);
+  const Reach own = reach_of(shape_, strides_, 0), reach = reach_of(shape, strides, offset);
+  if (has_no_elements(shape_) || !reach.is_known || reach.lowest < own.lowest || reach.highest > own.highest)
+    throw UserError({.what = "view: it has elements outside of the tensor",
+                     .expected = str("elements of ", type_text()),
+                     .got = str(shape_text(shape), " with strides ", shape_text(strides), " from element ", offset)});
+  return Tensor(dtype_, std::move(shape), std::move(strides), address(offset), owner_);
 }
 
 std::string Tensor::type_text() const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/dtype.h"
@@ -24,17 +25,18 @@ Shape row_major_strides(std::span<const int64_t> shape);
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-/// An array. A handle: copies share the elements, copy() does not. Strides count elements and may be negative.
-/// New buffers are aligned to 64 bytes.
+/// An array. A handle: copies share the elements, copy() does not. A const handle gives no way to write elements; what
+/// is made of it (a copy, rows, a view) is a handle of its own. Strides count elements and may be negative. New buffers
+/// are aligned to 64 bytes.
 class Tensor {
  public:
   Tensor();  // the float64 scalar 0
-  /// Uninitialized elements.
+  /// Uninitialized elements. UserError where a length is negative, or there is no memory for them.
   static Tensor empty(DType dtype, Shape shape);
   static Tensor zeros(DType dtype, Shape shape);
   /// A scalar of the C++ type's dtype.
   template <class T>
-  requires(std::is_arithmetic_v<T> || is_complex_v<T>) explicit Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
+  requires(std::is_arithmetic_v<T> || is_complex_v<T>) Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
     *data<T>() = value;
   }
   /// Elements in row-major order; UserError unless their number fits `shape`.
@@ -48,34 +50,53 @@ class Tensor {
   static Tensor vector(std::initializer_list<T> elements) {
     return of(std::span<const T>(elements.begin(), elements.size()), {static_cast<int64_t>(elements.size())});
   }
+  /// UserError unless all rows have the same length.
   template <class T>
   static Tensor matrix(std::initializer_list<std::initializer_list<T>> rows);
-  /// Wraps memory that `owner` keeps alive; strides in elements.
+  /// Wraps memory that `owner` keeps alive; strides in elements, one for each length.
   static Tensor wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }
-  int64_t dim(size_t axis) const { return shape_.at(axis); }
+  /// UserError where there is no such axis.
+  int64_t dim(size_t axis) const {
+    if (axis >= shape_.size()) [[unlikely]]
+      fail_axis(axis);
+    return shape_[axis];
+  }
   size_t rank() const { return shape_.size(); }
   int64_t size() const { return element_count(shape_); }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype_); }
   bool is_contiguous() const;
 
-  /// The first element; InternalError if T is not the dtype.
+  /// The first element; UserError if T is not the dtype.
   template <class T>
-  T* data() const {
-    TH_CHECK(dtype_of<T>() == dtype_, "tensor of ", name_of(dtype_), " read as ", name_of(dtype_of<T>()));
-    return static_cast<T*>(data_);
+  const T* data() const {
+    if (dtype_of<T>() != dtype_) [[unlikely]]
+      fail_dtype(dtype_of<T>());
+    return static_cast<const T*>(data_);
   }
-  void* raw() const { return data_; }
   template <class T>
-  T& at(std::initializer_list<int64_t> index) const {
-    return data<T>()[offset(std::span(index.begin(), index.size()))];
+  T* data() {
+    return const_cast<T*>(std::as_const(*this).data<T>());
   }
-  /// Elements from the first to the element at `index`.
+  const void* raw() const { return data_; }
+  void* raw() { return data_; }
+  /// The element at `index`, one number for each axis. UserError if T is not the dtype or there is no such element.
+  template <class T>
+  const T& at(std::initializer_list<int64_t> index) const {
+    return data<T>()[checked_offset({index.begin(), index.size()})];
+  }
+  template <class T>
+  T& at(std::initializer_list<int64_t> index) {
+    return data<T>()[checked_offset({index.begin(), index.size()})];
+  }
+  /// Elements from the first to the element at `index`, whose numbers are not checked. UserError unless it has one for
+  /// each axis.
   int64_t offset(std::span<const int64_t> index) const;
-  /// The element at row-major position `i` as a double (the real part of a complex one).
+  /// The element at row-major position `i` as a double (the real part of a complex one), or as an integer. UserError
+  /// where there is no such element.
   double as_double(int64_t i = 0) const;
   int64_t as_int(int64_t i = 0) const;
 
@@ -86,11 +107,11 @@ class Tensor {
   /// where these are no integers.
   std::optional<Tensor> integers_as(DType dtype) const;
   Tensor reshape(Shape shape) const;                // shares the elements where this is row-major
-  Tensor rows(int64_t begin, int64_t count) const;  // along axis 0, shares the elements
-  /// A view with other lengths and strides, `offset` elements further.
+  Tensor rows(int64_t begin, int64_t count) const;  // along axis 0, shares the elements; UserError beyond its end
+  /// A view with other lengths and strides, `offset` elements further. UserError where it has elements outside of this.
   Tensor view(Shape shape, Shape strides, int64_t offset) const;
-  /// Copies the elements of `source` (same dtype and shape) into this buffer.
-  void assign(const Tensor& source) const;
+  /// Copies the elements of `source` into this buffer. UserError unless it has the same dtype and shape.
+  void assign(const Tensor& source);
   bool shares_memory_with(const Tensor& other) const { return owner_ == other.owner_ && owner_ != nullptr; }
 
   /// "float32[2, 3]"
@@ -101,6 +122,14 @@ class Tensor {
  private:
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner)
       : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), data_(data), owner_(std::move(owner)) {}
+
+  [[noreturn]] void fail_axis(size_t axis) const;
+  [[noreturn]] void fail_dtype(DType asked) const;
+  int64_t checked_offset(std::span<const int64_t> index) const;
+  int64_t offset_of_position(int64_t position) const;
+  void* address(int64_t offset) const {
+    return static_cast<char*>(data_) + offset * static_cast<int64_t>(size_of(dtype_));
+  }
 
   DType dtype_;
   Shape shape_, strides_;
@@ -127,6 +156,7 @@ void for_each_index(const Shape& shape, F f) {
 }
 
 [[noreturn]] void throw_element_count(size_t given, const Shape& shape);
+[[noreturn]] void throw_uneven_rows(size_t first, size_t other);
 
 template <class T>
 Tensor Tensor::of(std::span<const T> elements, Shape shape) {
@@ -139,8 +169,11 @@ Tensor Tensor::of(std::span<const T> elements, Shape shape) {
 template <class T>
 Tensor Tensor::matrix(std::initializer_list<std::initializer_list<T>> rows) {
   std::vector<T> elements;
-  for (auto row : rows) elements.insert(elements.end(), row.begin(), row.end());
   auto columns = rows.size() ? rows.begin()->size() : 0;
+  for (auto row : rows) {
+    if (row.size() != columns) throw_uneven_rows(columns, row.size());
+    elements.insert(elements.end(), row.begin(), row.end());
+  }
   return of(std::span<const T>(elements), {static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns)});
 }
 

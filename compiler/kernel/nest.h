@@ -59,7 +59,8 @@ struct Accumulation {
   bool rounds = false;                           // long runs are combined in blocks, and the blocks in the wider dtype
   std::optional<RuntimeCheck> no_elements = {};  // fails where there is nothing to combine
   /// Where given, the result is a position: that of the first element, in row-major order of the reduce axes, that no
-  /// other is better than; the first NaN is better than all. `combine` gives the element itself. better(a, b): is b?
+  /// other is better than; the first NaN is better than all. `combine` gives the element itself. better(a, b): is b,
+  /// which comes later? Of numbers, bools as 0 and 1.
   std::function<Term(Term a, Term b)> better = {};
   /// Where given, two values are reduced jointly, to two: the identity is (identity, 0), and this combines them.
   std::function<TermPair(const TermPair& a, const TermPair& b)> combine_pairs = {};

@@ -84,7 +84,8 @@ Rebuilder::Rewrite renaming(const LengthMap& map) {
   };
 }
 
-Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs) {
+Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs,
+             std::span<const std::pair<Expr, Expr>> replacements = {}) {
   Rebuilder rebuilder;
   std::vector<Expr> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -96,6 +97,7 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs) {
     inputs.push_back(same ? input : new_leaf(input, type, serial));
     rebuilder.replace(input, inputs.back());
   }
+  for (const auto& [from, to] : replacements) rebuilder.replace(from, to);
   Graph out = map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map)); });
   out.inputs = std::move(inputs);
   return out;
@@ -103,8 +105,8 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs) {
 
 }  // namespace
 
-Graph rename_lengths(const Graph& graph, const LengthMap& map) {
-  return rename(graph, map, false);
+Graph rename_lengths(const Graph& graph, const LengthMap& map, std::span<const std::pair<Expr, Expr>> replacements) {
+  return rename(graph, map, false, replacements);
 }
 
 std::vector<LengthCheck> collect_checks(const Graph& graph) {

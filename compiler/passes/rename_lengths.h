@@ -1,6 +1,7 @@
 // Lengths of a graph under other names, or replaced by what is known of them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,8 +14,10 @@ namespace thtrain {
 using LengthMap = std::unordered_map<std::string, Dim>;
 
 /// The graph with every name in `map` replaced, in types and properties. Inputs whose type changes, or whose place in
-/// `inputs` gives another serial number, become new leaves; the others stay. Updates keep their variables.
-Graph rename_lengths(const Graph& graph, const LengthMap& map);
+/// `inputs` gives another serial number, become new leaves; the others stay. Updates keep their variables. Values of
+/// `replacements` are replaced at the same time, by values that have the new lengths already.
+Graph rename_lengths(const Graph& graph, const LengthMap& map,
+                     std::span<const std::pair<Expr, Expr>> replacements = {});
 
 /// The same program under names that depend on the graph alone: input number i becomes "x~i", so that two processes
 /// give the same text. Equalities that the ops need between a name and another length are used: the length stands for

@@ -50,8 +50,9 @@ struct Rule {
   bool for_gradients = false;
   /// Gives integers or bools for floats (argmax, x == x): its safety speaks of those too.
   bool compares = false;
-  /// Of stable_rules(): a form for values, whose derivative is no better than that of the plain one (it has a branch or
-  /// a kink). grad differentiates the plain form, and a rule for what comes of it makes that stable.
+  /// A form for values, whose derivative is no better than that of the plain one (it has a branch or a kink), or is
+  /// another one where elements are equal. grad differentiates the plain form, and a rule for what comes of it makes
+  /// that stable.
   bool values_only = false;
 
   RuleFunction rewrite = {};

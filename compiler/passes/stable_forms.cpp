@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ops/elemwise/scalar_table.h"
-#include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/merge.h"
@@ -36,16 +35,24 @@ static Rule beside_the_value(const Rule& rule) {
   return out;
 }
 
-static const std::vector<const Rule*>& differentiable_rules() {
+static std::vector<const Rule*> without_values_only(std::vector<const Rule*> rules) {
+  std::erase_if(rules, [](const Rule* rule) { return rule->values_only; });
+  return rules;
+}
+
+static const std::vector<const Rule*>& differentiable_canonical_rules() {
+  static const std::vector<const Rule*> rules = without_values_only(canonical_rules());
+  return rules;
+}
+
+static const std::vector<const Rule*>& differentiable_stable_rules() {
   static const std::vector<Rule> derivatives = [] {
     std::vector<Rule> out;
     for (const Rule* rule : derivative_rules()) out.push_back(beside_the_value(*rule));
     return out;
   }();
   static const std::vector<const Rule*> rules = [] {
-    std::vector<const Rule*> out;
-    for (const Rule* rule : stable_rules())
-      if (!rule->values_only) out.push_back(rule);
+    std::vector<const Rule*> out = without_values_only(stable_rules());
     for (const Rule& rule : derivatives) out.push_back(&rule);
     return out;
   }();
@@ -120,7 +127,9 @@ std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& all) {
   std::vector<Fired> fired;
   const PassContext context{.fired = &fired};
   graph = constant_fold(merge(choose_gradients(graph, context), context), context);
-  graph = apply_rules(canonicalize(graph, context), differentiable_rules(), context, "stabilize", canonical_rules());
+  const std::vector<const Rule*>& canonical = differentiable_canonical_rules();
+  graph = apply_rules(graph, canonical, context, "canonicalize");
+  graph = apply_rules(graph, differentiable_stable_rules(), context, "stabilize", canonical);
   const bool changed =
       std::any_of(fired.begin(), fired.end(), [](const Fired& f) { return f.safety == Safety::kRangeChanging; });
   if (!changed) return std::nullopt;

@@ -10,6 +10,21 @@ size_t allocation_slot(const Program& program, const Buffer& buffer) {
   return buffer.index + (buffer.kind == BufferKind::kOutput ? 0 : program.graph.outputs.size());
 }
 
+bool writes_shared(const Program& program, const Step& step) {
+  auto is_shared = [&](size_t k) {
+    const int b = step.operands[k].buffer;
+    return b >= 0 && program.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared;
+  };
+  if (const auto* call = std::get_if<kernel::KernelCall>(&step.code)) {
+    for (size_t i = 0; i < call->operands.size(); ++i)
+      if (call->function->buffers[i].written && is_shared(static_cast<size_t>(call->operands[i]))) return true;
+    return false;
+  }
+  for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k)
+    if (is_shared(k)) return true;
+  return false;
+}
+
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
@@ -22,6 +37,29 @@ void for_each_step(const Region& region, const std::function<void(const Step&)>&
       for_each_step(*branch.otherwise, visit);
     }
   }
+}
+
+static void collect_steps(const Region& region, std::vector<const Loop*>& loops, std::vector<StepInLoops>& out) {
+  for (const auto& item : region.items) {
+    if (const Step* step = std::get_if<Step>(&item)) {
+      out.push_back({step, loops});
+    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
+      loops.push_back(loop);
+      collect_steps(*loop->body, loops, out);
+      loops.pop_back();
+    } else {
+      const Branch& branch = std::get<Branch>(item);
+      collect_steps(*branch.then, loops, out);
+      collect_steps(*branch.otherwise, loops, out);
+    }
+  }
+}
+
+std::vector<StepInLoops> steps_in_loops(const Region& region) {
+  std::vector<const Loop*> loops;
+  std::vector<StepInLoops> out;
+  collect_steps(region, loops, out);
+  return out;
 }
 
 void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit) {

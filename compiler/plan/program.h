@@ -102,8 +102,16 @@ struct Program {
 
 /// The number under which a buffer is asked for: outputs first, then temporaries.
 size_t allocation_slot(const Program& program, const Buffer& buffer);
+/// Does the step write a shared variable? A kernel that only checks writes none of its step's outputs.
+bool writes_shared(const Program& program, const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
+struct StepInLoops {
+  const Step* step;
+  std::vector<const Loop*> loops;  // around it, the outermost first
+};
+/// The same steps, with the loops around each.
+std::vector<StepInLoops> steps_in_loops(const Region& region);
 /// What loops and branches read, in the same order.
 void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit);
 

@@ -44,8 +44,7 @@ std::string CompileInput::hash() const {
   return content_hash({parts});
 }
 
-Cache::Cache(const Options& options, const Cpu& cpu)
-    : store_(options.folder, options.owner), loader_(store_, kObjects), cpu_(cpu) {
+Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, options.owner), cpu_(cpu) {
   search_ = find_host_compiler(store_, options.compiler, options.path);
   if (!search_.compiler) return;
   flags_ = compile_flags(*search_.compiler, cpu_);
@@ -70,7 +69,7 @@ std::shared_ptr<const SharedObject> Cache::already_loaded(const std::string& nam
 
 std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const EntryStore::Entry& entry,
                                                 const char* symbol, std::string& trouble) {
-  auto object = loader_.load(entry, trouble);
+  auto object = thtrain::load_object(entry, trouble);
   if (!object) return nullptr;
   if (symbol && !object->exports(symbol)) {
     trouble = str(entry.path, " exports no ", symbol);
@@ -87,9 +86,9 @@ std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content
 }
 
 void Cache::require_complete_compiler(std::string_view source) {
-  EntryStore::Workplace place = store_.workplace(kChecks, "small_program.cpp", small_program(source));
   try {
-    compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+    made_in([&] { return store_.workplace(kChecks, "small_program.cpp", small_program(source)); },
+            [this](const EntryStore::Workplace& place) { compile_in(place); });
   } catch (const InternalError& error) {
     Message message = error.messages()[0];
     message.what = str("the compiler ", search_.compiler->path, " is not complete");
@@ -98,10 +97,13 @@ void Cache::require_complete_compiler(std::string_view source) {
   }
 }
 
-std::string Cache::compile_whole(const std::string& name, const std::string& text) {
-  EntryStore::Workplace place = store_.workplace(kObjects, name + ".cpp", text);
+void Cache::compile_in(const EntryStore::Workplace& place) const {
   compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
-  return place.result();
+}
+
+std::string Cache::compile_whole(const std::string& name, const std::string& text) {
+  return made_in([&] { return store_.workplace(kObjects, name + ".cpp", text); },
+                 [this](const EntryStore::Workplace& place) { compile_in(place); });
 }
 
 std::string Cache::compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
@@ -133,8 +135,9 @@ EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& so
     throw;
   }
   std::string path = store_.write(kObjects, name + ".so", object);
+  // Where somebody removed or changed it at once, the bytes are still those that the compiler made.
   std::optional<EntryStore::Entry> entry = store_.read(kObjects, name + ".so");
-  if (!entry) throw UserError({.what = str(path, ": was removed as soon as it was written")});
+  if (!entry) entry = EntryStore::Entry{path, object, name + ".so", nullptr, ""};
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::lock_guard lock(mutex_);
   stats_.kernels_compiled += compiled;
@@ -162,7 +165,7 @@ LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) 
   }
   EntryStore::Entry made = compile(name, source);
   if (auto object = open(name, made, symbol, trouble)) return {object, ""};
-  if (symbol && loader_.load(made, trouble))
+  if (symbol && thtrain::load_object(made, trouble))
     throw UserError({.what = str("what the compiler ", search_.compiler->path, " made is not what was asked for"),
                      .got = str(made.path, " exports no ", symbol),
                      .hint = "THTRAIN_CXX chooses another compiler"});

@@ -93,6 +93,7 @@ class Cache {
                                            std::string& trouble);
   /// UserError where the compiler does not compile a small program with the headers of `source`.
   void require_complete_compiler(std::string_view source);
+  void compile_in(const EntryStore::Workplace& place) const;
   /// The object's bytes, and how many kernels were compiled for it and found.
   std::string compile_whole(const std::string& name, const std::string& text);
   std::string compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
@@ -100,7 +101,6 @@ class Cache {
   EntryStore::Entry compile(const std::string& name, const CompileInput& source);
 
   EntryStore store_;
-  ObjectLoader loader_;
   Cpu cpu_;
   CompilerSearch search_;
   std::vector<std::string> flags_;

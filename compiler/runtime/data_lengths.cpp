@@ -9,6 +9,7 @@
 #include "compiler/ir/effects.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/runtime/buffer_owners.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/threads.h"
 
@@ -61,19 +62,21 @@ void check_one_value_each(const Graph& graph) {
 
 }  // namespace
 
-Graph with_given_lengths(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens) {
+Graph with_givens(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens) {
   LengthMap map;
   for (const auto& [from, to] : givens) {
     const bool is_listed = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                        [&, &input = from](const Expr& listed) { return listed.same(input); });
     if (!is_input(from) || is_listed) continue;
     for (size_t axis = 0; axis < from.rank(); ++axis) {
-      const std::string name = from.dims()[axis].text();
-      if (name.find('~') != std::string::npos && !(from.dims()[axis] == to.dims()[axis]))
-        map.emplace(name, to.dims()[axis]);
+      const Dim& length = from.dims()[axis];
+      std::set<std::string> names;
+      length.collect_names(names);
+      if (names.size() == 1 && length == Dim::named(*names.begin()) && !(length == to.dims()[axis]))
+        map.emplace(*names.begin(), to.dims()[axis]);
     }
   }
-  return map.empty() ? graph : rename_lengths(graph, map);
+  return map.empty() ? substitute(graph, givens) : rename_lengths(graph, map, givens);
 }
 
 Graph with_definitions(Graph graph, size_t seen_outputs) {
@@ -209,14 +212,18 @@ void check_known_lengths(const std::vector<LengthCheck>& checks, const Lengths& 
   check_lengths(known, lengths);
 }
 
+static std::string output_text(const State& s, size_t k) {
+  const std::string& name = s.graph.outputs[k].name();
+  return str("output ", k, name.empty() ? "" : str(" (", escaped(name), ")"));
+}
+
 static Tensor new_output(const State& s, size_t k) {
   const Expr& output = s.graph.outputs[k];
   try {
     return Tensor::empty(output.dtype(), s.output_shapes[k]);
   } catch (const UserError& error) {
     Message message = error.messages()[0];
-    message.what =
-        str("output ", k, output.name().empty() ? "" : str(" (", escaped(output.name()), ")"), ": ", message.what);
+    message.what = str(output_text(s, k), ": ", message.what);
     message.node = output.node().origin.text();
     message.config = output.node().origin.config();
     throw UserError(std::move(message));
@@ -226,11 +233,17 @@ static Tensor new_output(const State& s, size_t k) {
 Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
   const DType dtype = s.graph.outputs[k].dtype();
   if (!s.borrowed[k]) return new_output(s, k);
-  Tensor& own = s.own_outputs[k];
-  const bool given_back =
-      std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
-  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype) own = new_output(s, k);
-  return own;
+  State::OwnOutput& own = s.own_outputs[k];
+  const bool given_back = own.value && std::any_of(inputs.begin(), inputs.end(),
+                                                   [&](const Tensor& t) { return t.shares_memory_with(*own.value); });
+  if (!own.value || given_back || own.value->shape() != s.output_shapes[k] || own.value->dtype() != dtype) {
+    Tensor fresh = new_output(s, k);
+    own.claim = nullptr;
+    own.value = std::move(fresh);  // the old one is freed after its claim is given up
+    own.claim = claim_buffer(&s, str(output_text(s, k), " of ", escaped(s.options.name)), *own.value,
+                             s.graph.outputs[k].node().origin);
+  }
+  return *own.value;
 }
 
 }  // namespace thtrain

@@ -26,8 +26,9 @@ struct DataLengths {
   void forget_buffers() { late_values.clear(), temporaries.clear(); }
 };
 
-/// The graph in which inputs were replaced, without the names of their lengths: those of the new values stand for them.
-Graph with_given_lengths(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens);
+/// The graph with values replaced. Where inputs that are not listed go, their lengths go with them: names of these
+/// become the lengths of the values that take their places, in bodies too.
+Graph with_givens(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens);
 /// The graph with outputs after the first `seen_outputs` that define the lengths of its values, and no others.
 Graph with_definitions(Graph graph, size_t seen_outputs);
 /// Fills `names` and `late_outputs` once the canonical graph is there. UserError where a length has two values.

@@ -61,13 +61,6 @@ std::vector<const Step*> steps_of(const Program& program) {
   return out;
 }
 
-// The elements of an operand, in place.
-Tensor wrapped(const BufferView& view, void* pointer, const Lengths& lengths) {
-  if (view.buffer < 0) return Tensor(false);
-  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides), pointer,
-                      nullptr);
-}
-
 // ---- steps ---------------------------------------------------------------------------------------------------------
 
 // Every byte that the call can reach, to see what a step changed.
@@ -201,7 +194,7 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
     read_lengths(s);
     std::vector<Tensor> operands;
     for (size_t i = 0; i < step.operands.size(); ++i)
-      operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
+      operands.push_back(operand_of(step, i, buffers, s.canonical_lengths));
     (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
   } catch (...) {
     s.failure = std::current_exception();
@@ -221,6 +214,13 @@ bool uses_values(const Function::State& s) {
     for (const Type& type : node->types)
       for (const Dim& dim : type.dims) dim.collect_names(names);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
+}
+
+Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths) {
+  const BufferView& view = step.operands[k];
+  if (view.buffer < 0) return Tensor(false);
+  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides),
+                      buffers[k], nullptr);
 }
 
 void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
@@ -279,9 +279,8 @@ std::vector<Tensor> instrumented_call(
   }
 }
 
-std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
-  EffectScope own;             // what the checks build belongs to no body that is being built
-  s.instrumented = s.program;  // debug programs have probes already
+std::vector<Tensor> debug_call(Function::State& s, std::span<const Tensor> inputs) {
+  EffectScope own;  // what the checks build belongs to no body that is being built
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
   std::optional<ExpectedResults> expected;
@@ -292,7 +291,7 @@ std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span
     if (!s.rewrites) s.rewrites = std::make_shared<const CheckedRewrites>(check_rewrites(s, dense));
     expected.emplace(s, dense);
   };
-  std::vector<Tensor> outputs = function.watch(inputs, [&](const StepEvent& event) {
+  std::vector<Tensor> outputs = watched_call(s, inputs, [&](const StepEvent& event) {
     if (!expected) before_first_step();
     checker(event);
   });

@@ -66,10 +66,6 @@ int create_temporary(int folder, std::string& name) {
   return -1;
 }
 
-bool is_between(std::string_view name, std::string_view prefix, std::string_view suffix) {
-  return name.starts_with(prefix) && name.ends_with(suffix) && name.size() >= prefix.size() + suffix.size();
-}
-
 /// The names in a folder, but for hidden ones, in their order.
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> out;
@@ -246,12 +242,8 @@ std::optional<std::string> EntryStore::checked_content(std::string_view kind, co
 EntryStore::Entry EntryStore::entry_of(const Place& place, std::string_view kind, const std::string& name,
                                        const std::shared_ptr<const FileDescriptor>& folder, std::string content) {
   std::string inner = str("/", kind, "/", name);
-  return Entry{place.path + inner,
-               std::move(content),
-               name,
-               folder,
-               place.trusted_path.empty() ? "" : place.trusted_path + inner,
-               place.is_private};
+  return Entry{place.path + inner, std::move(content), name, folder,
+               place.trusted_path.empty() ? "" : place.trusted_path + inner};
 }
 
 std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, std::string_view kind,
@@ -300,7 +292,7 @@ std::optional<EntryStore::Entry> EntryStore::read_any(std::string_view kind, std
     auto folder = open_kind(*place, kind, false, trouble);
     if (!folder) continue;
     for (const std::string& name : names_in(folder->get()))
-      if (is_between(name, prefix, suffix))
+      if (name.size() >= prefix.size() + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix))
         if (auto entry = read_checked(*place, kind, name, folder)) return entry;
   }
   return std::nullopt;
@@ -341,29 +333,21 @@ std::string EntryStore::write_file(Place& place, std::string_view kind, const st
 }
 
 std::string EntryStore::write(std::string_view kind, std::string_view name, std::string_view content) {
-  std::string out, trailer = detail::entry_trailer(kind, name, content);
+  return write_with(kind, name, content, detail::entry_trailer(kind, name, content));
+}
+
+std::string EntryStore::write_plain(std::string_view kind, std::string_view name, std::string_view content) {
+  return write_with(kind, name, content, {});
+}
+
+std::string EntryStore::write_with(std::string_view kind, std::string_view name, std::string_view content,
+                                   const std::string& trailer) {
+  std::string out;
   write_somewhere([&](Place& place) {
     out = str(place.path, "/", kind, "/", name);
     return write_file(place, kind, std::string(name), content, trailer);
   });
   return out;
-}
-
-std::string EntryStore::write_plain(std::string_view kind, std::string_view name, std::string_view content) {
-  std::string out;
-  write_somewhere([&](Place& place) {
-    out = str(place.path, "/", kind, "/", name);
-    return write_file(place, kind, std::string(name), content, {});
-  });
-  return out;
-}
-
-std::optional<EntryStore::Entry> EntryStore::private_copy(std::string_view kind, const Entry& entry) {
-  if (!make_private_folder().empty()) return std::nullopt;
-  std::string trailer = detail::entry_trailer(kind, entry.name, entry.content), trouble;
-  if (!write_file(private_, kind, entry.name, entry.content, trailer).empty()) return std::nullopt;
-  auto folder = open_kind(private_, kind, false, trouble);
-  return folder ? read_checked(private_, kind, entry.name, folder) : std::nullopt;
 }
 
 std::string EntryStore::write_temporary(Place& place, std::string_view content, std::string& trouble) {
@@ -391,6 +375,7 @@ EntryStore::Workplace EntryStore::workplace(std::string_view kind, std::string_v
   write_somewhere([&](Place& place) {
     std::string trouble = write_file(place, kind, std::string(name), source, {});
     out.source = str(kind, "/", name);
+    out.written = {{out.source, content_hash({source})}};
     return trouble.empty() ? open_workplace(place, out) : trouble;
   });
   return out;
@@ -402,7 +387,10 @@ EntryStore::Workplace EntryStore::workplace(const std::vector<std::string>& cont
     out.remove();
     std::string trouble = open_workplace(place, out);
     for (size_t i = 0; i < contents.size() && trouble.empty(); ++i)
-      if (std::string name = write_temporary(place, contents[i], trouble); trouble.empty()) out.inputs.push_back(name);
+      if (std::string name = write_temporary(place, contents[i], trouble); trouble.empty()) {
+        out.inputs.push_back(name);
+        out.written.emplace_back(name, content_hash({contents[i]}));
+      }
     return trouble;
   });
   return out;
@@ -413,19 +401,31 @@ void EntryStore::Workplace::remove() {
   if (!output.empty()) unlinkat(folder->get(), output.c_str(), 0);
   for (const std::string& input : inputs) unlinkat(folder->get(), input.c_str(), 0);
   inputs.clear();
+  written.clear();
 }
 
 EntryStore::Workplace::~Workplace() {
   remove();
 }
 
+/// A file of this user; none where it cannot be read.
+static std::optional<std::string> own_bytes(const FileDescriptor& folder, const std::string& name) {
+  FileDescriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info;
+  if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid()) return {};
+  return read_bytes(file.get(), static_cast<size_t>(info.st_size));
+}
+
+bool EntryStore::Workplace::is_untouched() const {
+  return std::all_of(written.begin(), written.end(), [this](const auto& one) {
+    const std::optional<std::string> bytes = own_bytes(*folder, one.first);
+    return bytes && content_hash({*bytes}) == one.second;
+  });
+}
+
 std::string EntryStore::Workplace::result() const {
   // Opened again: a linker removes what stands there and writes a new file.
-  FileDescriptor file(openat(folder->get(), output.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info;
-  std::optional<std::string> bytes;
-  if (file.get() >= 0 && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid())
-    bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
+  std::optional<std::string> bytes = own_bytes(*folder, output);
   if (!bytes) throw UserError({.what = str(folder_path, "/", output, ": cannot be read: ", system_error_text(errno))});
   return std::move(*bytes);
 }

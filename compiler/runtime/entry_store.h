@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/runtime/trusted_folder.h"
@@ -38,7 +39,6 @@ class EntryStore {
     std::string name;
     std::shared_ptr<const FileDescriptor> folder;  // that holds `name`
     std::string trusted_path;  // the path where no other user can change what it leads to; else empty
-    bool is_private = false;   // in the private folder
   };
   /// The entry, checked; none where it is missing or was not to be trusted.
   std::optional<Entry> read(std::string_view kind, std::string_view name);
@@ -60,9 +60,6 @@ class EntryStore {
   /// Other processes that ask for the same kind wait until the returned descriptor is closed. For entries that are
   /// read, changed and written again. Null where the folder cannot be made or locked; then nothing is excluded.
   std::shared_ptr<const FileDescriptor> lock(std::string_view kind);
-  /// The entry once more, in the private folder; none where there can be no such folder.
-  std::optional<Entry> private_copy(std::string_view kind, const Entry& entry);
-
   /// What another program reads, and an empty file for it to write to, which is removed with this.
   struct Workplace {
     Workplace() = default;
@@ -71,13 +68,16 @@ class EntryStore {
     ~Workplace();
     /// What the program wrote; UserError where it cannot be read.
     std::string result() const;
+    /// Are source and inputs what was written? Another program may have changed them while they were read.
+    bool is_untouched() const;
     /// Removes output and inputs.
     void remove();
 
     std::shared_ptr<const FileDescriptor> folder;  // the current folder that the program needs for the names
     std::string folder_path;
-    std::string source, output;       // "objects/name.cpp", "tmp/0123"
-    std::vector<std::string> inputs;  // instead of a source: "tmp/4567", removed with this too
+    std::string source, output;                                // "objects/name.cpp", "tmp/0123"
+    std::vector<std::string> inputs;                           // instead of a source: "tmp/4567", removed with this too
+    std::vector<std::pair<std::string, std::string>> written;  // names of source and inputs, hashes of their contents
   };
   /// The source is written as write_plain does.
   Workplace workplace(std::string_view kind, std::string_view name, std::string_view source);
@@ -118,6 +118,8 @@ class EntryStore {
   /// "" or why it could not be written.
   std::string write_file(Place& place, std::string_view kind, const std::string& name, std::string_view content,
                          std::string_view trailer);
+  std::string write_with(std::string_view kind, std::string_view name, std::string_view content,
+                         const std::string& trailer);
   /// A file in the place's folder of temporaries: its name, with that folder, or "" and why there is none.
   std::string write_temporary(Place& place, std::string_view content, std::string& trouble);
   /// The current folder and an empty output. "" or why they could not be had.

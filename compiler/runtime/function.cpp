@@ -20,6 +20,7 @@
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/machine.h"
+#include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
 #include "compiler/runtime/threads.h"
 
@@ -48,20 +49,29 @@ void prepare(State& s) {
   for (const Expr& out : s.graph.outputs) s.fixed = s.fixed && out.type().is_known();
 }
 
+// Is the program made with probes at once?
+bool has_probes(const State& s) {
+  return s.options.mode == Mode::kDebug || s.options.mode == Mode::kNanGuard;
+}
+
 void take(State& s, const CompileOutcome& outcome) {
+  if (!outcome.program && s.options.mode == Mode::kNanGuard)
+    throw UserError(
+        Message{.what = str(escaped(s.options.name), ": there is no native code to guard: ", outcome.reason)});
   if (!outcome.program) {
     warn_once(str("no native code: ", outcome.reason, "; running the reference implementation, which is slow"));
     s.options.mode = Mode::kReference;
     return;
   }
   s.program = outcome.program;
+  if (has_probes(s)) s.instrumented = s.program;
   s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
 }
 
 void compile_native(State& s) {
   CompileOptions options = compile_options(s);
   options.use_cache = s.options.use_cache;
-  options.probes = s.options.mode == Mode::kDebug;
+  options.probes = has_probes(s);
   PreparedProgram prepared = prepare(s.canonical, options);
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
       cache().has_object(prepared.program->image.source))
@@ -233,7 +243,8 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
 
   size_t n = 0;
   s.args.resize(inputs.size() + s.leaves.size() + s.program->image.constants.size() + s.graph.outputs.size());
-  auto bind = [&](const Tensor& t) { s.args[n++] = {t.raw(), t.shape().data()}; };
+  // The program writes into outputs and updated variables alone.
+  auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.raw()), t.shape().data()}; };
   for (const Tensor& t : inputs) bind(t);
   for (size_t k : s.program->image.shared_order) bind(s.storages[k]->value);
   for (const Tensor& t : s.program->image.constants) bind(t);
@@ -313,13 +324,15 @@ Function& Function::operator=(Function&&) noexcept = default;
 Function::~Function() = default;
 
 // Program, graph and shared variables are the same; arena and borrowed outputs are not.
-Function::Function(const Function& other) : state_(std::make_shared<State>(*other.state_)) {
+Function::Function(const Function& other)
+    : state_((require_no_call(other.state_->mark, other.name()), std::make_shared<State>(*other.state_))) {
   State& s = *state_;
   s.arena = Tensor::empty(DType::kUInt8, {0});
   s.bound = false;
-  s.own_outputs.assign(s.own_outputs.size(), Tensor());
+  s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
   if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
+  if (s.guard) s.guard = std::make_shared<NanGuard>(s);
 }
 
 Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) const {
@@ -330,13 +343,14 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
           {.what = str("copy: ", escaped(to.name()), " cannot stand for ", escaped(from.name()), ": its type differs"),
            .expected = from.type().text(),
            .got = to.type().text()});
-    bool found = false;
-    for (size_t i = 0; i < out.state_->leaves.size(); ++i)
-      if (out.state_->leaves[i].same(from.expr())) {
-        out.state_->storages[i] = to.expr().node().shared;
-        found = true;
-      }
-    if (!found) throw UserError({.what = str("copy: the function does not use ", escaped(from.name()))});
+    const auto& used = state_->storages;
+    const auto at = std::find(used.begin(), used.end(), from.expr().node().shared);
+    if (at == used.end()) throw UserError({.what = str("copy: the function does not use ", escaped(from.name()))});
+    std::shared_ptr<SharedStorage>& given = out.state_->storages[static_cast<size_t>(at - used.begin())];
+    if (given != *at && given != to.expr().node().shared)
+      throw UserError({.what = str("copy: two variables would stand for ", escaped(from.name())),
+                       .got = str(escaped(given->name), " and ", escaped(to.name()))});
+    given = to.expr().node().shared;
   }
   const std::vector<std::shared_ptr<SharedStorage>>& storages = out.state_->storages;
   for (size_t i = 0; i < storages.size(); ++i)
@@ -349,6 +363,7 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
 }
 
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
+  const CallScope scope(state_->mark, name());
   std::vector<Tensor> completed;
   if (size_t all = state_->defaults.size(); inputs.size() < all && state_->defaults[inputs.size()]) {
     completed.assign(inputs.begin(), inputs.end());
@@ -358,39 +373,22 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   }
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(*state_, inputs, converted);
-  if (state_->options.mode == Mode::kDebug) return debug_call(*this, *state_, inputs);
+  if (state_->options.mode == Mode::kDebug) return debug_call(*state_, inputs);
   return call(*state_, inputs);
 }
 
-std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& inputs) {
-  std::vector<Tensor> values;
-  size_t used = 0;
-  for (size_t i = 0; i < state_->graph.inputs.size(); ++i) {
-    const Expr& input = state_->graph.inputs[i];
-    auto at = inputs.find(input.name());
-    if (at != inputs.end()) {
-      values.push_back(at->second);
-      ++used;
-    } else if (state_->defaults[i]) {
-      values.push_back(*state_->defaults[i]);
-    } else {
-      throw UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
-                       .expected = described(input)});
-    }
-  }
-  if (used != inputs.size())
-    throw UserError({.what = str(escaped(name()), ": an argument has a name that no input has"),
-                     .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return escaped(e.name()); }),
-                     .got = join(inputs, ", ", [](const auto& entry) { return escaped(entry.first); })});
-  return (*this)(std::span<const Tensor>(values));
+std::vector<Tensor> watched_call(State& s, std::span<const Tensor> inputs,
+                                 const std::function<void(const StepEvent&)>& callback) {
+  take_pending(s, true);
+  std::vector<Tensor> converted;
+  inputs = in_own_dtypes(s, inputs, converted);
+  return instrumented_call(s, inputs, callback, call);
 }
 
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
-  take_pending(*state_, true);
-  std::vector<Tensor> converted;
-  inputs = in_own_dtypes(*state_, inputs, converted);
-  return instrumented_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
+  const CallScope scope(state_->mark, name());
+  return watched_call(*state_, inputs, callback);
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
@@ -409,6 +407,10 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);
   if (options.mode != Mode::kReference) compile_native(s);
+  if (options.mode == Mode::kNanGuard) {
+    s.guard = std::make_shared<NanGuard>(s);
+    s.context.probe = NanGuard::probe;
+  }
   return Function(std::move(state));
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/bad_values.h"
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/runtime/profile.h"
@@ -24,6 +25,7 @@ struct In {
   In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
      std::source_location where = std::source_location::current())
       : variable(require_value(variable, "function: an input", where)), value(std::move(value)), borrow(borrow) {}
+  In(const Shared&) = delete;  // a shared variable is no input: functions find it; FunctionOptions::givens replaces it
   Expr variable;
   std::optional<Tensor> value;
   bool borrow;
@@ -45,6 +47,7 @@ enum class Mode {
   kNative,  // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
   kReference,  // every op by its definition
   kDebug,      // native, every rewrite and every step compared with the reference; the first that differs is an error
+  kNanGuard,   // native; the first value that is NaN, infinite or too large is an error that names what made it
 };
 
 /// What function() may be told.
@@ -78,6 +81,8 @@ struct FunctionOptions {
   /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is
   /// there; from which call on the bits are the native code's is then an accident of that run.
   bool background = false;
+  /// In mode kNanGuard: what no step may compute. Arguments, shared variables and constants may be so.
+  BadValues nan_guard = {.above = 1e10};
   /// In debug mode: takes a line for each rule that forgot an infinity or a NaN, as finite-math rules may. Without it
   /// they go to standard error, each once in a process.
   std::function<void(const std::string&)> on_note = {};
@@ -114,10 +119,11 @@ struct StepEvent {
   size_t inputs, outputs;            // how many of them are which
 };
 
-/// A compiled program with an arena of its own, called as f({x, y}).
+/// A compiled program with an arena of its own, called as f({x, y}). One thread at a time calls it, and no callback of
+/// a call: UserError, which says so. Threads call copies.
 class Function {
  public:
-  /// Copies share the program and the shared variables, and have an arena of their own.
+  /// Copies share the program and the shared variables, and have an arena of their own. UserError during a call.
   Function(const Function& other);
   Function(Function&&) noexcept;
   Function& operator=(Function&&) noexcept;
@@ -126,16 +132,22 @@ class Function {
   /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
   /// place where a check inside the program fails (the message says so). The last inputs may be left out where they
   /// have values of their own. An argument of integers is copied to an input's other dtype where that holds each of its
-  /// numbers exactly, so that f({Tensor::vector({1, 2})}) works for a float64 vector; floats are never converted.
+  /// numbers exactly, so that f({Tensor::vector({1, 2})}) works for a float64 vector; floats are never converted. C++
+  /// numbers are scalars of their dtypes: f({x, 0.1}), and f({x, 0.1F}) for float32. Errors name the line of the call.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
-  std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs) {
-    return (*this)(std::span<const Tensor>(inputs.begin(), inputs.size()));
+  std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs,
+                                 std::source_location where = std::source_location::current()) {
+    return call_at(std::span<const Tensor>(inputs.begin(), inputs.size()), where);
   }
-  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) { return (*this)(std::span<const Tensor>(inputs)); }
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs,
+                                 std::source_location where = std::source_location::current()) {
+    return call_at(inputs, where);
+  }
   /// By name; inputs with a value of their own may be left out.
-  std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs);
+  std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs,
+                                 std::source_location where = std::source_location::current());
 
-  /// The same program on other shared variables (of the same types).
+  /// The same program on other shared variables (of the same types) than those that this one uses.
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
 
   const ProgramInfo& info() const;
@@ -165,6 +177,7 @@ class Function {
 
  private:
   explicit Function(std::shared_ptr<State> state);
+  std::vector<Tensor> call_at(std::span<const Tensor> inputs, const std::source_location& where);
   friend Function function(const std::vector<In>&, const std::vector<Out>&, const std::vector<Update>&,
                            const FunctionOptions&, std::source_location);
   std::shared_ptr<State> state_;

@@ -12,6 +12,7 @@ bool Function::is_compiling() const {
 }
 
 void Function::wait() {
+  const CallScope scope(state_->mark, name());
   take_pending(*state_, true);
 }
 

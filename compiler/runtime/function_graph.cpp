@@ -68,8 +68,11 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   std::set<std::string> bound;
   for (const Expr& input : graph.inputs) {
     std::set<std::string> own{value_name(input.node())};
-    for (const Dim& dim : input.dims()) dim.collect_names(own);
-    bound.insert(own.begin(), own.end());
+    bound.insert(value_name(input.node()));
+    for (const Dim& dim : input.dims()) {
+      dim.collect_names(own);
+      bound.insert(dim.text());  // an axis tells a length that is a name, and not what it is computed from
+    }
     for (const std::string& name : own)
       if (names.count(name)) used.insert(&input.node());
   }
@@ -78,6 +81,11 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
       throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
                                           ", which is not among the inputs"),
                               .hint = "list it as an input, or replace it through givens"});
+    else if (name[0] != '#' && !bound.count(name))
+      throw UserError(
+          Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
+                  .expected = "an input with an axis of that length",
+                  .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))
@@ -120,6 +128,7 @@ void check_effects(const FunctionOptions& options, const std::source_location& w
 }
 
 void check_givens(const FunctionOptions& options, const std::source_location& where) {
+  std::set<std::pair<const Node*, size_t>> replaced;
   for (const auto& [from, to] : options.givens) {
     require_value(from, "givens: what is replaced", where);
     require_value(to, "givens: what replaces another value", where);
@@ -127,6 +136,11 @@ void check_givens(const FunctionOptions& options, const std::source_location& wh
       throw UserError({.what = "givens: a value must be replaced by one of its type",
                        .expected = described(from),
                        .got = described(to)});
+    if (!replaced.insert({&from.node(), from.output()}).second)
+      throw UserError({.what = "givens: a value is replaced twice",
+                       .expected = "one value in the place of each",
+                       .got = described(from),
+                       .node = Origin::here(where).text()});
   }
 }
 
@@ -165,7 +179,7 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
   for (const Out& out : outputs) graph.outputs.push_back(out.expr);
   graph = with_definitions(std::move(graph), outputs.size());
   if (!options.givens.empty()) {
-    graph = with_given_lengths(substitute(graph, options.givens), options.givens);
+    graph = with_givens(graph, options.givens);
     graph = with_definitions(std::move(graph), outputs.size());
   }
   add_default_updates(graph, options);

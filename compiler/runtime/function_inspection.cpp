@@ -16,10 +16,11 @@ namespace thtrain {
 
 void Function::start_profile() {
   State& s = *state_;
+  const CallScope scope(s.mark, name());
   take_pending(s, true);
   instrument(s);
   s.program = s.instrumented;
-  s.context.probe = Profiler::probe;
+  if (!s.guard) s.context.probe = Profiler::probe;  // the guard calls it
   s.profiler = std::make_shared<Profiler>(s);
 }
 

@@ -5,12 +5,15 @@
 #include <future>
 
 #include "compiler/ir/lengths.h"
+#include "compiler/runtime/call_scope.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/function.h"
 
 namespace thtrain {
 
+struct Step;             // plan/program.h
+class NanGuard;          // runtime/nan_guard.h
 class Profiler;          // runtime/profiler.h
 struct CheckedRewrites;  // runtime/debug_rewrites.h
 
@@ -31,10 +34,15 @@ struct Function::State {
   ProgramInfo info;
 
   // One call.
+  CallMark mark;
   ThContext context{};
   Tensor arena = Tensor::empty(DType::kUInt8, {0});
   std::vector<ThTensor> args;
-  std::vector<Tensor> own_outputs;
+  struct OwnOutput {                   // of a borrowed output
+    std::optional<Tensor> value = {};  // none before its first call
+    std::shared_ptr<void> claim = {};  // keeps shared variables off its memory, which the next call writes
+  };
+  std::vector<OwnOutput> own_outputs;
   std::vector<Shape> output_shapes;  // [0] for those that the data decides, until their lengths are known
   DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
@@ -49,6 +57,7 @@ struct Function::State {
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
+  std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
@@ -62,6 +71,9 @@ Tuner answered_tuner(const Function::State& state);
 /// Do lengths of outputs or temporaries depend on the values of integer scalars?
 bool uses_values(const Function::State& state);
 
+/// The elements of an operand of a step, in place; of a token: false.
+Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths);
+
 /// A step of the program through the reference of its op.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
 
@@ -71,6 +83,10 @@ void take_pending(Function::State& state, bool wait);
 
 /// Makes the program with probes, on the first use. UserError where there is no native program.
 void instrument(Function::State& state);
+
+/// A call as Function::watch makes it, within a CallScope.
+std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
+                                 const std::function<void(const StepEvent&)>& callback);
 
 /// A call of the program with probes, made on the first use, with `callback` at every probe.
 std::vector<Tensor> instrumented_call(

@@ -13,6 +13,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
 #include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/shared_object.h"
 
 namespace thtrain {
 namespace {
@@ -261,6 +262,29 @@ void link_objects(const HostCompiler& compiler, const std::vector<std::string>& 
   append(command, objects);
   append(command, libraries());
   run_compiler(command, source, output, folder, nullptr);
+}
+
+std::string made_in(const std::function<EntryStore::Workplace()>& make,
+                    const std::function<void(const EntryStore::Workplace&)>& compile) {
+  constexpr int kTries = 5;
+  std::string folder;
+  for (int i = 0; i < kTries; ++i) {
+    const EntryStore::Workplace place = make();
+    folder = place.folder_path;
+    try {
+      compile(place);
+      std::string out = place.result();
+      // What is no object is told by who loads or links it.
+      if (place.is_untouched() && (is_whole_object(out) || i > 0)) return out;
+    } catch (const InternalError&) {
+      if (place.is_untouched()) throw;
+    } catch (const UserError&) {
+      if (place.is_untouched()) throw;
+    }
+  }
+  throw UserError({.what = str("files in the cache folder ", folder, " are changed while the compiler reads them"),
+                   .expected = "a folder that no other program writes to",
+                   .hint = "THTRAIN_CACHE_DIR names another folder"});
 }
 
 std::string small_program(std::string_view source) {

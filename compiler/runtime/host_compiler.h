@@ -1,6 +1,7 @@
 // The system's C++ compiler: finding it, and compiling generated sources into shared objects with it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,6 +59,11 @@ void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& 
 void link_objects(const HostCompiler& compiler, const std::vector<std::string>& flags,
                   const std::vector<std::string>& objects, const std::string& source, const std::string& output,
                   const CompilerFolder& folder);
+
+/// What `compile` makes in a workplace of `make`. Where somebody changes the files in the cache folder meanwhile, it is
+/// tried again; UserError where that goes on. Else the errors of `compile`.
+std::string made_in(const std::function<EntryStore::Workplace()>& make,
+                    const std::function<void(const EntryStore::Workplace&)>& compile);
 
 /// A program that every complete compiler compiles with our flags. It includes the headers that `source` includes.
 /// Where `source` does not compile, this one tells whose fault it is: the compiler's, where it does not compile either.

@@ -191,9 +191,11 @@ Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> 
                               std::optional<int64_t> streams) const {
   Expr rows = rows_of(p, "choice");
   const Dim &count = rows.dims()[0], &k = rows.dims()[1];
-  if (n < 1 || (k.is_known() && n > k.value()))
-    fail_build(p.where(), "choice: so many different results are not there", str("from 1 to ", k.text()),
-               std::to_string(n));
+  constexpr int64_t kMostResults = 1 << 16;  // each is a few nodes of the graph
+  const Dim most = k.is_known() ? Dim(std::min(k.value(), kMostResults)) : k;
+  if (n < 1 || n > kMostResults || (most.is_known() && n > most.value()))
+    fail_build(p.where(), "choice: so many different results are not there",
+               n > kMostResults ? str("at most ", kMostResults) : str("from 1 to ", most.text()), std::to_string(n));
   const Expr u = reshape(standard({count * n}, floatX(), streams, p.where()), {Dim(n), count});
   std::vector<Operand> places;
   for (int64_t i = 0; i < n; ++i) {

@@ -17,26 +17,6 @@ std::string code_of(const Step& step) {
   return "reference of " + step.node->op->name;
 }
 
-struct StepInLoops {
-  const Step* step;
-  std::string loop;
-};
-
-// In the order of for_each_step.
-void collect(const Region& region, const std::string& loops, std::vector<StepInLoops>& out) {
-  for (const auto& item : region.items) {
-    if (const Step* step = std::get_if<Step>(&item)) {
-      out.push_back({step, loops});
-    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
-      collect(*loop->body, loops.empty() ? loop->comment : str(loops, " / ", loop->comment), out);
-    } else {
-      const Branch& branch = std::get<Branch>(item);
-      collect(*branch.then, loops, out);
-      collect(*branch.otherwise, loops, out);
-    }
-  }
-}
-
 }  // namespace
 
 Profiler::Profiler(const Function::State& state) {
@@ -81,8 +61,7 @@ Profile Profiler::profile(const Function::State& state) const {
   const ProgramImage& image = state.program->image;
   if (image.arena_bytes.is_known()) out.arena_bytes = image.arena_bytes.value();
   if (image.lower_bound.is_known()) out.memory_bound = image.lower_bound.value();
-  std::vector<StepInLoops> steps;
-  collect(state.program->plan->body, {}, steps);
+  const std::vector<StepInLoops> steps = steps_in_loops(state.program->plan->body);
   const std::vector<Roles> roles = step_roles(*state.program->plan);
   for (size_t next = 0; next < steps.size(); ++next) {
     const Step& step = *steps[next].step;
@@ -91,7 +70,7 @@ Profile Profiler::profile(const Function::State& state) const {
     record.code = code_of(step);
     if (step.origin.scope) record.scope = step.origin.scope->path;
     record.role = text_of(roles[next]);
-    record.loop = steps[next].loop;
+    record.loop = join(steps[next].loops, " / ", [](const Loop* loop) { return loop->comment; });
     record.calls = sums_[next].calls;
     record.seconds = sums_[next].seconds;
     // A node of several steps does its work in the last: the others copy or check.

@@ -1,72 +1,21 @@
 #include "compiler/runtime/shared.h"
 
-#include <iterator>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/runtime/buffer_owners.h"
 
 namespace thtrain {
-namespace {
-
-// Which variable holds which memory: two must never hold the same, or an update of one would change the other unseen.
-class BufferOwners {
- public:
-  /// Until the result is gone, the memory of `value` is that of `owner`. UserError where it is another variable's.
-  std::shared_ptr<void> claim(const SharedStorage& owner, const Tensor& value, const Origin& origin) {
-    if (value.bytes() == 0) return nullptr;
-    const char* begin = static_cast<const char*>(value.raw());
-    const char* end = begin + value.bytes();
-    std::lock_guard lock(mutex_);
-    // Claims are apart from one another, but for those of one variable: their ends are in the order of their begins.
-    for (auto at = claims_.lower_bound({end, 0}); at != claims_.begin() && std::prev(at)->second.end > begin; --at)
-      if (std::prev(at)->second.owner != &owner) fail(owner, std::prev(at)->second, origin);
-    const Key key{begin, ++serial_};
-    claims_.emplace(key, Claim{end, &owner, owner.name});
-    return std::shared_ptr<void>(nullptr, [this, key](void*) {
-      std::lock_guard release(mutex_);
-      claims_.erase(key);
-    });
-  }
-
- private:
-  struct Claim {
-    const char* end;
-    const SharedStorage* owner;
-    std::string name;
-  };
-  using Key = std::pair<const char*, uint64_t>;
-
-  [[noreturn]] static void fail(const SharedStorage& owner, const Claim& other, const Origin& origin) {
-    auto called = [](const std::string& name) {
-      return name.empty() ? std::string("a shared variable") : escaped(name);
-    };
-    throw UserError({.what = str(called(owner.name), ": the borrowed tensor is the memory of ", called(other.name)),
-                     .expected = "memory that no other shared variable holds",
-                     .node = origin.text(),
-                     .config = origin.config(),
-                     .hint = "without borrow the variable takes a copy"});
-  }
-
-  std::mutex mutex_;
-  std::map<Key, Claim> claims_;
-  uint64_t serial_ = 0;
-};
-
-BufferOwners& buffer_owners() {
-  static BufferOwners* owners = new BufferOwners;  // variables in static tables die late
-  return *owners;
+static std::string called(const SharedStorage& storage) {
+  return storage.name.empty() ? std::string("a shared variable") : escaped(storage.name);
 }
-
-}  // namespace
 
 Shared::Shared(const Tensor& value, std::string name, bool borrow, std::source_location where) {
   auto storage = std::make_shared<SharedStorage>();
   storage->name = std::move(name);
   storage->type = type_of(value);
   storage->value = borrow ? value.contiguous() : value.copy();
-  storage->claim = buffer_owners().claim(*storage, storage->value, Origin::here(where));
+  storage->claim = claim_buffer(storage.get(), called(*storage), storage->value, Origin::here(where));
   leaf_ = make_shared_leaf(std::move(storage), where);
 }
 
@@ -79,14 +28,13 @@ void Shared::set_value(const Tensor& value, bool borrow) const {
   if (value.dtype() != s.type.dtype)
     if (std::optional<Tensor> same_numbers = value.integers_as(s.type.dtype)) return set_value(*same_numbers, borrow);
   if (!(type_of(value) == s.type))
-    throw UserError({.what = str("set_value of ", s.name.empty() ? "a shared variable" : escaped(s.name),
-                                 ": the value does not fit the variable's type"),
+    throw UserError({.what = str("set_value of ", called(s), ": the value does not fit the variable's type"),
                      .expected = s.type.text(),
                      .got = value.type_text(),
                      .node = leaf_.node().origin.text()});
   if (!borrow) return s.value.assign(value);
   Tensor own = value.contiguous();
-  std::shared_ptr<void> claim = buffer_owners().claim(s, own, leaf_.node().origin);
+  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, leaf_.node().origin);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
 }

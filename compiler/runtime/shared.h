@@ -14,13 +14,25 @@ namespace thtrain {
 class Shared {
  public:
   /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone. UserError
-  /// where another shared variable holds some of that memory.
+  /// where another shared variable holds some of that memory, or a function does, as a borrowed output.
   explicit Shared(const Tensor& value, std::string name = {}, bool borrow = false,
                   std::source_location where = std::source_location::current());
   template <class T>
   requires std::is_arithmetic_v<T>
   explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
       : Shared(Tensor(value), std::move(name), true, where) {}
+
+  // A value changes by an update of a function, {{w, w - 1}}, or by set_value().
+  template <class T>
+  Shared& operator=(const T&) = delete;  // w = w - 1: function({}, {}, {{w, w - 1}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator+=(const T&) = delete;  // w += x: function({}, {}, {{w, w + x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator-=(const T&) = delete;  // w -= x: function({}, {}, {{w, w - x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator*=(const T&) = delete;  // w *= x: function({}, {}, {{w, w * x}}) updates w, w.set_value() sets it
+  template <class T>
+  Shared& operator/=(const T&) = delete;  // w /= x: function({}, {}, {{w, w / x}}) updates w, w.set_value() sets it
 
   const Expr& expr() const { return leaf_; }
   operator const Expr&() const { return leaf_; }
@@ -36,7 +48,7 @@ class Shared {
   Tensor get_value(bool borrow = false) const;
   /// Copies into the buffer; with `borrow` the tensor's buffer becomes the variable's. UserError unless it has the
   /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable
-  /// holds some of that memory.
+  /// holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
 
   SharedStorage& storage() const { return *leaf_.node().shared; }

@@ -1,18 +1,19 @@
 #include "compiler/runtime/shared_object.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdint>
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
-#include "compiler/base/escape.h"
 
 namespace thtrain {
 namespace {
@@ -41,29 +42,18 @@ std::shared_ptr<const SharedObject> open_object(const std::string& name, const s
   return nullptr;
 }
 
-/// `path`: of the object, where `entry` is a copy.
-std::shared_ptr<const SharedObject> open_entry(const EntryStore::Entry& entry, const std::string& path,
-                                               std::string& trouble) {
-  std::string name = name_of(*entry.folder);
+/// Its own file in the store.
+std::shared_ptr<const SharedObject> open_in_place(const EntryStore::Entry& entry, std::string& trouble) {
+  std::string name = entry.folder ? name_of(*entry.folder) : "";
   name = name.empty() ? entry.trusted_path : str(name, "/", entry.name);
-  if (!name.empty()) return open_object(name, path, entry.folder, trouble);
-  trouble = str("/proc is not mounted, and others could exchange ", entry.path);
+  if (!name.empty()) return open_object(name, entry.path, entry.folder, trouble);
+  if (trouble.empty()) trouble = str("/proc is not mounted, and others could exchange ", entry.path);
   return nullptr;
 }
 
-/// Does the file system, and whatever else watches over the process, let this file be executed?
-bool may_execute(const EntryStore::Entry& entry) {
-  FileDescriptor file(openat(entry.folder->get(), entry.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.get() < 0) return true;  // something else is wrong with it
-  void* mapped = mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
-  if (mapped == MAP_FAILED) return errno != EPERM && errno != EACCES;
-  munmap(mapped, 1);
-  return true;
-}
-
-/// The content as a file that has no name; null where the system offers none.
+/// The content as a file that has no name and cannot be changed any more; null where the system offers none.
 std::shared_ptr<const FileDescriptor> in_memory(const EntryStore::Entry& entry) {
-  auto file = std::make_shared<const FileDescriptor>(memfd_create("thtrain", MFD_CLOEXEC));
+  auto file = std::make_shared<const FileDescriptor>(memfd_create("thtrain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   std::string_view rest = entry.content;
   while (file->get() >= 0 && !rest.empty()) {
     ssize_t written = ::write(file->get(), rest.data(), rest.size());
@@ -71,7 +61,23 @@ std::shared_ptr<const FileDescriptor> in_memory(const EntryStore::Entry& entry) 
     if (written <= 0) return nullptr;
     rest.remove_prefix(static_cast<size_t>(written));
   }
-  return file->get() < 0 ? nullptr : file;
+  if (file->get() < 0) return nullptr;
+  (void)fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+  return file;
+}
+
+/// The dynamic linker knows objects by their names: one that it did not unload, of a descriptor that was closed since,
+/// would be taken for this one. Then another descriptor of the same file has a new name.
+std::string new_name_of(std::shared_ptr<const FileDescriptor>& file) {
+  std::string name = name_of(*file);
+  std::vector<std::shared_ptr<const FileDescriptor>> taken;
+  for (void* before = nullptr; !name.empty() && (before = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD));) {
+    dlclose(before);
+    taken.push_back(file);
+    file = std::make_shared<const FileDescriptor>(fcntl(file->get(), F_DUPFD_CLOEXEC, 0));
+    name = file->get() < 0 ? "" : name_of(*file);
+  }
+  return name;
 }
 
 }  // namespace
@@ -90,49 +96,33 @@ void* SharedObject::symbol(const char* name) const {
   return found;
 }
 
-std::shared_ptr<const SharedObject> ObjectLoader::load(const EntryStore::Entry& entry, std::string& trouble) {
-  bool try_in_place = entry.is_private;
-  {
-    std::lock_guard lock(mutex_);
-    try_in_place |= !does_not_execute_;
+bool is_whole_object(std::string_view bytes) {
+  ElfW(Ehdr) head;
+  if (bytes.size() < sizeof head) return false;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  auto is_within = [&](uint64_t begin, uint64_t size) { return begin <= bytes.size() && size <= bytes.size() - begin; };
+  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || !is_within(head.e_shoff, head.e_shnum * head.e_shentsize))
+    return false;
+  for (size_t i = 0; i < head.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    const uint64_t at = head.e_phoff + i * head.e_phentsize;
+    if (head.e_phentsize != sizeof segment || !is_within(at, sizeof segment)) return false;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (!is_within(segment.p_offset, segment.p_filesz)) return false;
   }
-  if (try_in_place) {
-    if (auto object = open_entry(entry, entry.path, trouble)) return object;
-    if (may_execute(entry)) return nullptr;
-    std::lock_guard lock(mutex_);
-    does_not_execute_ |= !entry.is_private;
-  }
-  return load_elsewhere(entry, trouble);
+  return true;
 }
 
-std::shared_ptr<const SharedObject> ObjectLoader::load_elsewhere(const EntryStore::Entry& entry, std::string& trouble) {
-  std::string why;  // not to be heard of: `trouble` says what is wrong with the entry where it stands
-  if (!entry.is_private)
-    if (auto copy = store_.private_copy(kind_, entry))
-      if (auto object = open_entry(*copy, entry.path, why)) {
-        warn_once(store_.private_folder());
-        return object;
-      }
+std::shared_ptr<const SharedObject> load_object(const EntryStore::Entry& entry, std::string& trouble) {
+  if (!is_whole_object(entry.content)) {
+    trouble = str(entry.path, ": this is no whole object file");
+    return nullptr;
+  }
   auto file = in_memory(entry);
-  std::string name = file ? name_of(*file) : "";
+  const std::string name = file ? new_name_of(file) : "";
   if (!name.empty())
-    if (auto object = open_object(name, entry.path, file, why)) {
-      warn_once("memory, where debuggers and profilers find no file");
-      return object;
-    }
-  if (trouble.empty()) trouble = str(entry.path, " may not be executed");
-  return nullptr;
-}
-
-void ObjectLoader::warn_once(const std::string& where) {
-  {
-    std::lock_guard lock(mutex_);
-    if (std::exchange(warned_, true)) return;
-  }
-  std::fprintf(stderr,
-               "thtrain: warning: files in the cache folder %s may not be executed (a mount with `noexec`?): "
-               "compiled code is loaded from copies in %s\n",
-               printable(store_.folder()).c_str(), printable(where).c_str());
+    if (auto object = open_object(name, entry.path, file, trouble)) return object;
+  return open_in_place(entry, trouble);
 }
 
 }  // namespace thtrain

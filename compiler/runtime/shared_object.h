@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "compiler/runtime/entry_store.h"
 
@@ -30,30 +30,16 @@ class SharedObject {
   std::shared_ptr<const FileDescriptor> kept_;
 };
 
-/// Loads entries of a store. The dynamic linker takes names, not descriptors: it is given the entry's name below
-/// /proc/PID/fd/N, where N is the descriptor of the folder that was checked, so that nothing on the way can be
-/// exchanged in between. The kernel, and with it perf and sanitizers, sees the file in the cache; a debugger can open
-/// the name. Where /proc is not mounted the path serves, if no other user can change what it leads to.
-///
-/// A folder on a file system that is mounted without permission to execute holds entries all the same: they are copied
-/// to the private folder of the store, or where that does not execute either, to memory. One warning on standard error
-/// says so. All functions may be called from several threads.
-class ObjectLoader {
- public:
-  /// `kind`: of the entries. The store must outlive this.
-  ObjectLoader(EntryStore& store, std::string kind) : store_(store), kind_(std::move(kind)) {}
-  /// Null, with the dynamic linker's complaint in `trouble`, where it cannot be loaded.
-  std::shared_ptr<const SharedObject> load(const EntryStore::Entry& entry, std::string& trouble);
+/// Has an object of the machine's kind all the bytes that its headers speak of? One that was cut is not mapped: to read
+/// behind the end of a file ends the process.
+bool is_whole_object(std::string_view bytes);
 
- private:
-  std::shared_ptr<const SharedObject> load_elsewhere(const EntryStore::Entry& entry, std::string& trouble);
-  void warn_once(const std::string& where);
-
-  EntryStore& store_;
-  std::string kind_;
-  std::mutex mutex_;
-  bool does_not_execute_ = false;  // the store's folder
-  bool warned_ = false;
-};
+/// Loads the bytes of an entry that were checked when it was read, whatever becomes of the file meanwhile: the dynamic
+/// linker takes names, and is given /proc/PID/fd/N, where N is the descriptor of a sealed file in memory, which stays
+/// open as long as the object is loaded, so that a debugger can open the name. The folder of the cache need not be one
+/// whose files execute. Where /proc is not mounted, or the system gives no such files, the entry's own file serves, if
+/// no other user can change what its path leads to. Null, with the complaint in `trouble`, where it cannot be loaded.
+/// May be called from several threads.
+std::shared_ptr<const SharedObject> load_object(const EntryStore::Entry& entry, std::string& trouble);
 
 }  // namespace thtrain

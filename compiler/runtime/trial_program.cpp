@@ -85,8 +85,8 @@ TrialArguments TrialProgram::arguments(const TrialNumbers& numbers) const {
   for (const Expr& leaf : program_.shared) out.variables.push_back(filled(leaf.type(), numbers, array++));
   out.constants = program_.constants;
   for (const Expr& output : program_.graph.outputs) out.outputs.push_back(filled(output.type(), numbers, array++));
-  for (const std::vector<Tensor>* part : {&out.inputs, &out.variables, &out.constants, &out.outputs})
-    for (const Tensor& t : *part) out.entry.push_back({t.raw(), t.shape().data()});
+  for (std::vector<Tensor>* part : {&out.inputs, &out.variables, &out.constants, &out.outputs})
+    for (Tensor& t : *part) out.entry.push_back({t.raw(), t.shape().data()});
   return out;
 }
 

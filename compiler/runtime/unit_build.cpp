@@ -56,10 +56,11 @@ std::vector<UnitBuild::Unit> UnitBuild::compile(const std::vector<size_t>& missi
 
   ProgramGroup group;
   auto compile_one = [&](size_t i) {
-    EntryStore::Workplace place = setting_.store->workplace(kUnits, units[i].name + ".cpp", units[i].text);
-    compile_unit(*setting_.compiler, *setting_.flags, place.source, place.output,
-                 {place.folder->get(), place.folder_path}, group);
-    units[i].object = place.result();
+    units[i].object = made_in([&] { return setting_.store->workplace(kUnits, units[i].name + ".cpp", units[i].text); },
+                              [&](const EntryStore::Workplace& place) {
+                                compile_unit(*setting_.compiler, *setting_.flags, place.source, place.output,
+                                             {place.folder->get(), place.folder_path}, group);
+                              });
   };
   run_side_by_side(units.size(), setting_.processes, compile_one, [&] { group.is_cancelled = true; });
   compiled_ += missing.size();
@@ -71,10 +72,11 @@ std::string UnitBuild::link(const std::vector<Unit>& units, const std::map<std::
   std::vector<std::string> objects;
   for (const Unit& unit : units) objects.push_back(unit.object);
   for (const auto& [name, object] : stored) objects.push_back(object);
-  EntryStore::Workplace place = setting_.store->workplace(objects);
-  link_objects(*setting_.compiler, *setting_.flags, place.inputs, path, place.output,
-               {place.folder->get(), place.folder_path});
-  return place.result();
+  return made_in([&] { return setting_.store->workplace(objects); },
+                 [&](const EntryStore::Workplace& place) {
+                   link_objects(*setting_.compiler, *setting_.flags, place.inputs, path, place.output,
+                                {place.folder->get(), place.folder_path});
+                 });
 }
 
 void UnitBuild::keep(const std::vector<Unit>& units) const {

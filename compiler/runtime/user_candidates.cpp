@@ -298,6 +298,8 @@ CandidateFile candidate_file(const std::string& path) {
 }
 
 void load_candidates(const std::string& path) {
+  if (path.empty())
+    throw UserError(Message{.what = "load_candidates: the path is empty", .expected = "a shared object"});
   CandidateFile file = candidate_file(path);
   std::lock_guard lock(files_mutex);
   const std::shared_ptr<File> before = file_at(file.path);

@@ -120,7 +120,7 @@ class Reader {
     for (int64_t i = 0; i < n; ++i) {
       const std::vector<Keys>& piece = pieces[static_cast<size_t>(i)].steps;
       out.lengths.data<int64_t>()[i] = std::ssize(piece) - 1;
-      auto set = [&](const Tensor& array, int64_t step, const Keys& keys) {
+      auto set = [&](Tensor& array, int64_t step, const Keys& keys) {
         for (int64_t key : keys) array.data<uint8_t>()[(i * steps + step) * keys_ + key] = 1;
       };
       for (int64_t step = 0; step + 1 < std::ssize(piece); ++step) {

@@ -1,6 +1,7 @@
 // In what runs of different models differ, as `thtrain compare` tells it.
 #include "cli/config_differences.h"
 
+#include <filesystem>
 #include <sstream>
 
 #include "cli/differences_table.h"
@@ -169,18 +170,36 @@ TEST_F(CliCompare, APictureThatIsThereStaysUnlessItIsNamed) {
                         str("run", seed), str("seed=", seed)})
                   .code,
               0);
-  ASSERT_EQ(workshop.run({"compare", "run1", "run2"}).code, 0);
+  const Ended first = workshop.run({"compare", "run1", "run2"});
+  ASSERT_EQ(first.code, 0);
+  // Its own it overwrites.
+  const Ended again = workshop.run({"compare", "run2", "run1"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(workshop.run({"compare", "run1", "run2"}).out, first.out);
+  // Where another one is there, the tables come first.
+  for (const char* name : {"compare.svg", "compare.png"}) {
+    const std::string own = workshop.exists(name) ? workshop.read(name) : "";
+    workshop.write(name, "mine");
+    const std::vector<std::string> before = workshop.list();
+    Ended ended = workshop.run({"compare", "run1", "run2"});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, first.out.substr(0, first.out.find("curves ")));
+    EXPECT_EQ(ended.err, str("error: ", name,
+                             ": there is a file of this name already\n"
+                             "  expected: no file, or one that `thtrain compare` wrote\n"
+                             "  hint:     --output compare.png overwrites it, --output NAME.png writes another one\n"));
+    ended = workshop.run({"compare", "run1", "run2", "--json"});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(one_json_line(ended.out).at("runs.1.run"), "run2");
+    EXPECT_EQ(workshop.read(name), "mine");
+    EXPECT_EQ(workshop.list(), before);
+    if (own.empty())
+      std::filesystem::remove(workshop.path(name));
+    else
+      workshop.write(name, own);
+  }
   workshop.write("compare.svg", "mine");
-  const std::vector<std::string> before = workshop.list();
-  const bool has_png = workshop.exists("compare.png");
-  Ended ended = workshop.run({"compare", "run1", "run2"});
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.out, "");
-  EXPECT_EQ(ended.err, str("error: compare.", has_png ? "png" : "svg",
-                           ": there is a file of this name already\n"
-                           "  hint:     --output compare.png overwrites it, --output NAME.png writes another one\n"));
-  EXPECT_EQ(workshop.read("compare.svg"), "mine");
-  EXPECT_EQ(workshop.list(), before);
+  Ended ended;
   ended = workshop.run({"compare", "run1", "run2", "--output", "compare.png"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(workshop.read("compare.svg"), "mine");

@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <ctime>
 #include <filesystem>
+#include <functional>
 
 #include "cli/load_experiment.h"
 #include "tests/support/cli_support.h"
@@ -41,6 +43,52 @@ class ConfigBases : public testing::Test {
   }
   TemporaryFolder temporary;
 };
+
+// Seconds of this process.
+double cpu_seconds(const std::function<void()>& what) {
+  const std::clock_t began = std::clock();
+  what();
+  return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+}
+
+TEST_F(ConfigBases, TheTimeOfAMergeGrowsAsTheNumberOfKeys) {
+  auto seconds = [&](int keys) {
+    std::string base = "[x]\n", over = "_base_ = \"many.toml\"\n[x]\n";
+    for (int i = 0; i < keys; ++i) {
+      base += str("key", i, " = ", i, "\n");
+      over += str("key", i, " = ", i + 1, "\n");
+    }
+    write("many.toml", base);
+    write("over.toml", over);
+    Findings findings;
+    ConfigNode read;
+    const double out = cpu_seconds([&] { read = read_config(temporary.path("over.toml"), findings); });
+    EXPECT_EQ(read.find("x")->children.size(), static_cast<size_t>(keys));
+    EXPECT_EQ(read.find("x")->children.back().integer, keys);
+    return out;
+  };
+  const double few = seconds(5000);
+  EXPECT_LT(seconds(40000), 24 * few);  // 64 times as long where each key looks at each
+}
+
+TEST_F(ConfigBases, ThousandsOfPhasesAreReadInLinearTimeAndMemory) {
+  auto seconds = [&](int phases) {
+    std::string text = kDigits + kTwoLayers + "[trainer]\nbatch_size = 20\n";
+    for (int i = 0; i < phases; ++i) text += str("[[phase]]\n[phase.trainer]\nepochs = ", i % 7 + 1, "\n");
+    write("phases.toml", text);
+    Experiment read;
+    const double out = cpu_seconds([&] { read = load_experiment(temporary.path("phases.toml"), {}).experiment; });
+    EXPECT_EQ(read.phases.size(), static_cast<size_t>(phases));
+    EXPECT_EQ(read.phase.size(), static_cast<size_t>(phases));
+    for (size_t i = 0; i < read.phases.size(); ++i) {
+      EXPECT_LE(read.phases[i].phase.size(), 2u);
+      EXPECT_EQ(read.phases[i].phase_number, i + 1);
+    }
+    return out;
+  };
+  const double few = seconds(250);
+  EXPECT_LT(seconds(2000), 24 * few);
+}
 
 TEST_F(ConfigBases, TablesMergeAndArraysReplace) {
   write("child.toml", "_base_ = \"base.toml\"\nseed = 3\n[trainer]\nepochs = 9\n[loss]\nl2 = 0.5\n");
@@ -154,6 +202,7 @@ error: trainer.learning_rate is out of range
   write("broken.toml", kDigits + "[trainer]\nepochs = = 3\n");
   write("child.toml", "_base_ = \"broken.toml\"\n" + kTwoLayers);
   EXPECT_EQ(error("child.toml"), R"(error: not valid TOML: could not determine value type
+  expected: a string in quotes, a number, true, false, an array or an inline table
   config:   broken.toml:7:10
       7 | epochs = = 3
         |          ^)");

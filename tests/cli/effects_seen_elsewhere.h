@@ -38,6 +38,9 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"compiler.include_candidates", "CandidateLists.IncludeAddsAndExcludeTakesAway"},
     {"compiler.exclude_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
     {"compiler.candidate_files", "CandidateFiles.ARunTakesTheGoodAndGoesOnWithoutTheBad"},
+    {"compiler.guard_nan", "NanGuardOfARun.ObeysItsKeys"},
+    {"compiler.guard_infinity", "NanGuardOfARun.ObeysItsKeys"},
+    {"compiler.guard_above", "NanGuardOfARun.ObeysItsKeys"},
     {"compiler.workspace_limit", "CandidateLists.WorkspacesHaveALimit"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };

@@ -199,6 +199,7 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
     {false, "mkdir run/plots 1 1 ENOSPC", R"(
 error: run/plots: the folder cannot be made
+  expected: a place where this user may make one
   got:      no space left on device
   hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
@@ -233,6 +234,7 @@ error: cannot read the experiment run/config.toml
 error: run/run.json: the file may not be read
   expected: read permission for this user
   got:      permission denied
+  hint:     run: chmod u+r run/run.json
 )"},
     {true, "open run/lock 1 1 EACCES", R"(
 error: run/lock: the file cannot be written
@@ -253,6 +255,7 @@ error: run/checkpoint.npz: the file cannot be read
 error: run/checkpoint.npz: the file may not be read
   expected: read permission for this user
   got:      permission denied
+  hint:     run: chmod u+r run/checkpoint.npz
 )"},
     {true, "read run/checkpoint.npz 5 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read

@@ -1,5 +1,6 @@
 // `thtrain train --folds`: a run for each part of the training examples.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
 
@@ -54,6 +55,45 @@ TEST_F(CliFolds, OneRunOfAPartIsTheSame) {
   EXPECT_EQ(workshop.read("kf/fold-2/best.npz"), workshop.read("one/best.npz"));
 }
 
+TEST_F(CliFolds, TheSameCommandGoesOnAfterAnInterruption) {
+  auto words = [](const std::string& folder, const std::string& epochs = "400") {
+    return std::vector<std::string>{"train", "e.toml", "--folds", "3", "--run-dir", folder, "trainer.epochs=" + epochs};
+  };
+  ASSERT_EQ(workshop.run(words("whole")).code, 0);
+  const pid_t process = workshop.start(words("parts"));
+  ASSERT_TRUE(wait_until([&] {
+    return workshop.exists("parts/fold-2/metrics.jsonl") && workshop.read("parts/fold-2/metrics.jsonl").size() > 1000;
+  }));
+  ::kill(process, SIGTERM);
+  EXPECT_EQ(Workshop::wait(process), 143);
+  EXPECT_TRUE(
+      workshop.read("log").ends_with("`thtrain resume parts/fold-2` continues the run\n"
+                                     "the same command with --run-dir parts goes on with the folds\n"))
+      << workshop.read("log");
+  EXPECT_FALSE(workshop.exists("parts/fold-3"));
+  EXPECT_EQ(workshop.run({"resume", "parts"}).err,
+            "error: parts: this is no run folder: it holds no config.toml\n"
+            "  expected: a folder that `thtrain train` made\n"
+            "  hint:     this is the folder of the runs of --folds; `thtrain train CONFIG --folds K --run-dir parts` "
+            "goes on with them\n");
+  const Ended other = workshop.run(words("parts", "500"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("error: parts/fold-1: the run in this folder is of another experiment\n"), std::string::npos)
+      << other.err;
+  EXPECT_NE(other.err.find("trainer.epochs: 400 then, 500 now\n"), std::string::npos) << other.err;
+  const std::string first = workshop.read("parts/fold-1/metrics.jsonl");
+  const Ended ended = workshop.run(words("parts"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("fold 1 of 3\nthe run is over: 1,600 steps done\n"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("fold 2 of 3\ngoes on after step "), std::string::npos) << ended.out;
+  EXPECT_EQ(workshop.read("parts/fold-1/metrics.jsonl"), first);
+  for (const char* fold : {"fold-1", "fold-2", "fold-3"}) {
+    EXPECT_EQ(workshop.read(str("parts/", fold, "/best.npz")), workshop.read(str("whole/", fold, "/best.npz"))) << fold;
+    EXPECT_EQ(without_seconds(workshop.read(str("parts/", fold, "/metrics.jsonl"))),
+              without_seconds(workshop.read(str("whole/", fold, "/metrics.jsonl"))));
+  }
+}
+
 TEST_F(CliFolds, WhatCannotBe) {
   auto text = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"train", "e.toml"});
@@ -64,9 +104,10 @@ TEST_F(CliFolds, WhatCannotBe) {
                                            "\"\n  expected: an integer from 2 to the number of examples\n"
                                            "  hint:     `thtrain help train` lists the options\n"));
   EXPECT_EQ(text({"--folds", "2", "--resume", "--run-dir", "kf"}),
-            "error: --folds begins new runs\n"
+            "error: --folds and --resume are both given\n"
             "  expected: --folds without --resume\n"
-            "  hint:     `thtrain resume DIR/fold-1` goes on with one of them\n");
+            "  got:      --folds 2 --resume\n"
+            "  hint:     --folds K --run-dir DIR goes on with the runs that are in DIR already\n");
   EXPECT_EQ(text({"--folds", "2", "data.n_valid=4"}),
             "error: data.folds and data.n_valid are both given\n"
             "  expected: one of them\n"

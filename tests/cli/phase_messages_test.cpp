@@ -103,9 +103,12 @@ error: two phases are called a
         |        ^^^
   hint:     the other one is phase.0
 error: phase.1.pass_on has no effect: no phase comes after a
+  expected: pass_on = "best" in a phase before the last one
+  got:      pass_on = "best"
   config:   e.toml:28:11
      28 | pass_on = "best"
         |           ^^^^^^
+  hint:     leave it out: the best weights of the last phase are those of the run, in best.npz
 )");
 }
 
@@ -316,6 +319,7 @@ error: phase b: a plateau schedule needs validation examples
   config:   e.toml:28:12
      28 | schedule = "plateau"
         |            ^^^^^^^^^
+  hint:     it goes by the validation values; other schedules need none
 )");
 }
 

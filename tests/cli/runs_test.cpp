@@ -216,6 +216,26 @@ TEST_F(CliRuns, AreTakenForWhatTheyAreWhileOneGoesOn) {
   EXPECT_TRUE(found.contains("ended"));
 }
 
+TEST_F(CliRuns, HaveTheTimeThatTrainingTold) {
+  auto expect_one_time = [&](const std::vector<std::string>& words, const std::string& folder) {
+    const Ended ended = workshop.run(words);
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(one_json_line(ended.out)["seconds"],
+              one_json_line(workshop.run({"runs", folder, "--json"}).out)["seconds"]);
+  };
+  const std::vector<std::string> train = {
+      "train", "tiny.toml", "--json", "--quiet", "compiler.mode=reference", "output.plots=false"};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), train.begin(), train.end());
+    return more;
+  };
+  expect_one_time(with({"--run-dir", "runs/a", "trainer.epochs=2"}), "runs/a");
+  expect_one_time({"resume", "runs/a", "trainer.epochs=4", "--json", "--quiet"}, "runs/a");
+  expect_one_time({"resume", "runs/a", "--json", "--quiet"}, "runs/a");  // it is over
+  workshop.write("tiny.toml", tiny_experiment() + "[[phase]]\nname = \"one\"\n[[phase]]\nname = \"two\"\n");
+  expect_one_time(with({"--run-dir", "runs/b", "trainer.epochs=2"}), "runs/b");
+}
+
 TEST_F(CliRuns, AreCompared) {
   train("runs/a", {"trainer.epochs=1", "output.root=x"});
   train("runs/b", {"trainer.epochs=2", "loss.l2=0.5", "output.root=x"});

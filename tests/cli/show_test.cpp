@@ -1,4 +1,6 @@
 // `thtrain show`: which pictures it draws of which runs, and what it refuses.
+#include <unistd.h>
+
 #include "compiler/base/str.h"
 #include "tests/support/cli_support.h"
 
@@ -19,6 +21,32 @@ std::string convnet() {
 // Every line but the last one, which has the weights' path.
 std::string without_weights(const std::string& out) {
   return out.substr(0, out.rfind("weights "));
+}
+
+TEST(CliShow, WhatAKilledOneLeftGoes) {
+  Workshop workshop;
+  workshop.write("tiny.toml", tiny_experiment());
+  ASSERT_EQ(
+      workshop.run({"train", "tiny.toml", "--run-dir", "run", "--quiet", "compiler.mode=reference", "trainer.epochs=1"})
+          .code,
+      0);
+  const pid_t gone = workshop.start({"info"});
+  Workshop::wait(gone);
+  ASSERT_EQ(workshop.run({"show", "run", "--output", "seen"}).code, 0);
+  const std::vector<std::string> before = workshop.list();
+  for (const char* folder : {"run/plots", "seen"}) {
+    workshop.write(str(folder, "/confusion_test.png.tmp-", gone, "-3"), "half");
+    workshop.write(str(folder, "/learning_curves.svg.tmp-", gone, "-12"), "half");
+  }
+  const std::string alive = str("seen/saliency.png.tmp-", ::getpid(), "-0");
+  workshop.write(alive, "half");
+  ASSERT_EQ(workshop.run({"show", "run", "--output", "seen"}).code, 0);
+  ASSERT_EQ(workshop.run({"show", "run"}).code, 0);
+  EXPECT_TRUE(workshop.exists(alive));
+  for (const std::string& name : workshop.list())
+    if (name != alive) {
+      EXPECT_EQ(name.find(".tmp-"), std::string::npos) << name;
+    }
 }
 
 TEST(CliShow, OfAConvolutionalNet) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "compiler/base/str.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {
@@ -54,7 +55,11 @@ TEST_F(CliStreams, ClosedStreamsAreNotTakenByFiles) {
 TEST_F(CliStreams, AFullDeviceIsNamed) {
   Ended ended = workshop.shell("$THTRAIN info >/dev/full");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "error: standard output cannot be written\n  got:      no space left on device\n");
+  EXPECT_EQ(ended.err,
+            "error: standard output cannot be written\n"
+            "  expected: a file or device with room\n"
+            "  got:      no space left on device\n"
+            "  hint:     make room, or send the output to another place\n");
 }
 
 TEST_F(CliStreams, AWorkingFolderThatIsGone) {
@@ -86,6 +91,9 @@ TEST_F(CliStreams, PermissionDeniedIsNamedAsSuch) {
       {"eval closed/run", "error: cannot read the experiment closed/run\n  expected: a TOML file\n"},
       {"eval tiny.toml --weights locked.npz",
        "error: locked.npz: the file may not be read\n  expected: read permission for this user\n"},
+      {"eval tiny.toml --weights closed/w.npz",
+       "error: closed/w.npz: the file may not be read\n"
+       "  expected: permission for this user to enter the folder closed\n"},
       {"predict tiny.toml --weights w.npz --input locked.npz --output p.npy",
        "error: locked.npz: the file may not be read\n  expected: read permission for this user\n"},
       {"explain tiny.toml --html closed/page.html",
@@ -93,9 +101,13 @@ TEST_F(CliStreams, PermissionDeniedIsNamedAsSuch) {
       {"bench paper --figures closed",
        "error: closed/fig5.png: the file cannot be written\n  expected: write permission for the folder closed\n"}};
   for (const auto& [command, text] : wanted) {
+    std::string hint;
+    if (text.find("read permission") != std::string::npos)
+      hint =
+          str("  hint:     ", other.empty() ? "run: chmod u+r locked.npz" : "the file belongs to another user", '\n');
     Ended ended = workshop.shell("HOME=/nonexistent " + other + "$THTRAIN " + command);
     EXPECT_EQ(ended.code, 2) << command;
-    EXPECT_EQ(ended.err, text + "  got:      permission denied\n") << command;
+    EXPECT_EQ(ended.err, text + "  got:      permission denied\n" + hint) << command;
   }
   workshop.shell("chmod 755 closed");
 }

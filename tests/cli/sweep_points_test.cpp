@@ -127,7 +127,7 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
             "  config:   command line:2:1\n"
             "      2 | seed=1..5..-1\n"
             "        | ^^^^\n"
-            "  hint:     write all of its values as one list\n"
+            "  hint:     it is first given as seed=1..5..0: write all of its values as one list\n"
             "error: the range 1..5..-1 has no numbers\n"
             "  expected: a..b with a at most b, or steps that lead from a to b, as in 5..1..-1\n"
             "  got:      steps of -1 from 1 to 5\n"
@@ -136,16 +136,19 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
             "        |      ^^^^^^^^\n");
   EXPECT_EQ(points_error({"seed=1..3,2"}),
             "error: seed has the value 2 twice\n"
+            "  expected: each value once\n"
             "  config:   command line:1:11\n"
             "      1 | seed=1..3,2\n"
             "        |           ^\n");
   EXPECT_EQ(points_error({"seed=1,01"}),
             "error: seed has the value 1 twice, the second time as 01\n"
+            "  expected: each value once\n"
             "  config:   command line:1:8\n"
             "      1 | seed=1,01\n"
             "        |        ^^\n");
   EXPECT_EQ(points_error({"trainer.learning_rate=0.1,1e-1"}),
             "error: trainer.learning_rate has the value 0.1 twice, the second time as 1e-1\n"
+            "  expected: each value once\n"
             "  config:   command line:1:27\n"
             "      1 | trainer.learning_rate=0.1,1e-1\n"
             "        |                           ^^^^\n");

@@ -132,6 +132,13 @@ TEST_F(CliSweep, ARunThatFailsIsToldAndTheOthersGoOn) {
   EXPECT_EQ(values.at("runs.2.exit_code"), "3");
   EXPECT_EQ(values.at("runs.2.message"), why);
   EXPECT_EQ(values.at("runs.2.values.trainer.learning_rate"), "1e30");
+  // Where no lines tell it, standard error does.
+  const Ended quiet = workshop.run({"sweep", "--resume", "s", "--quiet", "--json"});
+  EXPECT_EQ(quiet.code, 3);
+  EXPECT_EQ(quiet.err, str("error: 1 of 3 runs of the sweep failed\n"
+                           "  expected: runs that come to their end\n"
+                           "  got:      learning_rate=1e30: not finite: ",
+                           why, "\n  hint:     what they printed is in s/logs\n"));
 }
 
 TEST_F(CliSweep, WhatARunMeetsWhereNothingCanBeWrittenIsTold) {
@@ -293,10 +300,12 @@ TEST_F(CliSweep, ATableThatCannotBeWrittenIsAWarning) {
 TEST_F(CliSweep, PointsThatAreOneExperimentAreRefused) {
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "seed=1..2", "trainer.learning_rate=0.1,0.10,1e-1"}).err,
             "error: trainer.learning_rate has the value 0.1 twice, the second time as 0.10\n"
+            "  expected: each value once\n"
             "  config:   command line:2:27\n"
             "      2 | trainer.learning_rate=0.1,0.10,1e-1\n"
             "        |                           ^^^^\n"
             "error: trainer.learning_rate has the value 0.1 twice, the second time as 1e-1\n"
+            "  expected: each value once\n"
             "  config:   command line:2:32\n"
             "      2 | trainer.learning_rate=0.1,0.10,1e-1\n"
             "        |                                ^^^^\n");

@@ -247,7 +247,10 @@ TEST(LoadErrors, SourcesAndFiles) {
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y", "valid_y"})),
             "error: the data set \"npy\" needs the file valid_x\n  expected: valid_x = \"path\"" + data_caret(1));
   DatasetOptions digits{.where = data_at(1), .train = 0};
-  EXPECT_EQ(load_error(digits), "error: the data set \"digits\" has no training examples" + data_caret(1));
+  EXPECT_EQ(load_error(digits),
+            "error: the data set \"digits\" has no training examples\n  expected: at least one, beside those for "
+            "validation and test" +
+                data_caret(1));
 }
 
 TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {

@@ -86,7 +86,9 @@ TEST(FindDataFile, SaysWhereItWasNotAllowedToLook) {
   {
     WithoutRoot without_root;
     EXPECT_EQ(error_text([&] { find_data_file(path, places.config); }),
-              "error: " + path + ": the file cannot be reached\n  got:      permission denied");
+              "error: " + path +
+                  ": the file cannot be reached\n  expected: a file that this user may read, or a link to one\n"
+                  "  got:      permission denied");
     EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config); }),
               "error: \"x.npy\" was not found\n"
               "  expected: a file of that name in one of\n"
@@ -104,7 +106,9 @@ TEST(FindDataFile, SaysWhereItWasNotAllowedToLook) {
   std::filesystem::permissions(places.data, std::filesystem::perms::all);
   std::string name(300, 'n');
   EXPECT_EQ(error_text([&] { find_data_file("/" + name, places.config); }),
-            "error: /" + name + ": the file cannot be reached\n  got:      a name that is too long");
+            "error: /" + name +
+                ": the file cannot be reached\n  expected: a file that this user may read, or a link to one\n"
+                "  got:      a name that is too long");
 }
 
 TEST(FindDataSet, NeedsAllFilesInOneFolder) {

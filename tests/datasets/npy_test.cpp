@@ -160,7 +160,8 @@ TEST(NpyErrors, MissingFolderAndPermission) {
   EXPECT_EQ(npy_error(secret), "error: " + secret +
                                    ": the file may not be read\n"
                                    "  expected: read permission for this user\n"
-                                   "  got:      permission denied");
+                                   "  got:      permission denied\n"
+                                   "  hint:     the file belongs to another user");
 }
 
 TEST(NpyErrors, AnotherFormat) {

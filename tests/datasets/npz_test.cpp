@@ -258,7 +258,11 @@ TEST(NpzErrors, NamesThatAreMissingOrDouble) {
   std::string bytes = read_file(golden_archive("stored.npz"));
   bytes[central_header(bytes, 1) + 46 + 7] = 'W';  // hidden/b becomes a second hidden/W
   std::string path = folder.write("two.npz", bytes);
-  EXPECT_EQ(npz_error(path), "error: " + path + ": two arrays are named \"hidden/W\"");
+  EXPECT_EQ(npz_error(path),
+            "error: " + path +
+                ": two arrays are named \"hidden/W\"\n"
+                "  expected: a name for each array\n"
+                "  hint:     which of them is meant is not known: write the file again with other names");
 }
 
 TEST(NpzErrors, AnErrorInsideAnArrayNamesBoth) {

@@ -40,6 +40,7 @@ class PlanDraws {
     if (is_hard_ && one_in(6))
       return pick({std::nan(""), static_cast<double>(INFINITY), -static_cast<double>(INFINITY), -0.0, 0.0, 1e38, -1e-38,
                    700.0, -120.0});
+    if (is_tied_) return pick({-1.0, 0.0, 0.5, 1.0, 1.5});
     const double x = uniform(-1, 1) + uniform(-1, 1);
     if (is_wide_) return x * std::exp2(uniform(-20, 20));
     return one_in(8) ? std::round(x) : x;
@@ -130,7 +131,7 @@ class PlanDraws {
   ProgramPlan plan_;
   std::vector<Expr> values_;
   Dim lengths_[3] = {Dim(1), Dim(1), Dim(1)};
-  bool is_hard_ = false, is_wide_ = false, named_ = false;
+  bool is_hard_ = false, is_wide_ = false, is_tied_ = false, named_ = false;
   DType main_ = DType::kFloat64;
 };
 

@@ -13,6 +13,7 @@ class Generator : public RandomStatements {
   ProgramPlan run() {
     is_hard_ = one_in(8);
     is_wide_ = one_in(6);
+    is_tied_ = one_in(4);
     for (Dim& length : lengths_) length = pick<int64_t>({1, 2, 3, 3, 4, 5, 7, 8, 13, 17, 33});
     if (one_in(20)) lengths_[0] = 0;
     if (one_in(4)) named_ = true;

@@ -33,7 +33,8 @@ struct ProgramPlan {
 };
 
 /// The same seed gives the same plan. Values, first and second gradients; all dtypes; lengths of 0 and 1, known and
-/// named, and some that masks decide; NaN and infinities among the inputs of one plan in eight.
+/// named, and some that masks decide; NaN and infinities among the inputs of one plan in eight; in one of four few
+/// different numbers, so that elements are equal and meet kinks.
 ProgramPlan random_plan(uint64_t seed);
 
 struct BuiltProgram {

@@ -161,7 +161,7 @@ void fuzz(const FuzzSettings& settings, const Judge& judge) {
 }
 
 TEST(RandomPrograms, RewritesKeepValuesWithinBounds) {
-  fuzz(fuzz_settings(1, 300), wrong_rewrite);
+  fuzz(fuzz_settings(1, 900), wrong_rewrite);
 }
 
 TEST(RandomPrograms, GiveTheSameInEveryMode) {

@@ -10,7 +10,7 @@
 namespace thtrain {
 
 void RandomStatements::add_statement() {
-  switch (below(22)) {
+  switch (below(23)) {
     case 0:
     case 1:
     case 2:
@@ -43,6 +43,8 @@ void RandomStatements::add_statement() {
       return add_choice();
     case 19:
       return one_in(2) ? add_control() : add_cast();
+    case 20:
+      return add_pooling();
     default:
       return add_masked();
   }
@@ -199,6 +201,16 @@ void RandomStatements::add_softmax() {
       add(str("exp($0) / sum(exp($0), ", axis, ", true)"), {x},
           [=](Args a) { return exp(a[0]) / sum(exp(a[0]), axis, true); });
   }
+}
+
+// Of functions of elements, which pooling may come before.
+void RandomStatements::add_pooling() {
+  const size_t x = find([](const Expr& e) { return is_float(e.dtype()) && e.rank() > 0; });
+  if (x == kNone) return;
+  const NamedFunction& f = smooth_functions()[below(smooth_functions().size())];
+  const int64_t window = pick<int64_t>({2, 2, 3}), stride = pick<int64_t>({1, 2, 3});
+  add(str("pool(", f.text, ", {.window = {", window, "}, .stride = {", stride, "}})"), {x},
+      [=, make = f.make](Args a) { return pool(make(a[0]), {.window = {window}, .stride = {stride}}); });
 }
 
 void RandomStatements::add_shape() {

@@ -21,6 +21,7 @@ class RandomStatements : public PlanDraws {
   void add_reduction();
   void add_dot();
   void add_softmax();
+  void add_pooling();
   void add_shape();
   void add_part();
   void add_gather();

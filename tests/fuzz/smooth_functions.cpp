@@ -18,6 +18,8 @@ const std::vector<NamedFunction>& smooth_functions() {
       {"log(sigmoid($0))", [](const Expr& x) { return log(sigmoid(x)); }},
       {"log(1 - sigmoid($0))", [](const Expr& x) { return log(1 - sigmoid(x)); }},
       {"maximum($0, 0)", [](const Expr& x) { return maximum(x, 0); }},
+      {"maximum(0, $0)", [](const Expr& x) { return maximum(0, x); }},
+      {"minimum($0, 0.5)", [](const Expr& x) { return minimum(x, 0.5); }},
       {"exp($0) - 1", [](const Expr& x) { return exp(x) - 1; }},
       {"pow($0, 3)", [](const Expr& x) { return pow(x, 3); }},
       {"pow(abs($0), 0.5)", [](const Expr& x) { return pow(abs(x), 0.5); }},

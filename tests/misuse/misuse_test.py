@@ -1,4 +1,5 @@
-"""What must not compile: expressions as conditions, and numbers in the place of keepdims and ddof.
+"""What must not compile: expressions as conditions, numbers in the place of keepdims and ddof, and what reads well but
+means something else; and what the compiler says of it.
 
 usage: misuse_test.py COMPILER SOURCE_DIR
 """
@@ -28,6 +29,15 @@ GOOD = [
     "(void)w.T();",
     "(void)where(x < y, x, 0);",
     "(void)logsumexp(x, 0, true);",
+    "std::vector<Expr> g = grad(x, {w}); g = grad(x, {y}); g = grad(x, {w, y}); Expr one = grad(x, w);",
+    "std::vector<Expr> j = jacobian(x, {w}), h = hessian(x, {w, y}); h = hessian_vector_product(x, {w}, {y});",
+    "std::vector<Expr> t = jvp({x}, {w}, {y}), u = vjp({x}, {w}, {y}); t = Rop({x}, {w}, {y}); u = Lop({x}, {w}, {y});",
+    "Expr t = jvp(x, w, y), u = vjp(x, w, y);",
+    "f({1.0}); f({x_value, 0.1}); f({1, true}); f({{\"x\", x_value}, {\"rate\", 0.1}});",
+    "w.set_value(1.0); (void)In(x, 0.1);",
+    "(void)max(x, 0); (void)max(x, {0, 1}); (void)min(x, {}, true); (void)max(1.0);",
+    "(void)thtrain::std(x);",
+    "Shared v = w; v = w; Expr e = w; e = w; e += 1;",
 ]
 BAD = [
     "if (x < y) return 1;",
@@ -41,6 +51,7 @@ BAD = [
     "bool b = x; (void)b;",
     "bool b(x < y); (void)b;",
     "if (w) return 1;",
+    "(void)f({x});",
     "(void)std::max(x, y);",
     "(void)std::min(x, y);",
     "(void)std::clamp(x, y, y);",
@@ -52,20 +63,37 @@ BAD = [
     "(void)x[true];",
     "(void)x[0.5];",
     "x[0] += 1;",
-    "w += 1;",
-    "w += x;",
     "(x + y) *= 2;",
     "const Expr z = x; z += y;",
     "1 += x;",
     "(void)where(x < y, x);",
     "(void)logsumexp(x, 0, 1);",
 ]
+# And what the compiler must print with the error.
+AN_UPDATE = "updates w, w.set_value() sets it"
+EXPLAINED = [
+    ("(void)function({x, w}, {y});", "a shared variable is no input: functions find it"),
+    ("(void)function({w}, {y});", "a shared variable is no input: functions find it"),
+    ("(void)max(x, y);", "the larger of two is maximum(x, y)"),
+    ("(void)max(0, x);", "the larger of two is maximum(x, y)"),
+    ("(void)max(x, 0.0);", "the larger of two is maximum(x, y)"),
+    ("(void)min(w, w);", "the smaller of two is minimum(x, y)"),
+    ("(void)std(x);", "write thtrain::std(x)"),
+    ("w = w - 1;", AN_UPDATE),
+    ("w = x;", AN_UPDATE),
+    ("w = x_value;", AN_UPDATE),
+    ("w += 1;", AN_UPDATE),
+    ("w -= x;", AN_UPDATE),
+    ("w *= w;", AN_UPDATE),
+    ("w /= 2.0;", AN_UPDATE),
+]
 FIRST = 6  # the line of the first statement
 
 
 def program(statements):
     lines = ["#include <algorithm>", '#include "compiler/api.h"', "using namespace thtrain;"]
-    lines += ["int use(Expr x, Expr y, Shared w) {", "  (void)x, (void)y, (void)w;"]
+    lines += ["int use(Expr x, Expr y, Shared w, Function f, Tensor x_value) {"]
+    lines += ["  (void)x, (void)y, (void)w, (void)x_value;"]
     return "\n".join(lines + ["  { %s }" % s for s in statements] + ["  return 0;", "}", ""])
 
 
@@ -90,6 +118,13 @@ class Misuse(unittest.TestCase):
         self.assertNotEqual(status, 0)
         for number, statement in enumerate(BAD):
             self.assertIn(number, named, "compiles: " + statement + "\n" + text)
+
+    def test_the_compiler_says_what_is_meant(self):
+        _, _, text = compile_errors([statement for statement, _ in EXPLAINED])
+        parts = re.split(r"statements\.cpp:(\d+):\d+: error:", text)
+        said = {int(parts[i]) - FIRST: parts[i + 1] for i in range(1, len(parts), 2)}
+        for number, (statement, explanation) in enumerate(EXPLAINED):
+            self.assertIn(explanation, said.get(number, "compiles"), statement)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "nn/losses.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
+#include "tests/support/error_text.h"
 #include "tests/support/model_support.h"
 
 namespace thtrain {
@@ -28,6 +29,45 @@ std::map<std::string, Tensor> weights_of(const Model& model) {
   std::map<std::string, Tensor> out;
   for (const Param& param : model.params()) out[param.name] = param.variable.get_value();
   return out;
+}
+
+// One float64 input would make every layer float64.
+TEST(Model, AnInputWiderThanTheWeightsIsAnError) {
+  const Model model = small_model(DType::kFloat32);
+  EXPECT_EQ(text_without_node([&] {
+              model.logits(tensor("x", {"n", 4}, k64));
+            }),
+            "error: input x of the model: it is float64, and the weights are float32\n"
+            "  expected: float32, or integers\n"
+            "  got:      x float64[n, 4]\n"
+            "  hint:     cast(x, DType::kFloat32)");
+  EXPECT_EQ(model.logits(tensor("x", {"n", 4}, DType::kUInt8)).dtype(), DType::kFloat32);
+  EXPECT_EQ(small_model().logits(tensor("x", {"n", 4}, DType::kFloat32)).dtype(), k64);
+  EXPECT_EQ(text_without_node([&] { model.logits(Expr()); }), "error: input x of the model is an empty expression");
+}
+
+TEST(Model, OptionsAreHeldToWhatAConfigurationMaySay) {
+  Model model({4}, DType::kFloat32, 1);
+  EXPECT_EQ(text_without_node([&] {
+              model.add(Dense::Options{{.name = "h"}, -3});
+            }),
+            "error: layer h (dense): units is out of range\n"
+            "  expected: an integer, at least 1 (outputs)\n"
+            "  got:      -3\n  hint:     units: number of outputs, the columns of W");
+  const OneOf<LayerOptions> layer = Dense::Options{{}, 2, "relo"};
+  EXPECT_EQ(
+      text_without_node([&] { model.add(layer); }),
+      "error: layer dense: activation has an unknown value\n"
+      "  expected: one of \"linear\", \"tanh\", \"sigmoid\", \"relu\", \"softplus\", \"elu\", \"selu\", \"gelu\", "
+      "\"gelu_tanh\", \"leaky_relu\", \"swish\", \"hard_sigmoid\", \"softsign\", \"softmax\"\n"
+      "  got:      \"relo\"\n"
+      "  hint:     did you mean \"relu\"?");
+  EXPECT_EQ(text_without_node([&] {
+              model.output(tensor("x", {"n", 4}, DType::kFloat32));
+            }),
+            "error: the model has no layers\n  hint:     model.add(Dense::Options{{}, 10}) adds one");
+  EXPECT_EQ(text_without_node([] { Model({4}, DType::kInt32, 1); }),
+            "error: the model has a dtype of no weights\n  expected: float32 or float64\n  got:      int32");
 }
 
 TEST(Model, NamesShapesAndFirstValues) {

@@ -1,5 +1,7 @@
 #include "reports/history.h"
 
+#include <filesystem>
+
 #include "datasets/file.h"
 #include "tests/support/datasets_support.h"
 
@@ -42,6 +44,50 @@ TEST(History, AppendsAndRewrites) {
   append_metrics(path, kBare);
   EXPECT_EQ(read_file(path), metrics_line(kFull) + metrics_line(kBare));
   EXPECT_THROW(append_metrics(folder.path("no/metrics.jsonl"), kBare), UserError);
+}
+
+TEST(History, OnlyTheLastEpochsAreHeld) {
+  std::vector<EpochReport> epochs;
+  EarlierEpochs earlier;
+  double seconds = 0;
+  for (int64_t epoch = 1; epoch <= 5300; ++epoch) {
+    epochs.push_back(
+        {.epoch = epoch, .train_loss = 1.0 / static_cast<double>(epoch), .seconds = 0.1, .best = epoch == 3});
+    seconds += 0.1;
+    drop_earlier(epochs, earlier);
+    EXPECT_LT(epochs.size(), 2 * kHeldEpochs);
+    ASSERT_EQ(earlier.count + std::ssize(epochs), epoch);
+    ASSERT_EQ(epochs.back().epoch, epoch);
+    ASSERT_EQ(seconds_of(epochs, earlier), seconds);  // the same bits as if all were held
+  }
+  EXPECT_EQ(epochs.front().epoch, earlier.count + 1);
+  EXPECT_EQ(earlier.first_loss, 1);
+  EXPECT_TRUE(earlier.has_best);
+}
+
+TEST(History, LinesOfEpochsThatAreNoLongerHeldStay) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("metrics.jsonl");
+  auto report = [](int64_t epoch) { return EpochReport{.epoch = epoch, .train_loss = 0.5, .seconds = 1}; };
+  auto line = [&](int64_t epoch, const std::string& phase) { return metrics_line(report(epoch), {{}}, phase); };
+  std::string text;
+  for (int64_t epoch : {1, 2, 3}) text += line(epoch, "a");
+  for (int64_t epoch : {1, 2, 3, 4, 5}) text += line(epoch, "b\"");
+  folder.write("metrics.jsonl", text);
+  // Epoch 3 of a is held, and so is epoch 3 of b; what came behind the checkpoint goes.
+  const std::vector<PhaseHistory> phases = {
+      {.phase = "a", .epochs = {report(3)}, .earlier = {.count = 2}},
+      {.phase = "b\"", .epochs = {report(3)}, .earlier = {.count = 2}},
+  };
+  EXPECT_EQ(rewrite_metrics(path, phases), 0);
+  EXPECT_EQ(read_file(path), text.substr(0, text.size() - line(4, "b\"").size() - line(5, "b\"").size()));
+  // Lines that somebody took out, or wrote twice, and what is no line of a run.
+  folder.write("metrics.jsonl", line(2, "a") + line(2, "a") + "{}\n" + line(1, "b\"") + line(2, "b\""));
+  EXPECT_EQ(rewrite_metrics(path, phases), 1);
+  EXPECT_EQ(read_file(path), line(2, "a") + line(3, "a") + line(1, "b\"") + line(2, "b\"") + line(3, "b\""));
+  std::filesystem::remove(path);
+  EXPECT_EQ(rewrite_metrics(path, phases), 4);
+  EXPECT_EQ(read_file(path), line(3, "a") + line(3, "b\""));
 }
 
 TEST(History, LossesForPeopleAreShort) {

@@ -52,8 +52,9 @@ TEST(Json, BrokenTextsAreErrors) {
                            "\"\\x\"", "\"\\u12", "\"\\u12g4\"", "[1 2]"})
     EXPECT_THROW(read_json(text, "run.json"), UserError) << text;
   EXPECT_THROW(read_json(std::string(1000, '['), "x"), UserError);
-  EXPECT_EQ(error_text([] { read_json("{\"a\": 1", "run.json"); }),
-            "error: run.json: no valid JSON: it ends too early\n  got:      byte 7");
+  EXPECT_EQ(
+      error_text([] { read_json("{\"a\": 1", "run.json"); }),
+      "error: run.json: no valid JSON: it ends too early\n  expected: JSON, as it was written\n  got:      byte 7");
 }
 
 // A value is kept with its path: long keys within each other would take gigabytes.
@@ -61,7 +62,8 @@ TEST(Json, TextsThatWouldTakeAllTheMemory) {
   std::string key(100'000, 'k'), elements = "[0";
   for (int i = 1; i < 20'000; ++i) elements += ",0";
   EXPECT_EQ(error_text([&] { read_json(str("{\"", key, "\": {\"", key, "\": ", elements, "]}}"), "run.json"); }),
-            "error: run.json: no valid JSON: a value has keys of more than 4096 bytes\n  got:      byte 100004");
+            "error: run.json: no valid JSON: a value has keys of more than 4096 bytes\n  expected: JSON, as it was "
+            "written\n  got:      byte 100004");
   key.resize(4000);
   EXPECT_EQ(read_json(str("{\"", key, "\": ", elements, "]}"), "run.json").size(), 20'000u);
   for (int i = 1; i < 100'000; ++i) elements += ",0";
@@ -69,7 +71,8 @@ TEST(Json, TextsThatWouldTakeAllTheMemory) {
                 read_json(str("{\"", key, "\": ", elements, "]}"), "run.json");
               }).starts_with("error: run.json: no valid JSON: it holds too much\n"));
   EXPECT_EQ(error_text([] { read_json(std::string((64 << 20) + 1, ' '), "run.json"); }),
-            "error: run.json: no valid JSON: it has 67108865 bytes, and may have 67108864\n  got:      byte 0");
+            "error: run.json: no valid JSON: it has 67108865 bytes, and may have 67108864\n  expected: JSON, as it was "
+            "written\n  got:      byte 0");
 }
 
 TEST(Json, KnowsUtf8) {

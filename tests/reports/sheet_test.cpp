@@ -156,7 +156,7 @@ TEST(MatrixPictures, CellsAreAsLargeAsThePageAllows) {
 }
 
 TEST(MatrixPictures, HighOnesAreTransposedAndNamesStandBesideTheirCells) {
-  const Tensor values = Tensor::zeros(DType::kFloat64, {100, 3});
+  Tensor values = Tensor::zeros(DType::kFloat64, {100, 3});
   values.data<double>()[3 * 99 + 1] = 2;  // the last row, the middle column
   const MatrixPicture high = draw_matrix(values, numbered("x", 100), {"cat", "dog", "cow"}, "weight");
   EXPECT_TRUE(high.is_transposed);

@@ -118,10 +118,10 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   std::vector<Tensor> outputs;
   for (const Expr& out : c.graph.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
   // What is not written is seen.
-  for (const Tensor& t : outputs) std::memset(t.raw(), kUnwritten, t.bytes());
+  for (Tensor& t : outputs) std::memset(t.raw(), kUnwritten, t.bytes());
   std::memset(arena.raw(), kUnwritten, arena.bytes());
   std::vector<ThTensor> args;
-  auto bind = [&](const Tensor& t) { args.push_back({t.raw(), t.shape().data()}); };
+  auto bind = [&](const Tensor& t) { args.push_back({const_cast<void*>(t.raw()), t.shape().data()}); };
   for (const Tensor& t : inputs) bind(t);
   for (const Tensor& t : c.program->constants) bind(t);
   for (const Tensor& t : outputs) bind(t);

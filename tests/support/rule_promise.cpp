@@ -1,6 +1,7 @@
 #include "tests/support/rule_promise.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -78,16 +79,19 @@ std::string about(const Rule& rule, const std::string& complaint) {
   return complaint.empty() ? "" : str(rule.name, ": ", complaint);
 }
 
-// Values for an example's inputs, hard in every second repeat.
-Bindings drawn(const Rule& rule, const RuleExample& example, const std::vector<Expr>& leaves, DType dtype, bool hard,
+enum class Draw { kPlain, kHard, kTied };
+
+// Values for an example's inputs.
+Bindings drawn(const Rule& rule, const RuleExample& example, const std::vector<Expr>& leaves, DType dtype, Draw draw,
                std::mt19937_64& random) {
   Bindings out;
   for (const Expr& leaf : leaves) {
     const Shape shape = leaf.type().known_shape();
     // Integers beside floats are indices. What compares is exact but for ties, infinities and NaN.
-    const bool hard_leaf = hard && !rule.compares && (is_float(leaf.dtype()) || !is_float(dtype));
+    const bool hard_leaf = draw == Draw::kHard && !rule.compares && (is_float(leaf.dtype()) || !is_float(dtype));
+    const auto easy = draw == Draw::kTied ? &tied_values : &plain_values;
     Tensor values = hard_leaf ? hard_values(leaf.dtype(), shape, random)
-                              : plain_values(leaf.dtype(), shape, random, example.int_low, example.int_high);
+                              : easy(leaf.dtype(), shape, random, example.int_low, example.int_high);
     // What an infinity makes of a whole slice is not the plain form's affair.
     out.emplace_back(leaf, rule.safety == Safety::kRangeChanging ? finite_values(values) : values);
   }
@@ -119,11 +123,12 @@ std::string broken_on_example(const Rule& rule, const RuleExample& example, std:
   if (!is_for(rule, value.dtype())) return str("it is not for ", name_of(value.dtype()), ", an example is");
   Rewritten r = rewritten_by(rule, value);
   if (!r.has(rule.name)) return str("it does not rewrite ", expr_text(value, 300));
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    const bool hard = repeat % 2;
-    Bindings inputs = drawn(rule, example, leaves, value.dtype(), hard, random);
-    std::string broken = broken_promise(rule.safety, value, r.value, inputs, hard ? Values::kHard : Values::kPlain);
-    if (broken.empty() && rule.safety != Safety::kFiniteMath && !hard) broken = nan_lost(value, r.value, inputs, 1);
+  for (int repeat = 0; repeat < 30; ++repeat) {
+    const Draw draw = std::array{Draw::kPlain, Draw::kHard, Draw::kTied}[static_cast<size_t>(repeat % 3)];
+    const bool is_plain = draw == Draw::kPlain;
+    Bindings inputs = drawn(rule, example, leaves, value.dtype(), draw, random);
+    std::string broken = broken_promise(rule.safety, value, r.value, inputs, is_plain ? Values::kPlain : Values::kHard);
+    if (broken.empty() && rule.safety != Safety::kFiniteMath && is_plain) broken = nan_lost(value, r.value, inputs, 1);
     if (!broken.empty()) return broken;
   }
   return {};
@@ -157,10 +162,12 @@ std::string broken_on_hard_values(const Rule& rule) {
         Rewritten r = rewritten_by(rule, c.value);
         if (!r.has(rule.name)) continue;
         fired |= kind_of(dtype);
-        for (int repeat = 0; repeat < 3; ++repeat) {
+        for (int repeat = 0; repeat < 4; ++repeat) {
           std::string broken = broken_promise(rule.safety, c.value, r.value, c.inputs, Values::kHard);
           if (!broken.empty()) return about(rule, str("of ", name_of(dtype), " ", broken));
-          for (auto& [input, value] : c.inputs) value = hard_values(value.dtype(), value.shape(), random);
+          for (auto& [input, value] : c.inputs)
+            value = repeat == 2 ? tied_values(value.dtype(), value.shape(), random)
+                                : hard_values(value.dtype(), value.shape(), random);
         }
       }
   }

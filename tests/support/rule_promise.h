@@ -11,8 +11,8 @@ namespace thtrain {
 // What is wrong with the rule, in words; empty where nothing is. The first, third and fourth look at rules that are
 // written as patterns, the second at those that are functions: others have nothing to break.
 
-/// On hard values of every dtype and of shapes that broadcast, the rule fires for each of its kinds and keeps the
-/// promise of its safety.
+/// On hard values of every dtype, on equal ones and on shapes that broadcast, the rule fires for each of its kinds and
+/// keeps the promise of its safety.
 std::string broken_on_hard_values(const Rule& rule);
 /// The same on each of its examples; and NaN in, NaN out, of each input.
 std::string broken_on_examples(const Rule& rule);

@@ -126,10 +126,15 @@ std::string broken_row(const RewriteRow& row, const Rule* instead) {
       return str(expr_text(both.outputs[0], 300), " is not ", expr_text(both.outputs[1], 300));
   }
   std::mt19937_64 random(7);
-  Bindings inputs;
-  for (const Expr& leaf : leaves_of(std::vector{before}))
-    inputs.emplace_back(leaf, plain_values(leaf.dtype(), leaf.type().known_shape(), random));
-  return broken_promise(Safety::kRangeChanging, before, r.value, inputs, Values::kPlain);
+  for (const auto& [draw, values] :
+       {std::pair(&plain_values, Values::kPlain), std::pair(&tied_values, Values::kHard)}) {
+    Bindings inputs;
+    for (const Expr& leaf : leaves_of(std::vector{before}))
+      inputs.emplace_back(leaf, draw(leaf.dtype(), leaf.type().known_shape(), random, 0, 4));
+    std::string broken = broken_promise(Safety::kRangeChanging, before, r.value, inputs, values);
+    if (!broken.empty()) return broken;
+  }
+  return {};
 }
 
 std::string broken_row(const UnchangedRow& row, const Rule* instead) {
@@ -226,6 +231,14 @@ Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, in
   for (int64_t i = 0; i < out.size(); ++i)
     out.data<double>()[i] =
         is_float(dtype) ? normal(random) : static_cast<double>(low) + static_cast<double>(random() % (high - low));
+  return out.cast(dtype);
+}
+
+Tensor tied_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low, int64_t high) {
+  if (!is_float(dtype)) return plain_values(dtype, shape, random, low, high);
+  constexpr double kFew[] = {-1, 0, 0.5, 1, 1.5};
+  Tensor out = Tensor::empty(DType::kFloat64, shape);
+  for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] = kFew[random() % std::size(kFew)];
   return out.cast(dtype);
 }
 

@@ -69,6 +69,9 @@ Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random);
 Tensor finite_values(const Tensor& hard);
 /// Ordinary ones only: normally distributed, integers in [low, high).
 Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low = 0, int64_t high = 4);
+/// Few numbers, so that elements are equal and meet the kinks of functions: -1, 0, 0.5, 1, 1.5; of other dtypes than
+/// floats, plain ones.
+Tensor tied_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low = 0, int64_t high = 4);
 
 /// What the inputs of a comparison are like. Ordinary ones must not become infinite or NaN by a rewrite of any class.
 enum class Values { kPlain, kHard };

@@ -239,7 +239,11 @@ TEST_F(CheckCheckpoint, GeneratorsThatNoRunHas) {
                                       "  expected: a position from 0 to 624\n"
                                       "  got:      position ",
                                       (1 << 24) + read_position));
-  EXPECT_EQ(with(4 * 624 + 8, 0xff, 8), str("error: ", path_, ": run.random holds a value that is not finite"));
+  EXPECT_EQ(with(4 * 624 + 8, 0xff, 8),
+            str("error: ", path_,
+                ": run.random holds a value that is not finite\n"
+                "  expected: the state of a generator, whose numbers are finite\n"
+                "  hint:     the checkpoint is damaged or was changed: put it back from a copy"));
 }
 
 TEST_F(CheckCheckpoint, NothingToMeasureBeforeAMinibatch) {

@@ -111,5 +111,45 @@ TEST(Checkpoint, KeepsThePhasesBefore) {
             "  hint:     the checkpoint is damaged or was changed: put it back from a copy");
 }
 
+TEST(Checkpoint, KeepsWhatIsRememberedOfEarlierEpochs) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("checkpoint.npz");
+  Checkpoint wrote = example();
+  wrote.state.epochs = 3002;
+  wrote.state.step = 9000;
+  wrote.state.history = {{.epoch = 3001, .train_loss = 0.5}, {.epoch = 3002, .train_loss = 0.25}};
+  wrote.state.earlier = {.count = 3000, .seconds = 12.5, .first_loss = 2.25, .has_best = true};
+  wrote.phase = 1;
+  wrote.before = {{.phase = "first",
+                   .epochs = {{.epoch = 1001, .train_loss = 0.5, .seconds = 2}},
+                   .earlier = {.count = 1000, .seconds = 1.5, .first_loss = 3}}};
+  write_checkpoint(path, wrote);
+  const Checkpoint read = read_progress(path);
+  EXPECT_EQ(read.state.reported(), 3002);
+  EXPECT_EQ(read.state.earlier.first_loss, 2.25);
+  EXPECT_TRUE(read.state.earlier.has_best);
+  EXPECT_EQ(read.before[0].earlier.count, 1000);
+  EXPECT_FALSE(read.before[0].earlier.has_best);
+  EXPECT_EQ(training_seconds(read.before, read.state), 3.5 + 12.5 + read.state.report.seconds);
+  EXPECT_TRUE(read_checkpoint(path).optimizer.size() == 1);  // no state of the optimizer
+  auto refused = [&](const std::string& name, const Tensor& value) {
+    NamedArrays arrays;
+    for (const auto& [key, array] : read_npz(path)) arrays.emplace_back(key, key == name ? value : array);
+    const std::string other = folder.path("other.npz");
+    write_npz(other, arrays);
+    const std::string text = error_text([&] { read_checkpoint(other); }).substr(str("error: ", other, ": ").size());
+    return text.substr(0, text.find("\n  hint:"));
+  };
+  EXPECT_EQ(refused("run.earlier", Tensor::vector<double>({0.5, 1, 1, 0})),
+            "run.earlier[0], the epochs before run.history, is not what a run writes\n"
+            "  expected: 1 to 9007199254740992\n  got:      0.5");
+  EXPECT_EQ(refused("run.before/0/earlier", Tensor::vector<double>({1000, -1, 1, 0})),
+            "run.before/0/earlier[1], the seconds, is not what a run writes\n"
+            "  expected: a finite number, at least 0\n  got:      -1");
+  EXPECT_EQ(refused("run.earlier", Tensor::vector<double>({2999, 1, 1, 0})),
+            "run.history is not what a run writes\n"
+            "  expected: float64[3, 9], a row for each finished epoch after epoch 2999\n  got:      float64[2, 9]");
+}
+
 }  // namespace
 }  // namespace thtrain

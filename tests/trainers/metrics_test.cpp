@@ -134,7 +134,7 @@ TEST(Metrics, NamesThatAreTwiceOrNowhere) {
 
 // 40 rows of two values, and a layer that learns the second from the first by least squares.
 Dataset of_values() {
-  const Tensor x = Tensor::zeros(DType::kFloat64, {40, 1}), y = Tensor::zeros(DType::kFloat64, {40, 1});
+  Tensor x = Tensor::zeros(DType::kFloat64, {40, 1}), y = Tensor::zeros(DType::kFloat64, {40, 1});
   for (int64_t i = 0; i < 40; ++i) x.data<double>()[i] = static_cast<double>(i) / 40, y.data<double>()[i] = 1;
   Dataset out;
   out.train = Split({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kValues, 1);
@@ -182,7 +182,7 @@ TEST(Metrics, OfDecisionsDoNotMeasureValues) {
 // Rows in the order of their classes: the first half are all of class 0, which the model takes for class 1.
 TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
   TemporaryFolder temporary;
-  const Tensor x = Tensor::zeros(DType::kFloat64, {80, 1}), y = Tensor::zeros(DType::kInt64, {80});
+  Tensor x = Tensor::zeros(DType::kFloat64, {80, 1}), y = Tensor::zeros(DType::kInt64, {80});
   for (int64_t i = 40; i < 80; ++i) y.data<int64_t>()[i] = 1;
   Dataset data;
   data.train = split_of(x, y, 2);

@@ -3,8 +3,8 @@
 
 #include <regex>
 
+#include "compiler/ir/bad_values.h"
 #include "datasets/file.h"
-#include "nn/finite.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"

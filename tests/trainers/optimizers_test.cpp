@@ -153,7 +153,8 @@ TEST(Schedules, APlateauNeedsValidationExamples) {
   e.trainer.schedule = schedule_of("plateau");
   Dataset data = load_data(e, "");
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
-            "error: a plateau schedule needs validation examples\n  got:      none in the data");
+            "error: a plateau schedule needs validation examples\n  got:      none in the data\n"
+            "  hint:     it goes by the validation values; other schedules need none");
 }
 
 }  // namespace

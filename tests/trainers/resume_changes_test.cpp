@@ -1,7 +1,9 @@
 // A run that is resumed tells where it goes on, and takes what changed meanwhile only when it is told to.
+#include <cmath>
 #include <filesystem>
 
 #include "datasets/file.h"
+#include "nn/schedules/exponential.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
@@ -154,6 +156,29 @@ TEST(ResumeChanges, WhatKilledProcessesLeftGoes) {
   e.trainer.epochs = 1;
   EXPECT_THROW(resume(e, data, folder), UserError);
   EXPECT_EQ(files_of(folder), before);
+}
+
+// By the step: 0.97^(steps done) of 30.
+TEST(LossWarning, ARateThatASchedulePassedOnIsTold) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment();
+  sgd_of(e).learning_rate = 30;
+  ScheduleKind<ExponentialSchedule> schedule;
+  schedule.decay = 0.97;
+  schedule.per = ScheduleUnit::kStep;
+  e.trainer.schedule = schedule;
+  Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  std::string said;
+  TrainHooks hooks{.on_message = [&](const std::string& line) { said += line + "\n"; }};
+  train(e, data, folder, hooks);
+  const auto history = read_checkpoint(folder.checkpoint()).state.history;
+  ASSERT_GT(history[1].train_loss, history[0].train_loss + 1);
+  EXPECT_NEAR(*history[1].learning_rate, 30 * std::pow(0.97, 19), 1e-9);
+  EXPECT_NE(said.find(str("; a smaller trainer.learning_rate (now 30; its schedule made it ", *history[1].learning_rate,
+                          " in the last minibatch) often helps\n")),
+            std::string::npos)
+      << said;
 }
 
 TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {

@@ -228,7 +228,8 @@ TEST(RunRecord, OfAFolderThatIsNoneOrIsBroken) {
                 "  expected: an object with epoch, train_loss and seconds\n"
                 "  got:      {\"epoch\": 4}"));
   EXPECT_EQ(error_with(folder.metrics(), "{\"epoch\"\n" + metrics),
-            str("error: ", folder.metrics(), ", line 1: no valid JSON: it ends too early\n  got:      byte 8"));
+            str("error: ", folder.metrics(),
+                ", line 1: no valid JSON: it ends too early\n  expected: JSON, as it was written\n  got:      byte 8"));
   std::string odd = facts;
   odd.replace(odd.find("finished"), 8, "eaten");
   EXPECT_EQ(error_with(folder.facts_file(), odd), str("error: ", folder.facts_file(),

@@ -55,7 +55,7 @@ Experiment convnet() {
 // One example of class 1, as halves of the numbers that the model takes; standardized with mean 0.25 and deviation 0.5
 // where `standardized` says so.
 Dataset one_image(const Tensor& x, bool standardized) {
-  const Tensor raw = x.copy();
+  Tensor raw = x.copy();
   for (int64_t i = 0; i < raw.size(); ++i) {
     double& value = raw.data<double>()[i];
     value = (standardized ? value * 0.5 + 0.25 : value) / 2;
@@ -116,7 +116,7 @@ SaliencyTarget target_of_labels(const std::vector<uint8_t>& labels, const std::v
   experiment.model.layers = {dense};
   experiment.loss.objective = BinaryCrossentropy::Options();
   experiment.compiler.mode = CompilerConfig::Mode::kReference;
-  const Tensor x = Tensor::zeros(DType::kFloat32, {1, 1, 2, 2}), y = Tensor::zeros(DType::kUInt8, {1, 4});
+  Tensor x = Tensor::zeros(DType::kFloat32, {1, 1, 2, 2}), y = Tensor::zeros(DType::kUInt8, {1, 4});
   for (int64_t i = 0; i < 4; ++i) y.data<uint8_t>()[i] = labels[static_cast<size_t>(i)];
   Dataset data;
   data.name = "test";
@@ -155,7 +155,7 @@ TEST(Show, EachOfSeveralOutputsIsLookedAt) {
   of_numbers.layer = "numbers", of_numbers.objective = SquaredError::Options(), of_numbers.columns = {1, 3};
   of_kind.layer = "kind", of_kind.columns = {0, 1};
   experiment.loss.outputs = {of_numbers, of_kind};
-  const Tensor x = counting({6, 4}).cast(DType::kFloat32), y = Tensor::zeros(DType::kFloat32, {6, 3});
+  Tensor x = counting({6, 4}).cast(DType::kFloat32), y = Tensor::zeros(DType::kFloat32, {6, 3});
   const std::vector<int64_t> labels = {2, 1, 1, 0, 2, 2};
   for (int64_t i = 0; i < 6; ++i) y.data<float>()[3 * i] = static_cast<float>(labels[static_cast<size_t>(i)]);
   Dataset data;
@@ -163,7 +163,7 @@ TEST(Show, EachOfSeveralOutputsIsLookedAt) {
   data.target_names = {"kind", "left", "right"};
   data.train = data.valid = data.test =
       Split({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kValues, 1);
-  const Tensor identity = Tensor::zeros(DType::kFloat32, {4, 4}), first_two = Tensor::zeros(DType::kFloat32, {4, 2});
+  Tensor identity = Tensor::zeros(DType::kFloat32, {4, 4}), first_two = Tensor::zeros(DType::kFloat32, {4, 2});
   for (int64_t i = 0; i < 4; ++i) identity.data<float>()[5 * i] = 1;
   first_two.data<float>()[0] = first_two.data<float>()[3] = 1;
   const std::string weights = folder.path("w.npz");

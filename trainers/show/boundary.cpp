@@ -32,7 +32,7 @@ Boundary boundary_of(const TrainedModel& model, Part part, int64_t rows, int64_t
     out.targets = model.split(part).read_targets(0, count, DType::kFloat64);
   std::tie(out.left, out.right) = range_of(out.points, 0);
   std::tie(out.bottom, out.top) = range_of(out.points, 1);
-  const Tensor grid = Tensor::empty(DType::kFloat64, {rows * columns, 2});
+  Tensor grid = Tensor::empty(DType::kFloat64, {rows * columns, 2});
   for (int64_t i = 0; i < rows * columns; ++i) {
     const double across = (static_cast<double>(i % columns) + 0.5) / static_cast<double>(columns),
                  down = (static_cast<double>(i / columns) + 0.5) / static_cast<double>(rows);

@@ -47,7 +47,7 @@ Occlusion occlusion(const TrainedModel& model, const Tensor& x, int64_t number, 
   Shape shape = x.shape();
   for (int64_t first = 0; first < count; first += chunk) {
     shape[0] = std::min(chunk, count - first);
-    const Tensor covered = Tensor::empty(DType::kFloat64, shape);
+    Tensor covered = Tensor::empty(DType::kFloat64, shape);
     for (int64_t i = 0; i < shape[0]; ++i) {
       double* to = covered.data<double>() + i * whole.size();
       std::copy_n(whole.data<double>(), whole.size(), to);
@@ -91,7 +91,7 @@ Tensor score_gradient(const TrainedModel& model, const Tensor& x, int64_t number
   FunctionOptions options = model.options("saliency");
   options.allow_unused_inputs = true;  // the gradient of linear scores is the same everywhere
   Function f = function({input, which}, {gradient}, {}, options);
-  const Tensor chosen = Tensor::zeros(DType::kFloat64, shape);
+  Tensor chosen = Tensor::zeros(DType::kFloat64, shape);
   const int64_t outputs = chosen.size();
   // One logit of two classes counts for class 1, and its negative for class 0.
   const bool is_second = outputs == 1 && number == 0 && model.data().targets() == Targets::kClasses;
@@ -103,7 +103,7 @@ Tensor score_gradient(const TrainedModel& model, const Tensor& x, int64_t number
 Tensor gradient_by_pixel(const Tensor& gradient, const ImageShape& picture) {
   const auto [channels, height, width] = picture;
   TH_CHECK(gradient.size() == channels * height * width, gradient.type_text(), " by pixel");
-  const Tensor out = Tensor::zeros(DType::kFloat64, {height, width});
+  Tensor out = Tensor::zeros(DType::kFloat64, {height, width});
   for (int64_t i = 0; i < gradient.size(); ++i) {
     double& largest = out.data<double>()[i % (height * width)];
     largest = std::max(largest, std::abs(gradient.as_double(i)));

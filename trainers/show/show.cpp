@@ -11,6 +11,7 @@
 #include "reports/pixels.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/stale_files.h"
 
 namespace thtrain {
 
@@ -70,7 +71,7 @@ Pixels number_pixels(const double* numbers, const ImageShape& image) {
 
 Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
   TH_CHECK(model.picture(), "an example that is no picture");
-  const Tensor scaled = model.in_units(x);
+  Tensor scaled = model.in_units(x);
   const double scale = model.data().train.scale();
   for (int64_t i = 0; scale != 1 && i < scaled.size(); ++i) scaled.data<double>()[i] *= scale;
   return number_pixels(scaled.data<double>(), *model.picture());
@@ -79,7 +80,7 @@ Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
 static void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw file_error(path, "the folder cannot be made", {}, system_error_text(error.value()));
+  if (error) throw folder_error(path, error.value());
 }
 
 static Part part_to_show(const Dataset& data, const std::optional<Part>& asked) {
@@ -144,6 +145,7 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   }
   const std::string layer = layer_to_show(run.experiment, arrays, options.layer);
   make_folder(path);
+  remove_stale_pictures(path);
   show_history(run, folder);
   show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt,
                model ? weight_names(*model, layer) : WeightNames(), folder);

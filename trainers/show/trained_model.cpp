@@ -24,7 +24,7 @@ static bool are_probabilities(const Model& model, const TrainedOutput& output, c
 }
 
 TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights)
-    : experiment_(experiment),
+    : experiment_((checked_experiment(experiment), experiment)),
       floatx_(experiment.compiler.floatX),
       data_(data),
       weights_(std::move(weights)),
@@ -87,7 +87,7 @@ Batch TrainedModel::read(Part part, int64_t first, int64_t count) const {
 }
 
 Tensor TrainedModel::in_units(const Tensor& x) const {
-  const Tensor out = x.cast(DType::kFloat64).copy();
+  Tensor out = x.cast(DType::kFloat64).copy();
   if (standardization_) standardization_->inputs.undo(out);
   const double scale = data_.train.scale();
   for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] /= scale;
@@ -95,7 +95,7 @@ Tensor TrainedModel::in_units(const Tensor& x) const {
 }
 
 Tensor TrainedModel::from_units(const Tensor& x) const {
-  const Tensor out = x.cast(DType::kFloat64).copy();
+  Tensor out = x.cast(DType::kFloat64).copy();
   const double scale = data_.train.scale();
   for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] *= scale;
   if (standardization_) standardization_->inputs.apply(out);

@@ -2,8 +2,7 @@
 
 namespace thtrain::kernel {
 
-// The dtype of lane numbers whose comparison gives a mask of that element size.
-static DType lane_dtype(size_t bytes) {
+DType lane_dtype(size_t bytes) {
   return bytes == 1 ? DType::kInt8 : bytes == 2 ? DType::kInt16 : bytes == 4 ? DType::kInt32 : DType::kInt64;
 }
 

@@ -12,6 +12,8 @@ namespace thtrain::kernel {
 /// Elements that one lane combines before the second level takes over, where Accumulation::rounds.
 inline constexpr int64_t kReduceBlock = 64;
 
+/// The integers whose lanes are as wide as elements of so many bytes: a comparison's mask chooses among them.
+DType lane_dtype(size_t bytes);
 /// An accumulator of `lanes` lanes that holds the identity (for bools, a mask as wide as the comparisons of elements of
 /// that dtype).
 Term start(const Accumulation& how, DType element, int lanes);

@@ -1,7 +1,6 @@
 // A reduction of one operand's elements and nothing else: by vectors along a reduced axis that is contiguous, by
 // vectors of results along a kept one, or across many short rows; else by four scalars. Its bits do not depend on
 // threads.
-#include <algorithm>
 #include <array>
 
 #include "compiler/kernel/schedule/reduction_axes.h"
@@ -9,25 +8,7 @@
 namespace thtrain::kernel {
 namespace {
 
-constexpr int kAccumulators = 4;    // enough to hide the latency of an addition
-constexpr int64_t kShortRow = 16;   // elements that are not worth the lanes of a vector
-constexpr int64_t kColumns = 1024;  // of a strip whose accumulators stay in the first-level cache
-
-Term min_of(const Term& a, const Term& b) {
-  return select(a < b, a, b);
-}
-
-bool is_known(const Term& n) {
-  return n.node().prim == Prim::kConstant;
-}
-
-// Moves the first axis along which the elements lie side by side to the end; false if there is none.
-bool bring_contiguous_last(std::vector<LoopAxis>& axes) {
-  auto at = std::find_if(axes.begin(), axes.end(), [](const LoopAxis& axis) { return axis.strides[0].is(1); });
-  if (at == axes.end()) return false;
-  std::rotate(at, at + 1, axes.end());
-  return true;
-}
+constexpr int kAccumulators = 4;  // enough to hide the latency of an addition
 
 class ReductionLoops : private ReductionAxes {
  public:
@@ -49,16 +30,11 @@ class ReductionLoops : private ReductionAxes {
   void run(std::string name, const std::string& comment) {
     check_elements(b_, how_, reduced_, kept_);
     if (reduced_.empty()) reduced_.push_back({1, {0, 0}, AxisKind::kReduce});
-    const Dim range = results_range(), each = elements_of_turn();
-    const int64_t worth_a_thread = kGrainOfWork / nest_.work;  // elements
-    const Dim elements = range * each;
-    split_ = !kept_.empty() && !(elements.is_known() && elements.value() <= worth_a_thread);
-    const size_t last = kept_.size() - (by_columns_ ? 1 : 0);
-    each_result(0, last, split_, from_.first, to_.first, [&](const Term& in, const Term& out) {
-      if (!by_columns_) return one_result(in, out);
-      const auto [begin, end] = bounds(last, split_);
-      columns(begin, end, in, out);
-    });
+    if (by_columns_)
+      each_line(
+          [&](const Term& first, const Term& end, const Term& in, const Term& out) { columns(first, end, in, out); });
+    else
+      each_result([&](const Term& in, const Term& out) { one_result(in, out); });
     const std::string text = comment + (by_rows_      ? ": vectors along the reduced axis"
                                         : by_columns_ ? ": vectors along the kept axis"
                                                       : "");
@@ -66,21 +42,10 @@ class ReductionLoops : private ReductionAxes {
     choice_.over = by_rows_ ? "the row" : "columns";
     choice_.accumulators = by_columns_ ? 1 : kAccumulators;
     choice_.two_levels = two_levels_;
-    bool columns = by_columns_ && kept_.size() == 1;
-    if (split_)
-      b_.finish_kernel(std::move(name), text, range, floor_div(Dim(worth_a_thread), max(each, 1)) + 1,
-                       columns ? lanes_ : 1, choice_.text());
-    else
-      b_.finish_kernel(std::move(name), text, 1, 0, 1, choice_.text());
+    finish(std::move(name), text, by_columns_);
   }
 
  private:
-  bool has_short_rows() const {
-    if (reduced_.size() != 1 || kept_.empty()) return false;
-    const Dim &length = reduced_[0].length, &rows = kept_.back().length;
-    return length.is_known() && length.value() <= kShortRow && !(rows.is_known() && rows.value() < kShortRow);
-  }
-
   // Loops over reduced axes but the last, and over that one in blocks of `size`: body(first element's index, length).
   void blocks(size_t depth, const Term& in, int64_t size, const std::function<void(Term, Term)>& body) {
     const LoopAxis& axis = reduced_[depth];
@@ -190,20 +155,6 @@ class ReductionLoops : private ReductionAxes {
     });
   }
 
-  void strips(const Term& first, const Term& last, const std::function<void(Term, Term)>& body) {
-    if (is_known(last) && is_known(first) && last.node().integer <= kColumns) return body(first, last);  // from 0 on
-    code_.loop("strip", first, last, Term(kColumns), LoopMark::kSequential,
-               [&](Term strip) { body(strip, code_.let("width", min_of(last - strip, Term(kColumns)))); });
-  }
-
-  // body(index, count) for vectors of `lanes` side by side in [0, width); no count: all of them exist.
-  void vectors(const Term& width, int lanes, const std::function<void(Term, Term)>& body) {
-    each_vector(code_, "v", 0, width, lanes, {}, [&](const Term& v, const Term& count) {
-      if (count) choice_.tail = ScheduleChoice::Tail::kMasked;
-      body(v, count);
-    });
-  }
-
   int lanes_for(DType dtype) const { return std::min(lanes_, whole_lanes(b_, size_of(dtype))); }
 
   // n rows from index `at` on, four at a time.
@@ -237,7 +188,7 @@ class ReductionLoops : private ReductionAxes {
   }
 
   DType result_;
-  bool by_rows_ = false, by_columns_ = false, two_levels_ = false, split_ = false;
+  bool by_rows_ = false, by_columns_ = false, two_levels_ = false;
   int lanes_ = 1;
   int64_t block_ = 0;  // elements of one level: of all accumulators of a result
 };

@@ -6,8 +6,10 @@
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
+#include "compiler/ops/control/connections.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -138,6 +140,17 @@ std::vector<Expr> jvp(const JvpArgs& a) {
   return branch_of_derivatives(a.node, std::move(given), std::move(inside), tangents, values);
 }
 
+ConnectionTable connections_of_branch(const Node& node) {
+  ConnectionTable out{std::vector<bool>(node.types.size())};  // the condition's
+  const ConnectionTable then = connections_of(*node.bodies[0]), otherwise = connections_of(*node.bodies[1]);
+  for (size_t i = 0; i < then.size(); ++i) {
+    out.push_back(then[i]);
+    for (size_t o = 0; o < then[i].size(); ++o)
+      if (otherwise[i][o]) out.back()[o] = true;
+  }
+  return out;
+}
+
 std::vector<OpCase> cases_if_else() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   auto build = [](bool holds) {
@@ -179,6 +192,7 @@ const Op& if_else_op() {
       .lower_region = lower_if_else,
       .overwrites = overwrites,
       .foldable = false,
+      .connection = ConnectionsOfBodies{connections_of_branch},
       .cases = cases_if_else,
   };
   return op;
@@ -194,15 +208,82 @@ std::vector<Expr> make_if_else(const Expr& condition, GraphPtr then, GraphPtr ot
   return out;
 }
 
+namespace {
+
+// Brings what two sides give to one type, value by value.
+class Sides {
+ public:
+  Sides(const Expr& condition, std::array<Body, 2>& bodies, const std::source_location& where)
+      : condition_(condition), then_(bodies[0].graph->outputs), otherwise_(bodies[1].graph->outputs), where_(where) {
+    lengths_.resize(std::min(then_.size(), otherwise_.size()));
+    for (size_t o = 0; o < lengths_.size(); ++o) {
+      const std::optional<DType> dtype = promote(then_[o].dtype(), otherwise_[o].dtype());
+      for (Expr* value : {&then_[o], &otherwise_[o]})
+        if (dtype && value->dtype() != *dtype) *value = cast(*value, *dtype);
+      if (then_[o].rank() == otherwise_[o].rank()) unite_lengths(o);
+      otherwise_[o] = typed_as(otherwise_[o], then_[o].type(), str("if_else: value ", o), where_);
+    }
+  }
+
+  /// The values of the branch without what was added to them.
+  void cut(std::vector<Expr>& values) const {
+    for (size_t o = 0; o < lengths_.size(); ++o)
+      for (const auto& [axis, length] : lengths_[o]) values[o] = slice_of_axis({values[o], where_}, axis, 0, length);
+  }
+
+ private:
+  // Lengths that only a call knows are equal unless that is impossible, or the data decides one of them.
+  static bool differ(const Dim& a, const Dim& b) {
+    if (a == b) return false;
+    return is_data_dependent(a) || is_data_dependent(b) || a.is_at_least(b + 1) || b.is_at_least(a + 1);
+  }
+
+  // Both values get zeros at the end, up to the longer one.
+  void unite_lengths(size_t o) {
+    const Dims then = then_[o].dims(), otherwise = otherwise_[o].dims();
+    for (size_t axis = 0; axis < then.size(); ++axis) {
+      if (!differ(then[axis], otherwise[axis])) continue;
+      const Dim longer = max(then[axis], otherwise[axis]);
+      for (Expr* value : {&then_[o], &otherwise_[o]}) {
+        Dims missing = value->dims();
+        missing[axis] = longer - missing[axis];
+        if (!missing[axis].is(0)) *value = join(static_cast<int64_t>(axis), {*value, zeros(missing, value->dtype())});
+      }
+      lengths_[o].emplace_back(static_cast<int64_t>(axis), chosen(then[axis], otherwise[axis]));
+    }
+  }
+
+  // The length of the side that is taken: one for each pair.
+  Dim chosen(const Dim& then, const Dim& otherwise) {
+    for (const Chosen& known : chosen_)
+      if (known.then == then && known.otherwise == otherwise) return known.length;
+    auto number = [](const Dim& d) { return length(zeros({d}, DType::kBool), 0); };
+    const Expr n = named(switch_(condition_, number(then), number(otherwise)), "if_else");
+    chosen_.push_back({then, otherwise, defined_length(define_length(n, n, max(then, otherwise), where_))});
+    return chosen_.back().length;
+  }
+
+  struct Chosen {
+    Dim then, otherwise, length;
+  };
+  const Expr condition_;
+  std::vector<Expr>&then_, &otherwise_;
+  const std::source_location& where_;
+  std::vector<std::vector<std::pair<int64_t, Dim>>> lengths_;  // of each value: axes, and what is left of them
+  std::vector<Chosen> chosen_;
+};
+
+}  // namespace
+
 std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,
                           const std::function<std::vector<Expr>()>& otherwise, std::source_location where) {
   const Expr decides = require_value(condition.expr(), "if_else: the condition", where);
-  std::array<Body, 2> sides{make_body({}, then, where), make_body({}, otherwise, where)};
-  std::vector<Expr>& other = sides[1].graph->outputs;
-  for (size_t o = 0; o < std::min(other.size(), sides[0].graph->outputs.size()); ++o)
-    other[o] = typed_as(other[o], sides[0].graph->outputs[o].type(), str("if_else: value ", o), where);
-  std::vector<Expr> captures = share_captures(sides);
-  return make_if_else(decides, sides[0].graph, sides[1].graph, std::move(captures), where);
+  std::array<Body, 2> bodies{make_body({}, then, where), make_body({}, otherwise, where)};
+  const Sides sides(decides, bodies, where);
+  std::vector<Expr> captures = share_captures(bodies);
+  std::vector<Expr> out = make_if_else(decides, bodies[0].graph, bodies[1].graph, std::move(captures), where);
+  sides.cut(out);
+  return out;
 }
 
 Expr if_else(const Operand& condition, const std::function<Expr()>& then, const std::function<Expr()>& otherwise,

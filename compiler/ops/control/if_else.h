@@ -14,8 +14,13 @@ namespace thtrain {
 
 /// The values of `then()` where the condition (a bool scalar) holds, else those of `otherwise()`. Only what the side
 /// that is taken built is computed, and all that was built before; but lengths, and x[i] of an i that is known before
-/// the call, are checked whichever side is taken (take(x, i) is not). Both sides give equally many values of equal
-/// types. In reverse mode the side taken runs once more; values that the other would read get zeros. It prints once.
+/// the call, are checked whichever side is taken (take(x, i) is not). In reverse mode the side taken runs once more;
+/// values that the other would read get zeros. It prints once.
+///
+/// Both sides give equally many values, of equal ranks (UserError). Of two dtypes the result has the one that both
+/// promote to. Where two lengths are known to differ, or the data decides one of them, that of the result is one that
+/// the data decides, which a body cannot define; the shorter value is filled up to the longer one on the way. Other
+/// lengths that only a call knows must be equal, which it checks.
 std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,
                           const std::function<std::vector<Expr>()>& otherwise,
                           std::source_location where = std::source_location::current());

@@ -6,6 +6,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
+#include "compiler/ops/control/connections.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/length_list.h"
@@ -13,10 +14,6 @@
 
 namespace thtrain {
 namespace {
-
-bool has_derivative(const Type& type) {
-  return type.kind == TypeKind::kTensor && (is_float(type.dtype) || is_complex(type.dtype));
-}
 
 // Inputs of the node and of its first body: arguments, captures, perhaps a token. A second body gives the cotangents of
 // the arguments; its inputs are arguments, results, cotangents of those results that have derivatives, and then the
@@ -85,26 +82,23 @@ std::vector<Expr> call_of_derivatives(const Node& node, std::vector<Expr> deriva
   return derivatives;
 }
 
-// By the user's graph: every result with a derivative has a cotangent there.
+// Of the arguments by the user's graph: every result with a derivative has a cotangent there.
 std::vector<Expr> given_gradient(const GradientArgs& a, const CallParts& parts) {
   const Graph body = without_effects(*a.node.bodies[1]);
   std::vector<Expr> given(a.node.inputs.begin(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(parts.arguments));
   given.insert(given.end(), a.outputs.begin(), a.outputs.begin() + static_cast<std::ptrdiff_t>(parts.results));
   for (size_t o = 0; o < parts.results; ++o)
-    if (has_derivative(a.outputs[o].type()))
+    if (differentiable(a.outputs[o].type()))
       given.push_back(a.cotangents[o].has_value() ? a.cotangents[o] : zeros_like(a.outputs[o]));
   given.insert(given.end(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(parts.arguments), a.node.inputs.end());
-  std::vector<Expr> derivatives, out(a.node.inputs.size());
+  std::vector<Expr> derivatives;
   for (size_t i = 0, next = 0; i < parts.arguments; ++i)
-    derivatives.push_back(has_derivative(a.input(i).type()) ? body.outputs[next++] : Expr());
-  derivatives = call_of_derivatives(a.node, std::move(derivatives), body.inputs, std::move(given));
-  std::copy(derivatives.begin(), derivatives.end(), out.begin());
-  return out;
+    derivatives.push_back(differentiable(a.input(i).type()) ? body.outputs[next++] : Expr());
+  return call_of_derivatives(a.node, std::move(derivatives), body.inputs, std::move(given));
 }
 
-std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {
-  const CallParts parts(a.node);
-  if (parts.has_gradient) return given_gradient(a, parts);
+// Of the inputs from `first` on by the derivative of the graph.
+std::vector<Expr> derived_gradient(const GradientArgs& a, const CallParts& parts, size_t first) {
   const Graph body = without_effects(*a.node.bodies[0]);  // it runs again
   std::vector<Expr> inside = body.inputs, given = a.node.inputs, outputs, cotangents;
   for (size_t o = 0; o < parts.results; ++o) {
@@ -114,13 +108,36 @@ std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {
     inside.push_back(cotangents.back());
     given.push_back(a.cotangents[o]);
   }
-  std::vector<Expr> derivatives = a.differentiate(outputs, cotangents, body.inputs);
+  std::vector<Expr> derivatives = a.differentiate(outputs, cotangents, std::span(body.inputs).subspan(first));
   return call_of_derivatives(a.node, std::move(derivatives), std::move(inside), std::move(given));
 }
 
-bool is_connected_input(const Node& node, size_t input, size_t) {
+std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {
+  const CallParts parts(a.node);
+  if (!parts.has_gradient) return derived_gradient(a, parts, 0);
+  std::vector<Expr> out = given_gradient(a, parts);
+  const std::vector<Expr> of_captures = derived_gradient(a, parts, parts.arguments);
+  out.insert(out.end(), of_captures.begin(), of_captures.end());
+  return out;
+}
+
+// With a given gradient an argument is connected to the results whose cotangents its own is computed from; one that is
+// computed from none is there whatever the results' are.
+ConnectionTable connections_of_call(const Node& node) {
   const CallParts parts(node);
-  return !parts.has_gradient || input < parts.arguments;
+  ConnectionTable out = connections_of(*node.bodies[0]);
+  if (!parts.has_gradient) return out;
+  const ConnectionTable given = connections_of(*node.bodies[1]);
+  for (size_t i = 0, next = 0; i < parts.arguments; ++i) {
+    if (!differentiable(node.inputs[i].type())) continue;
+    std::vector<bool> row(node.types.size());
+    for (size_t o = 0, d = parts.arguments + parts.results; o < parts.results; ++o)
+      if (differentiable(node.types[o])) row[o] = given[d++][next];
+    const bool reads_none = std::find(row.begin(), row.end(), true) == row.end();
+    out[i] = reads_none ? std::vector<bool>(node.types.size(), true) : std::move(row);
+    ++next;
+  }
+  return out;
 }
 
 std::vector<OpCase> cases_op_from_graph() {
@@ -145,8 +162,7 @@ std::vector<OpCase> cases_op_from_graph() {
 
 [[noreturn]] void fail_gradient(const std::source_location& where, std::string what, std::string expected,
                                 std::string got) {
-  fail_build(where, str("op_from_graph: the gradient gives ", what), std::move(expected), std::move(got),
-             {});
+  fail_build(where, str("op_from_graph: the gradient gives ", what), std::move(expected), std::move(got), {});
 }
 
 }  // namespace
@@ -164,7 +180,7 @@ const Op& graph_call_op() {
       .gradient = gradient_op_from_graph,
       .lower_region = lower_op_from_graph,
       .foldable = false,
-      .connection = is_connected_input,
+      .connection = ConnectionsOfBodies{connections_of_call},
       .cases = cases_op_from_graph,
   };
   return op;
@@ -187,7 +203,7 @@ std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, st
     std::vector<Expr> cotangents, all = values;
     all.insert(all.end(), results.begin(), results.end());
     for (const Expr& result : results) {
-      cotangents.push_back(has_derivative(result.type()) ? make_body_input(result.type(), "cotangent", where) : Expr());
+      cotangents.push_back(differentiable(result.type()) ? make_body_input(result.type(), "cotangent", where) : Expr());
       if (cotangents.back().has_value()) all.push_back(cotangents.back());
     }
     auto build = [&] {
@@ -197,7 +213,7 @@ std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, st
                       str(given.size()));
       std::vector<Expr> out;
       for (size_t i = 0; i < given.size(); ++i) {
-        if (!has_derivative(values[i].type())) continue;
+        if (!differentiable(values[i].type())) continue;
         out.push_back(given[i].has_value() ? typed_as(given[i], values[i].type()) : zeros_like(values[i]));
         if (!(out.back().type() == values[i].type()))
           fail_gradient(where, str("a cotangent of another type for argument ", i), readable(values[i].type().text()),

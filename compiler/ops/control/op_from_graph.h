@@ -21,8 +21,8 @@ using GraphGradient = std::function<std::vector<Expr>(const std::vector<Expr>& i
 
 /// An op that the user makes of a graph, used as often as they like. Each call builds the graph for the types of its
 /// arguments; what it uses from outside is captured. A call is one node: its steps stand together, and passes fuse
-/// inside. Its derivative is that of the graph, whose values are computed anew, or what `gradient` says: captures
-/// then have none, and forward mode takes it as linear in the cotangents.
+/// inside. Its derivative is that of the graph, whose values are computed anew. That of the arguments may be given by
+/// `gradient`, which forward mode takes as linear in the cotangents; that of the captures is the graph's own.
 class OpFromGraph {
  public:
   explicit OpFromGraph(GraphBuilder build, GraphGradient gradient = nullptr)

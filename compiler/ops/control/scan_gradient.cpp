@@ -14,10 +14,6 @@
 namespace thtrain {
 namespace {
 
-bool has_real_derivative(const Type& type) {
-  return type.kind == TypeKind::kTensor && (is_float(type.dtype) || is_complex(type.dtype));
-}
-
 Expr backwards(const Expr& sequence) {
   return subtensor(sequence, {Slice{.step = -1}});
 }
@@ -114,7 +110,7 @@ class Backward {
     histories_.resize(parts_.states);
     body_cotangents_.resize(body_.outputs.size());
     for (size_t i = 0; i < parts_.states; ++i) {
-      if (!has_real_derivative(a_.input(i).type())) continue;
+      if (!differentiable(a_.input(i).type())) continue;
       parts_.taps[i].is_plain() ? begin_plain(i) : begin_deep(i);
     }
     for (size_t k = 0; k < parts_.elements; ++k)

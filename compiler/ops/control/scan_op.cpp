@@ -404,6 +404,7 @@ const Op& scan_op() {
             return output == input && input < parts.states && parts.taps[input].is_plain();
           },
       .foldable = false,
+      .connection = ConnectionsOfBodies{scan_connections},
       .cases = cases_scan_op,
   };
   return op;

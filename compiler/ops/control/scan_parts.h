@@ -5,6 +5,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/control/connections.h"
 
 namespace thtrain {
 
@@ -69,6 +70,9 @@ std::vector<StateTaps> plain_states(size_t count);
 /// The node's outputs; `inputs` are states, sequences and captures.
 std::vector<Expr> make_scan(const ScanShape& shape, GraphPtr body, std::vector<Expr> inputs,
                             const std::source_location& where = std::source_location::current());
+
+/// By states, sequences and captures: Op::connection.
+ConnectionTable scan_connections(const Node& node);
 
 /// The gradient: one loop over the turns from the last to the first, which reads the histories. Op::gradient.
 std::vector<Expr> scan_gradient(const GradientArgs& args);

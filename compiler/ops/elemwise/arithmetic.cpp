@@ -48,6 +48,12 @@ const Op& sub_op() {
   return op;
 }
 
+// A column or a row as the vector that it shows.
+static Expr as_vector(const Expr& e, int64_t axis) {
+  const Ints* order = axis_order_of(e.node());
+  return order && e.node().inputs[0].rank() == 1 ? e.node().inputs[0] : dimshuffle(e, {axis});
+}
+
 // x y^T of two vectors: expand_dims(x, 1) * expand_dims(y, 0).
 static bool is_outer_product(const Node& node) {
   auto is_vector = [](const Expr& e, const Ints& order) {
@@ -60,14 +66,8 @@ static bool is_outer_product(const Node& node) {
 static constexpr Accumulation kOuterProduct{
     is_outer_product, [](std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
       const Expr target = constant_number(beta) == 1.0 ? y : beta * y;
-      return apply(ger_op(), {target, alpha, factors[0].node().inputs[0], factors[1].node().inputs[0]});
+      return apply(ger_op(), {target, alpha, as_vector(factors[0], 0), as_vector(factors[1], 1)});
     }};
-
-// A column or a row as the vector that it shows.
-static Expr as_vector(const Expr& e, int64_t axis) {
-  const Ints* order = axis_order_of(e.node());
-  return order && e.node().inputs[0].rank() == 1 ? e.node().inputs[0] : dimshuffle(e, {axis});
-}
 
 // The sum over the turns of the products of a column [m, 1] and a row [1, n] is one product of matrices.
 static constexpr TurnsRule kSumOfOuterProducts{

@@ -107,8 +107,7 @@ bool is_continuous(DType dtype) {
 
 bool has_derivative(const Node& node, size_t input, size_t output) {
   const ScalarOp& record = *node.op->scalar;
-  if (!record.gradient || !is_continuous(node.inputs[input].dtype()) || !is_continuous(node.types[output].dtype))
-    return false;
+  if (!is_continuous(node.inputs[input].dtype()) || !is_continuous(node.types[output].dtype)) return false;
   return is_continuous(record.signature(dtypes_of(node.inputs), node.props)->inputs[input]);  // not switch's condition
 }
 

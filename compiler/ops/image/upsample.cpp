@@ -24,9 +24,14 @@ Expr interpolated(const Expr& x, int64_t axis, const UpsamplingRatio& ratio) {
   return (1.0 - part) * take(x, low, axis) + part * take(x, high, axis);
 }
 
+// Of the weights of a kernel, as one number or the product of two: more would be a slip.
+constexpr int64_t kLargestRatio = 1 << 20;
+
 // 1, 2, ..., ratio, ..., 2, 1.
 std::vector<double> pyramid(const char* builder, int64_t ratio, const std::source_location& where) {
   if (ratio < 1) fail_build(where, str(builder, ": the ratio is below 1"), "a whole number of at least 1", str(ratio));
+  if (ratio > kLargestRatio)
+    fail_build(where, str(builder, ": the ratio is too large"), str("at most ", kLargestRatio), str(ratio));
   std::vector<double> out;
   for (int64_t k = 1 - ratio; k < ratio; ++k) out.push_back(static_cast<double>(ratio - std::abs(k)));
   return out;
@@ -109,6 +114,9 @@ Expr bilinear_kernel_2d(int64_t rows, int64_t columns, bool normalize, std::opti
   constexpr const char* kBuilder = "bilinear_kernel_2d";
   const DType of_kernel = kernel_dtype(kBuilder, dtype, where);
   const std::vector<double> down = pyramid(kBuilder, rows, where), across = pyramid(kBuilder, columns, where);
+  if (rows > kLargestRatio / columns)
+    fail_build(where, str(kBuilder, ": the ratios are too large"), str("a product of at most ", kLargestRatio),
+               str(rows, " and ", columns));
   std::vector<double> all;
   for (double row : down)
     for (double column : across) all.push_back(row * column / (normalize ? static_cast<double>(rows * columns) : 1));

@@ -100,8 +100,8 @@ Expr one_hot(const Operand& labels, const Length& n, std::optional<DType> dtype 
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
-/// slice_axis with a start that is a length. With `to_end`, the part must end where the axis ends.
-Expr slice_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
+/// slice_axis with a start that is a length.
+Expr slice_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count);
 
 const Op& subtensor_op();
 const Op& inc_subtensor_op();

@@ -32,15 +32,14 @@ class SliceBuilder {
   void add_part(size_t axis, const Operand& start, const Dim& count) {
     Expr number = start.expr();
     require_integer(number);
-    if (auto value = symbolic_value(number)) return add_part(axis, *value, count, false);
+    if (auto value = symbolic_value(number)) return add_part(axis, *value, count);
     give(axis, number);
     slice_.counts[axis] = count;
   }
-  void add_part(size_t axis, const Dim& start, const Dim& count, bool to_end) {
+  void add_part(size_t axis, const Dim& start, const Dim& count) {
     slice_.starts[axis] = start;
     slice_.counts[axis] = count;
     slice_.inside.push_back(static_cast<int64_t>(axis));
-    if (to_end) slice_.to_end.push_back(static_cast<int64_t>(axis));
   }
 
   Expr part() {
@@ -164,10 +163,10 @@ Expr slice_axis(const Operand& operand, int64_t axis, const Operand& start, cons
   return maker.part();
 }
 
-Expr slice_of_axis(const Operand& operand, int64_t axis, const Dim& start, const Dim& count, bool to_end) {
+Expr slice_of_axis(const Operand& operand, int64_t axis, const Dim& start, const Dim& count) {
   Expr x = operand.expr();
   SliceBuilder maker(x, operand.where());
-  maker.add_part(axis_of(axis, x, "slice_of_axis", operand.where()), start, count, to_end);
+  maker.add_part(axis_of(axis, x, "slice_of_axis", operand.where()), start, count);
   return maker.part();
 }
 

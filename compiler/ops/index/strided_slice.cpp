@@ -19,7 +19,6 @@ StridedSlice StridedSlice::of(const Props& props) {
           .dropped = props.get_or<Ints>("dropped", {}),
           .given = props.get_or<Ints>("given", {}),
           .inside = props.get_or<Ints>("inside", {}),
-          .to_end = props.get_or<Ints>("to_end", {}),
           .written = props.get_or<Dims>("written", {})};
 }
 
@@ -34,7 +33,6 @@ void StridedSlice::add_to(Props& props) const {
   if (!dropped.empty()) props.set("dropped", dropped);
   if (!given.empty()) props.set("given", given);
   if (!inside.empty()) props.set("inside", inside);
-  if (!to_end.empty()) props.set("to_end", to_end);
   if (!written.empty()) props.set("written", written);
 }
 
@@ -102,8 +100,6 @@ void check_axis(const TypeArgs& args, const Type& x, const StridedSlice& slice, 
     require_at_most(args, 0, start, what);
     require_at_most(args, end, length, what);
   }
-  if (slice.has(slice.to_end, axis))
-    args.require_equal(end, length, str("the parts of axis ", axis, " do not add up to its length"));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ struct StridedSlice {
   Ints dropped = {};  // the part does not have them (count 1)
   Ints given = {};    // the start is an input of the node, in this order: only the data knows it
   Ints inside = {};   // step 1, and not cut to fit: that all elements are there is checked
-  Ints to_end = {};   // the last element must be the axis' last
   /// Starts as the user wrote them, of every axis, where one may count from the end: for the check and its message.
   /// Empty: the starts are what was written.
   Dims written = {};

@@ -79,9 +79,9 @@ void lower(StepBuilder& b, bool is_max) {
   const DType dtype = b.input(0).type.dtype;
   kernel::Accumulation how = accumulation_of(*reduction_of(is_max ? max_op() : min_op()), dtype);
   how.no_elements = no_elements_check(b.node());
-  how.better = [is_max, dtype](const Term& a, const Term& b) {  // where a is no NaN
-    Term order = is_bool(dtype) ? (is_max ? b && !a : a && !b) : is_max ? b > a : b < a;
-    return is_float(dtype) ? order || b != b : order;
+  how.better = [is_max](const Term& a, const Term& b) {
+    const Term order = is_max ? b > a : b < a;
+    return is_float(a.dtype()) ? a == a && (order || b != b) : order;
   };
   const std::string& name = b.node().op->name;
   lower_by_nest(b, std::move(how), name, str(name, " of in0 ", readable(b.input(0).type.text())));
@@ -99,6 +99,8 @@ std::vector<OpCase> cases_arg_extremum(const Op& op) {
                                          {{3, 10}, {1}, false},
                                          {{5, 71}, {1}, false},
                                          {{40, 3}, {0}, false},
+                                         {{140, 19}, {0}, false},
+                                         {{20, 3}, {1}, false},
                                          {{2, 3, 5}, {0, 1, 2}, false},
                                          {{2, 3, 5}, {1}, true},
                                          {{1, 4}, {0}, false},

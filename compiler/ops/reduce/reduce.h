@@ -29,6 +29,10 @@ class Axes {
   std::vector<int64_t> axes_;
 };
 
+/// What is no axis.
+template <class T>
+concept AnotherValue = std::convertible_to<T, const Expr&> || std::floating_point<T>;
+
 /// true or false, and nothing that converts to them: sum(x, 0, 1) does not compile, as it may be meant for the axes 0
 /// and 1, which are {0, 1}.
 class KeepDims {
@@ -70,14 +74,18 @@ Expr mean(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// of the mean; real, never below 0. Integers and bool give floatX.
 Expr var(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
-/// The standard deviation: sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this
-/// namespace: thtrain::std(x), as C++ has a namespace of that name.
-Expr std(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
+/// The standard deviation: sqrt(var). Its derivative is infinite or NaN where the variance is 0.
+Expr std(const Operand& x,  // write thtrain::std(x), since C++ has a namespace std, or sqrt(var(x))
+         const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
 /// The smallest and the largest element. NaN where any element is NaN; an error without elements; not for complex.
 /// Every element that equals the extremum gets the whole derivative (where the extremum is NaN: every NaN).
 Expr min(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 Expr max(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+template <AnotherValue T>
+Expr min(const Operand& x, const T& y) = delete;  // the second argument is an axis: the smaller of two is minimum(x, y)
+template <AnotherValue T>
+Expr max(const Operand& x, const T& y) = delete;  // the second argument is an axis: the larger of two is maximum(x, y)
 
 /// The position of the smallest and of the largest element: int64, along one axis, or among all elements in row-major
 /// order where no axis is given. The first of several; the first NaN counts as the extremum. An error without elements;

@@ -172,8 +172,6 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
   if (record.gradient) {
     op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
     op.jvp = [&record](const JvpArgs& args) { return jvp(record, args); };
-  } else {
-    op.connection = [](const Node&, size_t, size_t) { return false; };
   }
   return op;
 }

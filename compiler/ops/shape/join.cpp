@@ -5,6 +5,7 @@
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
 
@@ -184,11 +185,16 @@ std::vector<Expr> split(const Operand& operand, const LengthList& sizes, int64_t
   if (total.is_known() && x.dims()[at].is_known() && !(total == x.dims()[at]))
     fail_build(operand.where(), str("split: the sizes do not add up to the length of axis ", at), x.dims()[at].text(),
                str(total.value(), " = ", join(sizes.dims, " + ", [](const Dim& size) { return size.text(); })));
+  // Each piece reads the value under that length, so that a call checks it whichever pieces it reads.
+  Dims lengths = x.dims();
+  lengths[at] = total;
+  const Operand whole(specify_lengths(Operand(x, operand.where()), lengths, "split: the sizes do not add up"),
+                      operand.where());
   std::vector<Expr> out;
   Dim start = 0;
-  for (size_t i = 0; i < sizes.dims.size(); ++i) {
-    out.push_back(slice_of_axis(Operand(x, operand.where()), axis, start, sizes.dims[i], i + 1 == sizes.dims.size()));
-    start = start + sizes.dims[i];
+  for (const Dim& size : sizes.dims) {
+    out.push_back(slice_of_axis(whole, axis, start, size));
+    start = start + size;
   }
   return out;
 }

@@ -258,7 +258,7 @@ const std::vector<Rule>& reduce_rules() {
        .safety = kReassociating,
        .kinds = kBools | kReals,
        .rewrite = reduction_of_stack,
-       .roots = reductions(),
+       .roots = {&sum_op(), &prod_op(), &any_op(), &all_op()},
        .examples = {{{f64({4}), f64({4})},
                      [](In in) {
                        return sum(stack({in[0], in[1]}), 0);
@@ -267,10 +267,6 @@ const std::vector<Rule>& reduce_rules() {
                      [](In in) {
                        return prod(stack({in[0], in[1], in[2]}));
                      }},
-                    {{f64({3, 4}), f64({3, 4})},
-                     [](In in) {
-                       return max(stack({in[0], in[1]}, 1), 1, true);
-                     }},
                     {{of(DType::kBool, {4}), of(DType::kBool, {4})},
                      [](In in) {
                        return all(stack({in[0], in[1]}), 0);
@@ -278,6 +274,25 @@ const std::vector<Rule>& reduce_rules() {
                     {{of(DType::kInt8, {4}), of(DType::kInt8, {4})},
                      [](In in) {
                        return sum(stack({in[0], in[1]}));
+                     }}}},
+      // Of equal elements max gives each the derivative, maximum the first alone.
+      {.name = "extremum_of_stack",
+       .safety = kReassociating,
+       .kinds = kBools | kReals,
+       .values_only = true,
+       .rewrite = reduction_of_stack,
+       .roots = {&min_op(), &max_op()},
+       .examples = {{{f64({3, 4}), f64({3, 4})},
+                     [](In in) {
+                       return max(stack({in[0], in[1]}, 1), 1, true);
+                     }},
+                    {{f32({4}), f32({4}), f32({4})},
+                     [](In in) {
+                       return min(stack({in[0], in[1], in[2]}), 0);
+                     }},
+                    {{of(DType::kInt8, {4}), of(DType::kInt8, {4})},
+                     [](In in) {
+                       return max(stack({in[0], in[1]}));
                      }}}},
       {.name = "sum_of_scaled",
        .safety = kReassociating,
@@ -312,30 +327,17 @@ const std::vector<Rule>& reduce_rules() {
                     {{f64({3, 1})}, [](In in) { return max(in[0], 1); }},
                     {{f64({60, 1})}, [](In in) { return any(in[0], 1); }},
                     {{f32({})}, [](In in) { return prod(in[0]); }}}},
+      // Each of the equal elements has the derivative of the extremum.
       {.name = "extremum_of_repeated",
        .kinds = kBools | kReals,
+       .values_only = true,
        .rewrite = extremum_of_repeated,
        .roots = {&min_op(), &max_op(), &any_op(), &all_op()},
-       .examples = {{{f64({4})},
-                     [](In in) {
-                       return max(broadcast_to(in[0], {3, 4}), 0);
-                     }},
-                    {{f32({3, 1})},
-                     [](In in) {
-                       return min(broadcast_to(in[0], {2, 3, 5}), {0, 2}, true);
-                     }},
-                    {{f64({3, 1})},
-                     [](In in) {
-                       return max(broadcast_to(in[0], {2, 3, 5}), {0, 1});
-                     }},
-                    {{f64({3})},
-                     [](In in) {
-                       return min(broadcast_to(in[0], {2, 3}));
-                     }},
-                    {{of(DType::kBool, {3})},
-                     [](In in) {
-                       return all(broadcast_to(in[0], {2, 3}));
-                     }},
+       .examples = {{{f64({4})}, [](In in) { return max(broadcast_to(in[0], {3, 4}), 0); }},
+                    {{f32({3, 1})}, [](In in) { return min(broadcast_to(in[0], {2, 3, 5}), {0, 2}, true); }},
+                    {{f64({3, 1})}, [](In in) { return max(broadcast_to(in[0], {2, 3, 5}), {0, 1}); }},
+                    {{f64({3})}, [](In in) { return min(broadcast_to(in[0], {2, 3})); }},
+                    {{of(DType::kBool, {3})}, [](In in) { return all(broadcast_to(in[0], {2, 3})); }},
                     {{of(DType::kBool, {})}, [](In in) { return all(broadcast_to(in[0], {3})); }}}},
       {.name = "sum_of_repeated",
        .safety = kReassociating,

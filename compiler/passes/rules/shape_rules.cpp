@@ -235,7 +235,7 @@ Expr join_of_neighbours(const Expr& value, RuleContext&) {
   for (const Expr& piece : value.node().inputs) {
     std::optional<StridedSlice> slice = is_op(piece, subtensor_op()) ? strided_slice_of(piece) : std::nullopt;
     if (slice && !slice->dropped.empty()) slice.reset();
-    if (slice) slice->inside = slice->to_end = {};
+    if (slice) slice->inside = {};
     if (slice && last && input_of(pieces.back(), 0).same(input_of(piece, 0))) {
       StridedSlice next = *last;  // what the piece would be if it followed
       next.starts[axis] = last->starts[axis] + last->counts[axis] * Dim(last->steps[axis]);

@@ -33,15 +33,14 @@ Expr whole_slice(const Expr& value, RuleContext&) {
 // A part that is surely inside needs no check, and is the same as one that was never checked.
 Expr slice_inside(const Expr& value, RuleContext&) {
   std::optional<StridedSlice> slice = strided_slice_of(value);
-  if (!slice || (slice->inside.empty() && slice->to_end.empty())) return {};
+  if (!slice || slice->inside.empty()) return {};
   const Dims& dims = input_of(value, 0).dims();
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     const Dim end = slice->starts[axis] + slice->counts[axis];
     if (slice->has(slice->inside, axis) && !(slice->starts[axis].is_at_least(0) && dims[axis].is_at_least(end)))
       return {};
-    if (slice->has(slice->to_end, axis) && !(dims[axis] == end)) return {};
   }
-  slice->inside = slice->to_end = {};
+  slice->inside = {};
   Props props;
   slice->add_to(props);
   if (is_op(value, inc_subtensor_op())) props.set("set", value.node().props.get<bool>("set"));
@@ -54,7 +53,7 @@ Expr slice_of_slice(const Expr& value, RuleContext&) {
   const std::optional<StridedSlice> slice = strided_slice_of(value), first = strided_slice_of(inner);
   if (!slice || !first || !is_op(inner, subtensor_op())) return {};
   StridedSlice out = *first;
-  out.inside = out.to_end = {};
+  out.inside = {};
   size_t axis = 0;
   for (size_t k : first->kept()) {
     out.starts[k] = first->starts[k] + slice->starts[axis] * first->steps[k];
@@ -77,7 +76,7 @@ Expr slice_of_states(const Expr& value, RuleContext&) {
   if (!slice->counts[0].is(1) || !(slice->starts[0] == loop.count + (loop.taps[state].depth() - 1))) return {};
   StridedSlice rest = *slice;
   rest.starts[0] = 0, rest.steps[0] = 1;
-  rest.inside = rest.to_end = {}, rest.written = {};
+  rest.inside = {}, rest.written = {};
   return slice_of(expand_dims(Expr(inner.node_ptr(), state), {0}), rest);
 }
 
@@ -139,7 +138,7 @@ Dim smaller(const Dim& a, const Dim& b) {
 // not copied. Where the lengths do not tell in which piece the part ends, each gives what it has of it.
 Expr join_of_slices(const Expr& value, const StridedSlice& slice, size_t axis, RuleContext& context) {
   const Expr& joined = input_of(value, 0);
-  const bool is_checked = slice.has(slice.inside, axis) || slice.has(slice.to_end, axis);
+  const bool is_checked = slice.has(slice.inside, axis);
   if (is_checked || slice.steps[axis] != 1 || slice.has(slice.dropped, axis) || is_whole(slice, joined.dims()) ||
       !context.has_one_use(joined))
     return {};
@@ -173,7 +172,7 @@ Expr slice_of_join(const Expr& value, RuleContext& context) {
     const Dim end = start + piece.dims()[axis];
     if (low.is_at_least(start) && end.is_at_least(high + 1)) {
       StridedSlice out = *slice;
-      out.inside = out.to_end = {};
+      out.inside = {};
       out.starts[axis] = first - start;
       return slice_of(piece, out);
     }
@@ -245,7 +244,7 @@ Expr slice_of_softmax(const Expr& value, RuleContext& context) {
   const bool whole = slice->starts[axis].is(0) && slice->counts[axis] == inner.dims()[axis] && slice->steps[axis] == 1;
   if (!whole || slice->has(slice->dropped, axis)) return {};
   StridedSlice out = *slice;
-  out.inside = out.to_end = {};
+  out.inside = {};
   const std::vector<size_t> kept = out.kept();
   const auto place = std::find(kept.begin(), kept.end(), axis) - kept.begin();
   return apply(*inner.node().op, {slice_of(input_of(inner, 0), out)}, {{"axis", static_cast<int64_t>(place)}});

@@ -16,7 +16,7 @@ bool is_set(const Expr& written) {
 
 // x with that part replaced by y, or increased by it.
 Expr written(const Expr& x, const Expr& y, StridedSlice slice, bool set) {
-  slice.inside = slice.to_end = {};
+  slice.inside = {};
   Props props;
   slice.add_to(props);
   props.set("set", set);

@@ -72,11 +72,14 @@ TEST(Grad, ADisconnectedVariableIsAnErrorAWarningOrZeros) {
   std::string what = "grad: the cost does not depend on y float64[3]\n";
   std::string hint =
       "\n  hint:     leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}";
-  EXPECT_EQ(text_without_node([&] { grad(cost, {x, y}); }), str("error: ", what, hint.substr(1)));
+  std::string got = "  got:      no path of the graph leads from y to the cost\n";
+  EXPECT_EQ(text_without_node([&] { grad(cost, {x, y}); }), str("error: ", what, got, hint.substr(1)));
 
   testing::internal::CaptureStderr();
+  int called = __LINE__ + 1;
   std::vector<Expr> warned = grad(cost, {x, y}, {.disconnected = Disconnected::kWarn});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), str("warning: ", what, built_at(line), hint, "\n"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            str("warning: ", what, got, built_at(line), "; grad is called at ", __FILE__, ":", called, hint, "\n"));
   testing::internal::CaptureStderr();
   std::vector<Expr> silent = grad(cost, {x, y}, {.disconnected = Disconnected::kZero});
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
@@ -139,8 +142,8 @@ TEST(Grad, TheConnectionOfAnOpDecidesWhichOutputDependsOnWhichInput) {
   Expr x = vector("x", {2}), z = vector("z", {2});
   const std::shared_ptr<const Node> both = make_node(pair_op(), {x, z});
   Expr first = sum((*both)[0]), second = sum((*both)[1]);
-  EXPECT_EQ(text_without_node([&] { grad(second, x); }), text_without_node([&] { grad(sum(z), x); }))
-      << "as for a value that is not in the cost at all";
+  const std::string text = text_without_node([&] { grad(second, x); });
+  EXPECT_NE(text.find("the path from x ends at pair(x, z)"), std::string::npos) << text;
   EXPECT_TRUE(text_without_node([&] {
                 grad(second, {z, x});
               }).starts_with("error: grad: the cost does not depend on x"));
@@ -225,7 +228,7 @@ TEST(Grad, WhatIsConsideredConstantStopsTheWay) {
   Bindings at{{x, Tensor(3.0)}};
   EXPECT_EQ(value_of(grad(y, x), at), 27.0);
   EXPECT_EQ(value_of(grad(y, x, {.consider_constant = {square}}), at), 9.0);
-  std::string text = text_without_node([&] { grad(y, x, {.consider_constant = {square, x}}); });
+  std::string text = text_without_node([&] { grad(y, x, {.consider_constant = {square, y}}); });
   EXPECT_TRUE(text.starts_with("error: grad: the cost does not depend on x float64[]")) << text;
   // The derivative with respect to an inner value stops nothing that does not pass it.
   EXPECT_EQ(value_of(grad(y, std::vector<Expr>{square, x})[0], at), 3.0);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compiler/api.h"
+#include "compiler/ir/compare.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/error_text.h"
 #include "tests/support/modes.h"
@@ -44,6 +45,19 @@ TEST(Jacobian, OfALayerIsItsClosedForm) {
 TEST(Jacobian, WithRespectToAVectorIsOneComputation) {
   const Expr W = matrix("W", {3, 4}), x = vector("x", {4});
   EXPECT_EQ(loops_in(jacobian(tanh(dot(W, x)), x), {W, x}), 0u);
+}
+
+// What docs/semantics.md says of the gradients of single examples: map of grad gives them without a loop.
+TEST(Jacobian, OfLossesOfExamplesIsWhatMapOfGradGives) {
+  const Expr x = matrix("x", {5, 4}), t = vector("t", {5}), w = matrix("w", {4, 3}), u = vector("u", {3});
+  const auto loss = [&](const Expr& of_x, const Expr& of_t) { return sqr(dot(tanh(dot(of_x, w)), u) - of_t); };
+  const auto of_one = [&](const Expr& one_x, const Expr& one_t) { return grad(loss(one_x, one_t), w); };
+  const Expr mapped = map(of_one, {.sequences = {x, t}}).outputs;
+  EXPECT_EQ(loops_in(mapped, {x, t, w, u}), 0u);
+  const std::vector<Tensor> out = in_all_modes({x, t, w, u}, {jacobian(loss(x, t), w), mapped},
+                                               {drawn({5, 4}, 1), drawn({5}, 2), drawn({4, 3}, 3), drawn({3}, 4)});
+  ASSERT_EQ(out[0].shape(), (Shape{5, 4, 3}));
+  EXPECT_EQ(difference(out[0], out[1], 64), std::nullopt);
 }
 
 TEST(Jacobian, TakesValuesOfAnyRankAndLengthsOfTheCall) {

@@ -181,8 +181,8 @@ TEST(OneOf, ACopyHasATableOfItsOwn) {
   OneOf<Schedule> none;
   EXPECT_FALSE(none.has_value() || none.is<Cosine>());
   EXPECT_EQ(none.name(), "");
-  EXPECT_THROW(*none, InternalError);
-  EXPECT_THROW(second.get<Sgd>(), InternalError);
+  EXPECT_THROW(*none, UserError);
+  EXPECT_THROW(second.get<Sgd>(), UserError);
   EXPECT_EQ(OneOf<Schedule>(Cosine()).get<Cosine>().period, 10);
   EXPECT_FALSE(OneOf<Schedule>(Cosine()).is<Step>());
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <thread>
 
 #include "compiler/base/str.h"
 
@@ -108,6 +109,35 @@ TEST(DType, FloatXIsAFloat) {
   set_floatX(before);
   EXPECT_THROW(set_floatX(DType::kInt32), UserError);
   EXPECT_THROW(set_floatX(DType::kComplex64), UserError);
+}
+
+TEST(DType, FloatXIsThatOfTheProcessInEveryThread) {
+  DType seen = DType::kBool;
+  auto look = [&] { std::thread([&] { seen = to_float(DType::kInt32); }).join(); };
+  set_floatX(DType::kFloat32);
+  look();
+  set_floatX(DType::kFloat64);
+  EXPECT_EQ(seen, DType::kFloat32);
+  look();
+  EXPECT_EQ(seen, DType::kFloat64);
+}
+
+TEST(DType, AThreadMayHaveItsOwnFloatX) {
+  DType seen = DType::kBool;
+  {
+    FloatXScope own(DType::kFloat32);
+    EXPECT_EQ(floatX(), DType::kFloat32);
+    std::thread([&] { seen = floatX(); }).join();
+    EXPECT_EQ(seen, DType::kFloat64);
+    {
+      FloatXScope inner(DType::kFloat64);
+      EXPECT_EQ(floatX(), DType::kFloat64);
+    }
+    set_floatX(DType::kFloat64);
+    EXPECT_EQ(floatX(), DType::kFloat32);
+    EXPECT_THROW(FloatXScope(DType::kInt32), UserError);
+  }
+  EXPECT_EQ(floatX(), DType::kFloat64);
 }
 
 }  // namespace

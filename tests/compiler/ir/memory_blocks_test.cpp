@@ -14,7 +14,7 @@ namespace thtrain {
 namespace {
 
 constexpr size_t kSize = (size_t{5} << 20) + 8;
-constexpr bool kKeeps = kMaxFreeListBytes > 0;  // not under a sanitizer
+const bool kKeeps = free_list_limit() > 0;  // not under a sanitizer
 
 TEST(MemoryBlocks, AreAligned) {
   for (size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kLargeBlockBytes - 1, kLargeBlockBytes, kSize}) {
@@ -58,18 +58,35 @@ TEST(MemoryBlocks, ZerosAreZeroInAUsedBlock) {
 
 TEST(MemoryBlocks, NotMoreIsKeptThanSaid) {
   if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
-  constexpr size_t kEach = size_t{48} << 20;  // six do not fit
+  const size_t limit = free_list_limit(), each = limit / 5;  // six do not fit; never touched, so they have no pages
   std::vector<void*> blocks;
-  for (int i = 0; i < 6; ++i) blocks.push_back(allocate_block(kEach));
-  for (void* block : blocks) free_block(block, kEach);
-  EXPECT_LE(free_list_bytes(), kMaxFreeListBytes);
-  EXPECT_EQ(allocate_block(kEach), blocks.back()) << "the last freed is the first given";
-  EXPECT_GE(free_list_bytes(), 4 * kEach);
-  free_block(blocks.back(), kEach);
+  for (int i = 0; i < 6; ++i) blocks.push_back(allocate_block(each));
+  for (void* block : blocks) free_block(block, each);
+  EXPECT_LE(free_list_bytes(), limit);
+  EXPECT_EQ(allocate_block(each), blocks.back()) << "the last freed is the first given";
+  EXPECT_GE(free_list_bytes(), 3 * each);
+  free_block(blocks.back(), each);
   const size_t kept = free_list_bytes();
-  void* huge = allocate_block(kMaxFreeListBytes + 1);  // never touched, so it has no pages
-  free_block(huge, kMaxFreeListBytes + 1);
+  void* huge = allocate_block(limit + 1);
+  free_block(huge, limit + 1);
   EXPECT_EQ(free_list_bytes(), kept) << "what would push out everything else is not kept";
+}
+
+// Sizes that a loop uses in turn, of more bytes together than keep their pages.
+TEST(MemoryBlocks, ThoseOfALoopComeBackEachInItsTurn) {
+  if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
+  const size_t sizes[] = {kKeptPagesBytes / 2, kKeptPagesBytes / 2 + kSize, kKeptPagesBytes + 2 * kSize};
+  for (int turn = 0; turn < 3; ++turn)
+    for (size_t bytes : sizes) {
+      const size_t kept = free_list_bytes();
+      auto* block = static_cast<unsigned char*>(allocate_block(bytes));
+      if (turn > 0) {
+        EXPECT_LE(free_list_bytes() + bytes, kept) << bytes;
+      }
+      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) block[at] = static_cast<unsigned char>(turn + 1);
+      for (size_t at : {size_t{0}, bytes / 2, bytes - 1}) EXPECT_EQ(block[at], turn + 1);
+      free_block(block, bytes);
+    }
 }
 
 TEST(MemoryBlocks, ThreadsShareThem) {

@@ -50,7 +50,7 @@ TEST(Tensor, AssignAcceptsAnyLayout) {
   Tensor whole = counted(), to = Tensor::zeros(DType::kInt32, {2, 3, 4});
   to.view({4, 3, 2}, {1, 4, 12}, 0).assign(whole.view({4, 3, 2}, {1, 4, 12}, 0));
   EXPECT_TRUE(same_bits(to, whole));
-  EXPECT_THROW(to.assign(whole.rows(0, 1)), InternalError);
+  EXPECT_THROW(to.assign(whole.rows(0, 1)), UserError);
 }
 
 TEST(Tensor, Casts) {
@@ -134,6 +134,79 @@ TEST(Props, LongTensorsAreComparedWhole) {
   EXPECT_EQ(a.hash(), b.hash());
   EXPECT_FALSE(a == b);
   EXPECT_NE(prop_text(x), prop_text(y));
+}
+
+// ---- mistakes of users ----
+
+template <class T>
+constexpr bool is_const = std::is_const_v<std::remove_reference_t<std::remove_pointer_t<T>>>;
+
+TEST(Tensor, AConstOneIsNotWritable) {
+  const Tensor fixed = counted();
+  Tensor handle = fixed;
+  static_assert(is_const<decltype(fixed.data<int32_t>())> && is_const<decltype(fixed.at<int32_t>({0, 0, 0}))>);
+  static_assert(is_const<decltype(fixed.raw())> && !is_const<decltype(handle.data<int32_t>())>);
+  static_assert(!std::is_invocable_v<decltype(&Tensor::assign), const Tensor&, const Tensor&>);
+  handle.at<int32_t>({0, 0, 1}) = 77;
+  EXPECT_EQ(fixed.at<int32_t>({0, 0, 1}), 77);
+}
+
+TEST(Tensor, ElementsThatItDoesNotHave) {
+  const Tensor x = Tensor::matrix<double>({{1, 2, 3}, {4, 5, 6}}), none = Tensor::empty(DType::kFloat32, {0, 3});
+  EXPECT_EQ(x.at<double>({1, 2}), 6);
+  const std::string outside =
+      "error: a tensor has no element of this index\n  expected: indices from 0, below the lengths of float64[2, 3]\n"
+      "  got:      ";
+  EXPECT_EQ(text_without_node([&] { (void)x.at<double>({2, 0}); }), outside + "[2, 0]");
+  EXPECT_EQ(text_without_node([&] { (void)x.at<double>({0, -1}); }), outside + "[0, -1]");
+  EXPECT_EQ(text_without_node([&] { (void)x.at<double>({0}); }),
+            "error: an element of a tensor has an index for each axis\n  expected: 2 for float64[2, 3]\n"
+            "  got:      [0]");
+  EXPECT_EQ(text_without_node([&] { x.as_double(6); }),
+            "error: a tensor has no element 6\n  expected: from 0 to 5\n  got:      element 6 of float64[2, 3]");
+  EXPECT_EQ(text_without_node([&] { x.as_int(-1); }),
+            "error: a tensor has no element -1\n  expected: from 0 to 5\n  got:      element -1 of float64[2, 3]");
+  EXPECT_EQ(text_without_node([&] { none.as_double(); }),
+            "error: a tensor has no element 0\n  expected: none: it is empty\n  got:      element 0 of float32[0, 3]");
+  EXPECT_EQ(text_without_node([&] { x.dim(2); }),
+            "error: a tensor has no axis 2\n  expected: an axis from 0 to 1\n  got:      axis 2 of float64[2, 3]");
+}
+
+TEST(Tensor, AnotherDtypeThanItsOwn) {
+  EXPECT_EQ(text_without_node([] { Tensor::vector({1.0f}).data<double>(); }),
+            "error: a tensor of float32 is read as float64\n  expected: the C++ type of float32\n"
+            "  got:      float32[1]\n"
+            "  hint:     cast(DType) gives a tensor of another dtype, as_double() the elements of each dtype");
+}
+
+TEST(Tensor, ShapesAndViewsThatItCannotHave) {
+  const Tensor x = Tensor::matrix<double>({{1, 2, 3}, {4, 5, 6}});
+  const auto negative = [](const std::string& what, const std::string& got) {
+    return "error: " + what + ": a length is negative\n  expected: lengths of at least 0\n  got:      " + got;
+  };
+  EXPECT_EQ(text_without_node([] { Tensor::zeros(DType::kInt8, {-2, -3}); }), negative("a new tensor", "[-2, -3]"));
+  EXPECT_EQ(text_without_node([&] { x.reshape({-2, -3}); }), negative("reshape", "[-2, -3]"));
+  EXPECT_EQ(text_without_node([&] {
+              x.view({2}, {1, 1}, 0);
+            }),
+            "error: view: a tensor has a stride for each axis\n  expected: 1 strides for [2]\n  got:      [1, 1]");
+  const auto outside = [](const std::string& got) {
+    return "error: view: it has elements outside of the tensor\n  expected: elements of float64[2, 3]\n  got:      " +
+           got;
+  };
+  EXPECT_EQ(text_without_node([&] { x.view({7}, {1}, 0); }), outside("[7] with strides [1] from element 0"));
+  EXPECT_EQ(text_without_node([&] { x.view({2}, {1}, -1); }), outside("[2] with strides [1] from element -1"));
+  EXPECT_EQ(text_without_node([&] { x.view({3}, {int64_t{1} << 62}, 0); }),
+            outside("[3] with strides [4611686018427387904] from element 0"));
+  EXPECT_EQ(x.view({3, 2}, {-1, -3}, 5).text(), "[[6, 3], [5, 2], [4, 1]]");
+  EXPECT_EQ(text_without_node([&] { x.rows(1, 2); }),
+            "error: rows: a tensor has no such rows\n  expected: rows from 0, below 2\n"
+            "  got:      2 rows from row 1 of float64[2, 3]");
+  EXPECT_EQ(text_without_node([] {
+              Tensor::matrix<double>({{1, 2}, {3, 4, 5}, {6}});
+            }),
+            "error: the rows of a matrix have different lengths\n  expected: 2 elements, as in the first row\n"
+            "  got:      3");
 }
 
 TEST(Props, Texts) {

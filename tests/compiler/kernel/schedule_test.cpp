@@ -142,7 +142,9 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   prints(sum(x), ", vectors of 16 over the row, 4 accumulators on two levels, tail masked");
   prints(sum(x, 0), ", vectors of 16 over columns, 1 accumulator, tail masked");
   prints(x / sum(exp(x), 1, true), ", vectors of 16 over the row, 1 accumulator, tail masked");
-  prints(argmax(x, 1), ", vectors of 16 over the row, 2 accumulators");
+  prints(argmax(x, 1), ", vectors of 16 over the row, 4 accumulators, tail masked");
+  prints(argmax(x, 0), ", vectors of 16 over columns, 1 accumulator, tail masked");
+  prints(argmax(floats({60, 10}, "z"), 1), ", vectors of 8 over columns, 1 accumulator, tail masked");
   prints(transpose(x) + 1.0, ", vectors of 16 over squares");
   const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
   prints(take(x, at), ", vectors of 16 over elements, tail masked, rows by index");

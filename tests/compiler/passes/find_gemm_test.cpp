@@ -100,6 +100,14 @@ TEST_F(FindGemm, VectorsAndOuterProducts) {
   expect_one("ger", w - lr * outer(u, v));
 }
 
+// As second derivatives of products make them: the column has two axes before it is shown as one.
+TEST_F(FindGemm, OuterProductsOfAColumnOrARow) {
+  const Expr column = dimshuffle(dot(w, expand_dims(v, {1})), {0, -1}), row = expand_dims(v, {0});
+  ASSERT_EQ(column.node().inputs[0].rank(), 2u);
+  expect_calls(1, "ger", w - lr * (column * row), 1);
+  expect_calls(1, "ger", w + column * row, 1);
+}
+
 TEST_F(FindGemm, LeavesAProductThatOthersRead) {
   Expr g = dot(transpose(x), d);
   Graph graph{{w, x, d, lr}, {w - lr * g, g}, {}};

@@ -121,6 +121,37 @@ TEST_F(CacheTest, ObjectThatCannotBeLoadedIsRebuilt) {
   EXPECT_EQ(cache->stats().kernels_compiled, 1);
 }
 
+// A compiler before which another program changed the source, or behind which it cut the object, once.
+TEST_F(CacheTest, FilesThatAreChangedWhileItCompilesAreMadeAgain) {
+  for (const char* change : {"echo x >\"$source\"; g++ \"$@\"", "g++ \"$@\" && truncate -s 100 \"$output\""}) {
+    fs::remove_all(folder_);
+    fs::remove(root_ + "/met");
+    const std::string compiler =
+        put_script("cxx", str("[ \"$1\" = --version ] && echo 'cxx 1' && exit\nfor word; do case $last in -o) "
+                              "output=$word;; esac; case $word in *.cpp) source=$word;; esac; last=$word; done\n"
+                              "[ -e ",
+                              root_, "/met ] && exec g++ \"$@\"\ntouch ", root_, "/met\n", change, "\n"));
+    auto cache = make_cache(compiler.c_str());
+    EXPECT_EQ(answer(cache->load_object(source_of(7))), 7) << change;
+    EXPECT_EQ(cache->stats().kernels_compiled, 1);
+  }
+  // Always: no fault of the generated code.
+  fs::remove_all(folder_);
+  const std::string compiler = put_script(
+      "cxx",
+      "[ \"$1\" = --version ] && echo 'cxx 1' && exit\nfor word; do case $word in *.cpp) echo x >$word;; esac; "
+      "done\nexec g++ \"$@\"\n");
+  try {
+    make_cache(compiler.c_str())->load_object(source_of(7));
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), str("error: files in the cache folder ", folder_,
+                                             " are changed while the compiler reads them\n"
+                                             "  expected: a folder that no other program writes to\n"
+                                             "  hint:     THTRAIN_CACHE_DIR names another folder"));
+  }
+}
+
 TEST_F(CacheTest, SourceThatDoesNotCompileIsKeptAndNamed) {
   auto cache = make_cache();
   try {

@@ -51,6 +51,42 @@ TEST(FunctionArguments, WhatAnInputDoesNotHoldIsRefused) {
   EXPECT_TRUE(refused(t, Tensor::vector({1})));
 }
 
+TEST(FunctionArguments, ErrorsNameTheFunctionAndTheLineOfTheCall) {
+  const int built = __LINE__ + 1;
+  Expr x = vector("x");
+  Function f = function({x}, {x * 2}, {}, {.name = "twice"});
+  const std::vector<Tensor> wrong{Tensor::vector({1.0F})};
+  auto node_of = [](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const UserError& error) {
+      return error.messages()[0].node;
+    }
+    return std::string("no error");
+  };
+  const std::string leaf = str("built at ", __FILE__, ":", built), called = str("twice is called at ", __FILE__, ":");
+  EXPECT_EQ(node_of([&] { f({Tensor::vector({1.0F})}); }), str(leaf, "; ", called, __LINE__));
+  EXPECT_EQ(node_of([&] { f(wrong); }), str(leaf, "; ", called, __LINE__));
+  EXPECT_EQ(node_of([&] { f(std::map<std::string, Tensor>{{"x", wrong[0]}}); }), str(leaf, "; ", called, __LINE__));
+  EXPECT_EQ(node_of([&] { f(std::map<std::string, Tensor>{}); }), str(called, __LINE__));
+  EXPECT_EQ(node_of([&] { f({}); }), str(called, __LINE__));
+  EXPECT_EQ(node_of([&] { f(std::span<const Tensor>(wrong)); }), leaf) << "a program that calls for others";
+}
+
+// C++ numbers are scalars of their dtypes.
+TEST(FunctionArguments, NumbersAreScalars) {
+  Expr x = vector("x"), rate = scalar("rate"), n = iscalar("n"), h = tensor("h", {}, DType::kFloat32);
+  Function f = function({x, rate, n}, {x * rate + n});
+  const Tensor ones = Tensor::vector({1.0, 1.0});
+  EXPECT_EQ(f({ones, 0.5, 3})[0].text(), "[3.5, 3.5]");
+  EXPECT_EQ(f({ones, 2, 3})[0].text(), "[5, 5]") << "an integer that the input holds";
+  EXPECT_EQ(f({{"x", ones}, {"rate", 0.5}, {"n", 3}})[0].text(), "[3.5, 3.5]");
+  EXPECT_EQ(function({h}, {h})({0.1F})[0].type_text(), "float32[]");
+  EXPECT_EQ(function({In(rate, 2.0)}, {rate})({})[0].text(), "2");
+  EXPECT_EQ(text_without_node([&] { function({h}, {h})({0.1}); }),
+            "error: h: the dtype differs\n  expected: float32[]\n  got:      float64[]");
+}
+
 const char* const kNames[] = {"a b\"\n*/}{", "\\",   "x\\", "//", "R\"(", "?\?/", "%d {value}", "gr\u00fc\u00df",
                               "\u202e",      "\xff", "int", "1",  "",     " ",    "\r",         "a~1",
                               "@i"};

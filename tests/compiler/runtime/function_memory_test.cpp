@@ -121,8 +121,8 @@ TEST(FunctionMemory, TwoVariablesMayNotBorrowOneTensor) {
   Shared a(value, "a", /*borrow=*/true);
   auto text = [](const std::string& name, const std::string& other) {
     return "error: " + name + ": the borrowed tensor is the memory of " + other +
-           "\n  expected: memory that no other shared variable holds\n  hint:     without borrow the variable takes a "
-           "copy";
+           "\n  expected: memory that no other shared variable holds and no function writes\n  hint:     without "
+           "borrow the variable takes a copy";
   };
   EXPECT_EQ(text_without_node([&] { Shared(value, "b", true); }), text("b", "a"));
   EXPECT_EQ(text_without_node([&] { Shared(value.rows(1, 2), {}, true); }), text("a shared variable", "a"));
@@ -178,6 +178,37 @@ TEST(FunctionMemory, BorrowedOutputsInEveryMode) {
     EXPECT_EQ(third.text(), "[[12, 16]]");
     EXPECT_EQ(second[0].text(), "[[6, 8]]");
     EXPECT_EQ(f({Tensor::matrix<double>({{1}, {2}})})[0].text(), "[[2], [4]]");
+  }
+}
+
+// The next call of the function would write over the variable's value.
+TEST(FunctionMemory, ABorrowedOutputIsNoBufferOfAVariable) {
+  auto text = [](const std::string& variable, const std::string& output) {
+    return "error: " + variable + ": the borrowed tensor is the memory of " + output +
+           "\n  expected: memory that no other shared variable holds and no function writes\n  hint:     without "
+           "borrow the variable takes a copy";
+  };
+  for (const Mode mode : {Mode::kNative, Mode::kReference, Mode::kDebug}) {
+    Expr x = vector("x");
+    std::optional<Function> f = function({x}, {Out(named(x * 2, "y"), true), x * 3}, {}, {.mode = mode, .name = "f"});
+    const std::vector<Tensor> outputs = (*f)({three()});
+    Shared s(three(), "s");
+    EXPECT_EQ(text_without_node([&] { Shared(outputs[0], "t", true); }), text("t", "output 0 (y) of f"));
+    EXPECT_EQ(text_without_node([&] { s.set_value(outputs[0], true); }), text("s", "output 0 (y) of f"));
+    EXPECT_EQ(text_without_node([&] { Shared(outputs[0].rows(1, 2), {}, true); }),
+              text("a shared variable", "output 0 (y) of f"));
+    // Another output is the caller's, and so is a buffer that the function has let go of.
+    const Shared own(outputs[1], "own", true);
+    s.set_value(outputs[0]);
+    (*f)({outputs[0]});  // given back: the function takes another one
+    const Shared let_go(outputs[0], "let_go", true);
+    (*f)({three()});
+    EXPECT_EQ(let_go.get_value().text(), "[2, 4, 6]");
+    EXPECT_EQ(s.get_value().text(), "[2, 4, 6]");
+    const Tensor last = (*f)({three()})[0];
+    EXPECT_EQ(text_without_node([&] { Shared(last, "t", true); }), text("t", "output 0 (y) of f"));
+    f.reset();
+    EXPECT_EQ(Shared(last, "t", true).get_value().text(), "[2, 4, 6]");
   }
 }
 

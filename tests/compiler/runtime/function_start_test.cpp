@@ -20,6 +20,7 @@
 #include "compiler/ops/effect/effect.h"
 #include "compiler/runtime/cache.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
@@ -105,6 +106,12 @@ const std::map<std::string, Job>& jobs() {
          Expr x = vector("x");
          Function f = function({x}, {x * 2}), g = function({x}, {x * 3}, {}, {.mode = Mode::kDebug});
          return f({Tensor::vector({1.0, 2.0})})[0].text() == "[2, 4]" && g({Tensor::vector({1.0})})[0].text() == "[3]";
+       }},
+      {"guarded",
+       [] {
+         Expr x = vector("x");
+         return text_without_node([&] { function({x}, {x * 2}, {}, {.mode = Mode::kNanGuard, .name = "f"}); }) ==
+                "error: f: there is no native code to guard: THTRAIN_CXX is empty";
        }},
       {"called_back",
        [] {
@@ -238,6 +245,11 @@ TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {
   EXPECT_TRUE(text.starts_with("warning: no native code: ")) << text;
   EXPECT_TRUE(text.ends_with("; running the reference implementation, which is slow\nexit 0")) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;  // said once
+}
+
+TEST(FunctionStart, WithoutACompilerNothingIsGuarded) {
+  TemporaryFolder folder;
+  EXPECT_EQ(in_child("guarded", {{"THTRAIN_CACHE_DIR", folder.path("cache")}, {"THTRAIN_CXX", ""}}), "exit 0");
 }
 
 TEST(FunctionStart, TheReferenceRunsUntilTheBackgroundIsDone) {

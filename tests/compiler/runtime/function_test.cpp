@@ -9,9 +9,16 @@
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain::function_test {
 namespace {
+
+// What f throws, without the line of the call: FunctionArguments.ErrorsNameTheFunctionAndTheLineOfTheCall.
+template <class F>
+std::string error_text(F f) {
+  return without_call(thtrain::error_text(f));
+}
 
 std::string built_at(int line) {
   return str("  node:     built at ", __FILE__, ":", line);
@@ -158,6 +165,38 @@ TEST(Function, Givens) {
   EXPECT_EQ(f({Tensor(int64_t{2})})[0].text(), "260");
 }
 
+TEST(Function, GivensThatReplaceAValueTwice) {
+  Expr x = scalar("x"), y = scalar("y"), z = scalar("z");
+  const int line = __LINE__ + 1;
+  EXPECT_EQ(error_text([&] {
+              function({y, z}, {x * 2 + y + z}, {}, {.givens = {{x, y}, {x, z}}});
+            }),
+            str("error: givens: a value is replaced twice\n  expected: one value in the place of each\n  got:      x "
+                "float64[]\n",
+                built_at(line)));
+}
+
+// The lengths of the state are those of the input that goes, under a name of its own or the user's.
+TEST(Function, GivensWithKnownLengthsReachTheStatesOfLoops) {
+  const Expr start = make_constant(Tensor::vector({1.0, 2.0, 3.0})), steps = matrix("steps", {"t", "k"});
+  auto body = [](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * 2 + 1}; };
+  for (const Expr& x : {vector("x"), vector("x", {"n"})})
+    for (const Mode mode : {Mode::kReference, Mode::kNative}) {
+      const FunctionOptions options{.mode = mode, .givens = {{x, start}}};
+      EXPECT_EQ(function({}, {repeat(3, {x}, body)[0]}, {}, options)({})[0].text(), "[15, 23, 31]");
+      const Expr scanned =
+          foldl([](Expr step, Expr so_far) { return so_far + step; }, {.sequences = {steps}, .outputs_info = {x}})
+              .outputs;
+      const Tensor rows = Tensor::matrix<double>({{1, 1, 1}, {2, 2, 2}});
+      EXPECT_EQ(function({steps}, {scanned}, {}, options)({rows})[0].text(), "[4, 5, 6]");
+      const Expr gradient = grad(sum(repeat(3, {x}, body)[0]), x);
+      EXPECT_EQ(function({}, {gradient}, {}, options)({})[0].text(), "[8, 8, 8]");
+      const Expr chosen = if_else(
+          sum(x) > 5, [&] { return x * 2; }, [&] { return x + 0; });
+      EXPECT_EQ(function({}, {chosen}, {}, options)({})[0].text(), "[2, 4, 6]");
+    }
+}
+
 TEST(Function, GivensOfAnotherDtype) {
   Expr x = vector("x"), n = ivector("n");
   EXPECT_EQ(error_text([&] {
@@ -224,6 +263,21 @@ TEST(Function, CopyWithOtherVariables) {
             }),
             "error: copy: wide cannot stand for w: its type differs\n  expected: float64[2]\n  got:      float64[3]");
   EXPECT_EQ(error_text([&] { f.copy({{alien, other}}); }), "error: copy: the function does not use alien");
+  EXPECT_EQ(error_text([&] {
+              f.copy({{w, other}, {w, alien}});
+            }),
+            "error: copy: two variables would stand for w\n  got:      other and alien");
+}
+
+TEST(Function, CopyOfACopyHasItsOwnVariables) {
+  Shared a(Tensor(1.0), "a"), b(Tensor(2.0), "b"), c(Tensor(4.0), "c");
+  Function f = function({}, {a * 10.0 + b}, {{a, a + 100.0}});
+  Function g = f.copy({{a, c}}), h = g.copy({{c, a}}), swapped = f.copy({{a, b}, {b, a}});
+  EXPECT_EQ(g({})[0].text(), "42");
+  EXPECT_EQ(h({})[0].text(), "12");
+  EXPECT_EQ(swapped({})[0].text(), str(2.0 * 10 + 101));
+  EXPECT_EQ(str(a.get_value().text(), ' ', b.get_value().text(), ' ', c.get_value().text()), "101 102 104");
+  EXPECT_EQ(error_text([&] { g.copy({{a, b}}); }), "error: copy: the function does not use a");
 }
 
 TEST(Function, TwoThreadsWithACopyEach) {

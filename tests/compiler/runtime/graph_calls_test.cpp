@@ -107,7 +107,21 @@ TEST(GraphCalls, AGivenDerivativeTakesItsPlace) {
   EXPECT_EQ(got[0].text(), "[0.5, -1, 1]");
   EXPECT_EQ(got[1].text(), "[0, 0, 2]");
   EXPECT_EQ(got[2].as_double(), 4) << "forward mode takes the given derivative too";
-  EXPECT_THROW(grad(cost, c), UserError) << "a captured value has no derivative beside a given one";
+}
+
+TEST(GraphCalls, ACapturedValueHasTheDerivativeOfTheGraphWhereThatOfTheArgumentsIsGiven) {
+  const Expr x = vector("x", {2}), w = vector("w", {2});
+  const OpFromGraph twice([&](const Values& in) { return Values{in[0] * sqr(w)}; },
+                          [&](const Values&, const Values&, const Values& d) { return Values{2 * d[0] * w}; });
+  const Expr y = twice({x})[0], cost = sum(y) + sum(w);
+  const std::vector<Tensor> got =
+      values_in_modes({x, w}, {grad(cost, w), grad(cost, x), jvp(y, w, x), jvp(y, x, x), grad(sum(grad(cost, x)), w)},
+                      {Tensor::vector({0.25, -3.0}), Tensor::vector({0.5, 2.0})});
+  EXPECT_EQ(got[0].text(), "[1.25, -11]") << "1 + 2 x w";
+  EXPECT_EQ(got[1].text(), "[1, 4]") << "as given";
+  EXPECT_EQ(got[2].text(), "[0.0625, 36]");
+  EXPECT_EQ(got[3].text(), "[0.25, -12]");
+  EXPECT_EQ(got[4].text(), "[2, 2]") << "through the given one";
 }
 
 TEST(GraphCalls, PrintsOnceForEachCall) {

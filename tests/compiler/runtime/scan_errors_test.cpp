@@ -14,7 +14,7 @@ std::string whole_text(F f) {
   try {
     f();
   } catch (const UserError& error) {
-    return error.what();
+    return without_call(error.what());
   }
   return "no error";
 }

@@ -84,9 +84,9 @@ std::string tidy(const std::string& declaration) {
 std::string name_in(const std::string& signature) {
   static const std::regex function("(operator(\\(\\)|\\[\\]|[^ (]+| [^(]+)|~?[A-Za-z_0-9]+)\\(");
   static const std::regex field("([A-Za-z_0-9]+)( = .*)?$");
-  static const std::regex type("(class|struct) ([A-Za-z_0-9]+)");
+  static const std::regex pointer("\\(\\*([A-Za-z_0-9]+)\\)\\(");
   std::smatch match;
-  if (std::regex_search(signature, match, type)) return match[2];
+  if (std::regex_search(signature, match, pointer)) return match[1];
   if (std::regex_search(signature, match, function) || std::regex_search(signature, match, field)) return match[1];
   return "";
 }
@@ -140,28 +140,31 @@ class Reader {
     std::string text;
     for (const std::string& line : lines) text += split_comment(line).first + "\n";
     text = without_template(trimmed(text));
-    static const std::regex left_out("^(using|friend|extern|struct [A-Za-z]+;|class [A-Za-z]+;)");
+    static const std::regex left_out(
+        "^(using|friend|extern|concept|struct [A-Za-z]+;|class [A-Za-z]+;|enum class [A-Za-z]+;)");
     if (std::regex_search(text, left_out)) return;
     static const std::regex type("^(class|struct|enum class) ([A-Za-z_]+)");
     std::smatch match;
     if (std::regex_search(text, match, type)) {
       if (!owner.empty()) return;
       const bool is_enum = match[1] == "enum class";
-      add(is_enum ? tidy(std::regex_replace(text, std::regex(",\\s*\\}"), " }")) : match.str(), owner, doc, "", true);
+      add(match[2], is_enum ? tidy(std::regex_replace(text, std::regex(",\\s*\\}"), " }")) : match.str(), owner, doc,
+          "", true);
       if (!is_enum) read({lines.begin() + 1, lines.end() - 1}, match[2], match[1] == "struct");
       return;
     }
     const std::string signature = tidy(is_function(text) ? before_body(text) : text);
-    const std::string name = name_in(signature);
+    const std::string name = name_in(is_function(text) ? signature : signature.substr(0, signature.find(" = ")));
     const bool is_defined_elsewhere = signature.find("::" + name + "(") != std::string::npos;
     const bool is_special = signature.find("= default") != std::string::npos || name[0] == '~';
+    const bool is_deleted = text.find("= delete") != std::string::npos;
     const bool is_assignment = owner.size() && name == "operator=";
-    if (is_defined_elsewhere || is_special || is_assignment) return;
-    add(signature, owner, doc, split_comment(lines.back()).second, false);
+    if (is_defined_elsewhere || is_special || is_deleted || is_assignment) return;
+    add(name, signature, owner, doc, split_comment(lines.back()).second, false);
   }
 
-  void add(std::string signature, const std::string& owner, std::string doc, std::string remark, bool is_type) {
-    std::string name = name_in(signature);
+  void add(std::string name, std::string signature, const std::string& owner, std::string doc, std::string remark,
+           bool is_type) {
     const bool is_overload = !out_.empty() && out_.back().owner == owner && out_.back().name == name;
     if (doc.empty() && remark.empty() && is_overload) doc = out_.back().doc;
     out_.push_back({header_, task_, owner, std::move(name), std::move(signature), doc, std::move(remark), is_type});

@@ -2,6 +2,7 @@
 
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/compare.h"
+#include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -40,9 +41,17 @@ std::vector<RewriteRow> extremum_rewrites() {
       {"pool_of_increasing", [](L l) { return pooled(tanh(l.m + l.s)); }, [](L l) { return tanh(pooled(l.m) + l.s); }},
       {"pool_of_increasing", [](L l) { return pooled(maximum(sum(l.m, 1, true) + l.m, 0.5)); },
        [](L l) { return maximum(pooled(l.m) + sum(l.m, 1, true), 0.5); }},
+      {"pool_of_bounded", [](L l) { return pooled(maximum(sum(l.m, 1, true), minimum(l.m, l.s))); },
+       [](L l) { return maximum(sum(l.m, 1, true), minimum(pooled(l.m), l.s)); }},
       {"pool_of_increasing", [](L l) { return pooled(l.m - l.s); }, [](L l) { return pooled(l.m) - l.s; }},
       {"pool_gradient_of_increasing", [](L l) { return pooled_gradient(sigmoid(l.m + l.s), half(l)); },
        [](L l) { return pooled_gradient(l.m, half(l)); }},
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(lt(l.s, tanh(l.m)), pooled_gradient(maximum(l.s, tanh(l.m)), half(l)), 0); },
+       [](L l) { return pooled_gradient(l.m, switch_(lt(l.s, tanh(pooled(l.m))), half(l), 0)); }},
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(gt(0.5, l.m), pooled_gradient(minimum(0.5, l.m), half(l)), 0); },
+       [](L l) { return pooled_gradient(l.m, switch_(lt(pooled(l.m), 0.5), half(l), 0)); }, Level::kStrict},
       {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * (1.0 - sqr(l.m)); },
        [](L l) { return pooled_gradient(l.m, half(l) * (1.0 - sqr(pooled(l.m)))); }},
       {"sum_of_pool_gradient", [](L l) { return sum(pooled_gradient(l.m, half(l)), 1); },
@@ -80,6 +89,24 @@ std::vector<UnchangedRow> extremum_unchanged() {
       {"pool_gradient_of_increasing",
        [](L l) { return pooled_gradient(tanh(l.m), half(l)) * tanh(l.m) + sqr(tanh(l.m)); }},
       {"pool_gradient_of_increasing", [](L l) { return pooled_gradient(sqr(l.m), half(l)); }},
+      {"pool_gradient_of_increasing", [](L l) { return pooled_gradient(maximum(0, l.m), half(l)); }},  // flat below 0
+      {"pool_of_bounded", [](L l) { return pooled(maximum(l.m, l.x)); }},  // another bound for each element
+      {"pool_of_bounded", [](L l) { return pooled(minimum(l.m, 1)) + sum(minimum(l.m, 1)); }},
+      {"pool_gradient_of_bounded",  // where both are equal, x has the derivative
+       [](L l) { return switch_(lt(l.m, 0), 0, pooled_gradient(maximum(l.m, 0), half(l))); }},
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(lt(0, l.m), pooled_gradient(maximum(l.m, 0), half(l)), 0); }},
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(lt(1, l.m), pooled_gradient(maximum(0, l.m), half(l)), 0); }},  // another bound
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(gt(0, l.m), pooled_gradient(maximum(0, l.m), half(l)), 0); }},  // what was not taken
+      {"pool_gradient_of_bounded",
+       [](L l) { return switch_(lt(0, l.m), pooled_gradient(maximum(0, l.m), half(l)), l.m); }},
+      {"pool_gradient_of_bounded",
+       [](L l) {
+         const Expr e = maximum(0, l.m);
+         return switch_(lt(0, l.m), pooled_gradient(e, half(l)), 0) + sqr(e) + exp(e);
+       }},
       {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * l.x; }},  // not of what is pooled
       {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * softmax(l.m); }},  // of a row
       {"sum_of_pool_gradient", [](L l) { return sum(pooled_gradient(l.m, half(l)), 0); }},  // not of whole windows
@@ -106,6 +133,36 @@ TEST(ExtremumRules, LeaveOneLargeArrayOfAPooledLayer) {
   const std::vector<Tensor> now = evaluate(graph.outputs, inputs),
                             plain = evaluate({cost, gradients[0], gradients[1]}, inputs);
   for (size_t i = 0; i < now.size(); ++i) EXPECT_EQ(difference(now[i], plain[i], 16), std::nullopt) << i;
+}
+
+// Windows of two and of three that overlap, of all values around two bounds: equal ones and those at the bound too.
+TEST(ExtremumRules, PooledBoundsKeepTheDerivativeWhereElementsAreEqual) {
+  const double few[] = {-1, 0, 1, 2};
+  std::vector<double> all;
+  for (double a : few)
+    for (double b : few)
+      for (double c : few)
+        for (double d : few) all.insert(all.end(), {a, b, c, d});
+  const Expr x = make_input({.dtype = DType::kFloat64, .dims = {256, 4}}, "x");
+  const Bindings inputs{{x, Tensor::of(all, {256, 4})}};
+  for (const auto& f : std::vector<std::function<Expr(Expr)>>{
+           [](Expr v) { return minimum(v, 1); }, [](Expr v) { return minimum(1, v); },
+           [](Expr v) { return maximum(v, 0); }, [](Expr v) { return maximum(0, v); },
+           [](Expr v) { return clip(v, 0, 1); }, [](Expr v) { return maximum(0, minimum(1, v)); },
+           [](Expr v) { return minimum(maximum(v, 0), 1); }, [](Expr v) { return maximum(0, 2 + minimum(v, 0)); }})
+    for (const PoolOptions& how : {PoolOptions{.window = {2}}, PoolOptions{.window = {3}, .stride = {1}}}) {
+      const Expr y = pool(f(x), how);
+      // The second cost has a stable form, whose derivative is taken.
+      for (const Expr& cost : {sum(sqr(y + 1)), sum(log(1 + exp(y)))}) {
+        const std::vector<Expr> plain =
+            vector_jacobian(std::vector{cost}, std::vector{Operand(1.0).expr()}, std::vector{x});
+        for (Level level : {Level::kStandard, Level::kStrict}) {
+          const Graph graph = optimize({{x}, {grad(cost, x)}, {}}, {.level = level});
+          EXPECT_EQ(difference(evaluate(graph.outputs, inputs)[0], evaluate(plain, inputs)[0], 16), std::nullopt)
+              << expr_text(cost, 200);
+        }
+      }
+    }
 }
 
 // The position that is found instead is one of those that the function rounds to its largest value.

@@ -1,0 +1,304 @@
+// The builders of expressions.
+#include "tests/fuzz/garbage_calls.h"
+
+namespace thtrain {
+namespace {
+
+using Where = std::source_location;
+using Unary = Expr (*)(const Operand&, Where);
+using Operands = const std::vector<Operand>&;
+using Exprs = const std::vector<Expr>&;
+
+// A body of a loop or a branch: what garbage of its arguments and of what is drawn anew.
+std::vector<Expr> body_of(Garbage& garbage, std::vector<Expr> arguments) {
+  std::vector<Expr> out;
+  for (Expr& value : arguments)
+    if (!garbage.one_in(6))
+      out.push_back(garbage.one_in(3) ? garbage.draw<Expr>() : value.has_value() ? value * 2 : value);
+  if (garbage.one_in(4)) out.push_back(garbage.draw<Expr>());
+  return out;
+}
+
+GarbageCall with_garbage(std::string name, std::function<std::vector<Expr>(Garbage&)> run) {
+  return {std::move(name), std::move(run)};
+}
+
+#define TH_CALL(name) calls.push_back(garbage_call(#name, &name));
+#define TH_REDUCTION(name) \
+  calls.push_back(         \
+      garbage_call(#name, [](const Operand& x, const Axes& axes, KeepDims keep) { return name(x, axes, keep); }));
+#define TH_UNARY(name) calls.push_back(garbage_call(#name, [](const Operand& x) { return name(x); }));
+#define TH_BINARY(name) \
+  calls.push_back(garbage_call(#name, [](const Operand& a, const Operand& b) { return name(a, b); }));
+#define TH_OPERATOR(op) \
+  calls.push_back(garbage_call("operator" #op, [](const Operand& a, const Expr& b) { return a op b; }));
+#define TH_ASSIGNMENT(op) \
+  calls.push_back(garbage_call("operator" #op, [](Expr x, const Operand& y) { return x op y; }));
+
+void add_inputs(std::vector<GarbageCall>& calls) {
+  TH_CALL(make_constant)
+  TH_CALL(named)
+  calls.push_back(garbage_call("tensor", [](const std::string& name, const Dims& lengths, DType dtype) {
+    return tensor(name, lengths, dtype);
+  }));
+  TH_CALL(tensor_of_rank)
+  TH_CALL(scalar)
+  calls.push_back(
+      garbage_call("vector", [](const std::string& name, const Dims& lengths) { return vector(name, lengths); }));
+  calls.push_back(
+      garbage_call("matrix", [](const std::string& name, const Dims& lengths) { return matrix(name, lengths); }));
+  TH_CALL(tensor3)
+  TH_CALL(tensor4)
+  TH_CALL(iscalar)
+  TH_CALL(ivector)
+  TH_CALL(imatrix)
+  TH_CALL(one_hot)
+  calls.push_back(
+      garbage_call("zeros", [](const LengthList& n, std::optional<DType> dtype) { return zeros(n, dtype); }));
+  calls.push_back(garbage_call("ones", [](const LengthList& n, std::optional<DType> dtype) { return ones(n, dtype); }));
+  TH_CALL(full)
+  TH_CALL(zeros_like)
+  TH_CALL(ones_like)
+  TH_CALL(full_like)
+  TH_CALL(eye)
+  calls.push_back(garbage_call("arange", [](const Operand& a, const Operand& b, const Operand& c,
+                                            std::optional<DType> dtype) { return arange(a, b, c, dtype); }));
+  calls.push_back(
+      garbage_call("arange", [](const Operand& n, std::optional<DType> dtype) { return arange(n, dtype); }));
+}
+
+void add_elementwise(std::vector<GarbageCall>& calls) {
+  TH_BINARY(add)
+  TH_BINARY(sub)
+  TH_BINARY(mul) TH_BINARY(true_div) TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow)
+      TH_BINARY(arctan2) TH_BINARY(maximum) TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge)
+          TH_BINARY(eq) TH_BINARY(neq) TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and)
+              TH_BINARY(bitwise_or) TH_BINARY(bitwise_xor) TH_UNARY(neg) TH_UNARY(abs) TH_UNARY(sign) TH_UNARY(sqr)
+                  TH_UNARY(sqrt) TH_UNARY(reciprocal) TH_UNARY(exp) TH_UNARY(exp2) TH_UNARY(expm1) TH_UNARY(log)
+                      TH_UNARY(log2) TH_UNARY(log10) TH_UNARY(log1p) TH_UNARY(floor) TH_UNARY(ceil) TH_UNARY(trunc)
+                          TH_UNARY(round) TH_UNARY(sin) TH_UNARY(cos) TH_UNARY(tan) TH_UNARY(arcsin) TH_UNARY(arccos)
+                              TH_UNARY(arctan) TH_UNARY(sinh) TH_UNARY(cosh) TH_UNARY(tanh) TH_UNARY(arcsinh)
+                                  TH_UNARY(arccosh) TH_UNARY(arctanh) TH_UNARY(sigmoid) TH_UNARY(softplus) TH_UNARY(erf)
+                                      TH_UNARY(erfc) TH_UNARY(isnan) TH_UNARY(isinf) TH_UNARY(logical_not)
+                                          TH_UNARY(bitwise_not) TH_UNARY(real) TH_UNARY(imag) TH_UNARY(conj)
+                                              TH_OPERATOR(+) TH_OPERATOR(-) TH_OPERATOR(*) TH_OPERATOR(/) TH_OPERATOR(%)
+                                                  TH_OPERATOR(<) TH_OPERATOR(<=) TH_OPERATOR(>) TH_OPERATOR(>=)
+                                                      TH_ASSIGNMENT(+=) TH_ASSIGNMENT(-=) TH_ASSIGNMENT(*=)
+                                                          TH_ASSIGNMENT(/=) TH_ASSIGNMENT(%=)
+                                                              calls.push_back(garbage_call(
+                                                                  "operator-", [](const Expr& x) { return -x; }));
+  TH_CALL(clip)
+  TH_CALL(where)
+  TH_CALL(switch_)
+  TH_CALL(cast)
+}
+
+void add_reductions(std::vector<GarbageCall>& calls) {
+  TH_REDUCTION(logsumexp)
+  TH_REDUCTION(max_abs)
+  TH_REDUCTION(sum) TH_REDUCTION(prod) TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any)
+      TH_REDUCTION(all) using Moment = const Operand&;
+  calls.push_back(garbage_call(
+      "var", [](Moment x, const Axes& axes, KeepDims keep, Ddof ddof) { return var(x, axes, keep, ddof); }));
+  calls.push_back(garbage_call(
+      "std", [](Moment x, const Axes& axes, KeepDims keep, Ddof ddof) { return thtrain::std(x, axes, keep, ddof); }));
+  using Axis = ::std::optional<int64_t>;
+  calls.push_back(garbage_call("argmin", [](Moment x, Axis axis, KeepDims keep) { return argmin(x, axis, keep); }));
+  calls.push_back(garbage_call("argmax", [](Moment x, Axis axis, KeepDims keep) { return argmax(x, axis, keep); }));
+  TH_CALL(cumsum)
+}
+
+void add_shapes(std::vector<GarbageCall>& calls) {
+  TH_CALL(subtensor)
+  TH_CALL(rows)
+  TH_CALL(slice_axis)
+  TH_CALL(take)
+  TH_CALL(scatter_add)
+  TH_CALL(nonzero)
+  TH_CALL(flatnonzero)
+  TH_CALL(masked)
+  TH_CALL(pick_rows)
+  TH_CALL(scatter_add_rows)
+  // Mostly of a part.
+  calls.push_back(garbage_call("set_subtensor", [](const Expr& x, const std::vector<Index>& indices, const Operand& y) {
+    return set_subtensor(subtensor(x, indices), y);
+  }));
+  calls.push_back(garbage_call("inc_subtensor", [](const Expr& x, const Operand& which, const Operand& y) {
+    return inc_subtensor(take(x, which), y);
+  }));
+  TH_CALL(set_subtensor)
+  TH_CALL(inc_subtensor)
+  TH_CALL(dimshuffle)
+  TH_UNARY(transpose)
+  calls.push_back(
+      garbage_call("transpose", [](const Operand& x, const std::vector<int64_t>& axes) { return transpose(x, axes); }));
+  TH_CALL(expand_dims)
+  TH_UNARY(squeeze)
+  calls.push_back(
+      garbage_call("squeeze", [](const Operand& x, const std::vector<int64_t>& axes) { return squeeze(x, axes); }));
+  TH_CALL(reshape)
+  TH_CALL(flatten)
+  TH_CALL(broadcast_to)
+  TH_CALL(broadcast_like)
+  TH_CALL(length)
+  calls.push_back(garbage_call("shape", [](const Operand& x) { return thtrain::shape(x); }));
+  calls.push_back(garbage_call("shape_dims", [](const Operand& x) { return shape_dims(x); }));
+  TH_UNARY(size)
+  calls.push_back(garbage_call("computed_length", [](const Operand& n) { return zeros({computed_length(n)}); }));
+  calls.push_back(garbage_call("all", [](const Expr& x) { return x[all()]; }));
+  calls.push_back(garbage_call("join", [](int64_t axis, Operands values) { return join(axis, values); }));
+  calls.push_back(garbage_call("concatenate", [](Operands values, int64_t axis) { return concatenate(values, axis); }));
+  calls.push_back(garbage_call("stack", [](Operands values, int64_t axis) { return stack(values, axis); }));
+  TH_CALL(split)
+}
+
+void add_networks(std::vector<GarbageCall>& calls) {
+  TH_BINARY(dot)
+  TH_BINARY(outer)
+  TH_UNARY(inverse)
+  TH_CALL(images_to_neighbours)
+  TH_CALL(neighbours_to_images)
+  TH_CALL(pad)
+  TH_CALL(nearest_upsampling)
+  calls.push_back(garbage_call("bilinear_upsampling",
+                               [](const Operand& x, int64_t ratio) { return bilinear_upsampling(x, ratio); }));
+  calls.push_back(garbage_call("bilinear_upsampling",
+                               [](const Operand& x, const UpsamplingRatio& rows, const UpsamplingRatio& columns) {
+                                 return bilinear_upsampling(x, rows, columns);
+                               }));
+  TH_CALL(bilinear_kernel_1d)
+  TH_CALL(bilinear_kernel_2d)
+  TH_CALL(windows)
+  TH_CALL(conv)
+  TH_CALL(conv1d)
+  TH_CALL(conv2d)
+  TH_CALL(conv3d)
+  TH_CALL(causal_conv1d)
+  TH_CALL(separable_conv2d)
+  TH_CALL(separable_conv3d)
+  TH_CALL(conv_transposed)
+  TH_CALL(conv_weight_gradient)
+  TH_CALL(categorical_crossentropy)
+  TH_CALL(categorical_crossentropy_logits)
+  TH_CALL(binary_crossentropy)
+  TH_CALL(binary_crossentropy_logits)
+  TH_CALL(batch_normalization_training)
+  TH_CALL(batch_normalization_evaluation)
+  TH_CALL(layer_normalization)
+  TH_CALL(local_response_normalization)
+  TH_CALL(softmax)
+  TH_CALL(log_softmax)
+  TH_CALL(pool)
+  TH_CALL(global_pool)
+  TH_CALL(print)
+  TH_CALL(check)
+  TH_CALL(stop_gradient)
+  TH_CALL(zero_grad)
+  TH_CALL(grad_clip)
+  TH_CALL(grad_scale)
+}
+
+void add_control(std::vector<GarbageCall>& calls) {
+  auto step = [](Garbage& g) { return [&g](const std::vector<Expr>& arguments) { return body_of(g, arguments); }; };
+  auto add = [&](const char* name, auto make) {
+    calls.push_back(with_garbage(name, [=](Garbage& g) { return exprs_of(make(step(g), g.draw<ScanOptions>(), g)); }));
+  };
+  add("scan", [](auto body, const ScanOptions& o, Garbage&) { return scan(body, o); });
+  add("map", [](auto body, const ScanOptions& o, Garbage&) { return map(body, o); });
+  add("reduce", [](auto body, const ScanOptions& o, Garbage&) { return reduce(body, o); });
+  add("foldl", [](auto body, const ScanOptions& o, Garbage&) { return foldl(body, o); });
+  add("foldr", [](auto body, const ScanOptions& o, Garbage&) { return foldr(body, o); });
+  add("checkpointed_scan", [](auto body, const ScanOptions& o, Garbage& g) {
+    return checkpointed_scan(body, o, g.draw<std::optional<int64_t>>());
+  });
+  calls.push_back(with_garbage("if_else", [](Garbage& g) {
+    const Expr x = g.draw<Expr>(), y = g.draw<Expr>();
+    return if_else(
+        g.draw<Operand>(),
+        [&] {
+          return body_of(g, {x, y});
+        },
+        [&] {
+          return body_of(g, {x, y});
+        });
+  }));
+  calls.push_back(with_garbage("repeat", [step](Garbage& g) {
+    const std::vector<Expr> states = g.draw<std::vector<Expr>>();
+    return repeat(g.draw<int64_t>(), states, step(g));
+  }));
+  calls.push_back(with_garbage("repeat_until", [](Garbage& g) {
+    const std::vector<Expr> states = g.draw<std::vector<Expr>>();
+    return repeat_until(
+               g.draw<int64_t>(), states,
+               [&](const std::vector<Expr>& state) {
+                 return Turn{body_of(g, state), g.one_in(2) && !state.empty() ? sum(state[0]) > 3 : g.draw<Expr>()};
+               })
+        .state;
+  }));
+  calls.push_back(with_garbage("OpFromGraph.operator()", [](Garbage& g) {
+    const OpFromGraph op([&](const std::vector<Expr>& inputs) { return body_of(g, inputs); },
+                         [&](const auto& inputs, const auto&, const auto&) { return body_of(g, inputs); });
+    return op(g.draw<std::vector<Expr>>());
+  }));
+  calls.push_back(
+      garbage_call("updated", [](const std::vector<Update>& updates, const Expr& x) { return updated(updates, x); }));
+}
+
+void add_derivatives(std::vector<GarbageCall>& calls) {
+  // The cost is mostly one: what depends on the variables.
+  auto cost_of = [](Exprs wrt, const Expr& other) {
+    Expr out = other;
+    for (const Expr& x : wrt)
+      if (x.has_value() && is_float(x.dtype()))
+        out = sum(x * x) + (out.has_value() && out.rank() == 0 ? out : Expr(sum(x)));
+    return out;
+  };
+  calls.push_back(garbage_call("grad", [=](const Expr& cost, Exprs wrt, const GradOptions& options) {
+    return grad(cost_of(wrt, cost), wrt, options);
+  }));
+  calls.push_back(garbage_call(
+      "grad", [](const Expr& cost, const Expr& wrt, const GradOptions& options) { return grad(cost, wrt, options); }));
+  calls.push_back(garbage_call("jacobian", [](const Expr& y, const Expr& x, const GradOptions& options) {
+    return jacobian(x.has_value() && x.rank() > 0 ? x * y : y, x, options);
+  }));
+  calls.push_back(garbage_call("hessian", [=](const Expr& cost, Exprs wrt, const GradOptions& options) {
+    return hessian(cost_of(wrt, cost), wrt, options);
+  }));
+  calls.push_back(
+      garbage_call("hessian_vector_product", [=](const Expr& cost, Exprs wrt, Exprs v, const GradOptions& options) {
+        return hessian_vector_product(cost_of(wrt, cost), wrt, v, options);
+      }));
+  calls.push_back(garbage_call("hessian_vector_product",
+                               [=](const Expr& cost, const Expr& x, const Expr& v, const GradOptions& options) {
+                                 return hessian_vector_product(cost_of({x}, cost), x, v, options);
+                               }));
+  using One = const Expr&;
+  calls.push_back(garbage_call(
+      "jvp", [](Exprs y, Exprs x, Exprs dx, const JvpOptions& options) { return jvp(y, x, dx, options); }));
+  calls.push_back(garbage_call("jvp", [](One y, One x, One dx, const JvpOptions& options) {
+    return jvp(x.has_value() ? x * y : y, x, dx, options);
+  }));
+  calls.push_back(
+      garbage_call("vjp", [](Exprs y, Exprs x, Exprs u, const GradOptions& options) { return vjp(y, x, u, options); }));
+  calls.push_back(garbage_call("vjp", [](One y, One x, One u, const GradOptions& options) {
+    return vjp(x.has_value() ? x * y : y, x, u, options);
+  }));
+  calls.push_back(garbage_call("Rop", [](Exprs y, Exprs x, Exprs dx) { return Rop(y, x, dx); }));
+  calls.push_back(garbage_call("Lop", [](Exprs y, Exprs x, Exprs u) { return Lop(y, x, u); }));
+  calls.push_back(garbage_call(
+      "vector_jacobian", [](Exprs y, Exprs u, Exprs x, Exprs constant) { return vector_jacobian(y, u, x, constant); }));
+}
+
+}  // namespace
+
+void add_builders(std::vector<GarbageCall>& calls) {
+  add_inputs(calls);
+  add_elementwise(calls);
+  add_reductions(calls);
+  add_shapes(calls);
+  add_networks(calls);
+  add_control(calls);
+  add_derivatives(calls);
+}
+
+}  // namespace thtrain

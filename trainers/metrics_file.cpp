@@ -1,0 +1,93 @@
+#include "trainers/metrics_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+
+#include "datasets/file.h"
+#include "datasets/text_lines.h"
+#include "reports/json.h"
+#include "reports/thinned_epochs.h"
+#include "trainers/run_folder.h"
+
+namespace thtrain {
+
+std::optional<double> MetricsLine::value(const std::string& key) const {
+  auto found = values.find(key);
+  if (found == values.end()) return {};
+  const std::string& text = found->second;
+  double out = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return out;
+}
+
+static MetricsLine parsed(std::string_view text, const std::string& source) {
+  MetricsLine out;
+  out.values = read_json(text, source);
+  const std::optional<double> epoch = out.value("epoch");
+  if (!epoch || !out.value("seconds") || !out.values.contains("train_loss") || !(*epoch >= 1 && *epoch < 1e15))
+    throw UserError(Message{.what = str(source, ": this is not what a run writes"),
+                            .expected = "an object with epoch, train_loss and seconds",
+                            .got = std::string(text.substr(0, 80))});
+  out.epoch = static_cast<int64_t>(*epoch);
+  out.phase = out.values["phase"];
+  return out;
+}
+
+void for_each_line(const std::string& path, const std::function<void(const MetricsLine&)>& take) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return;
+  const InputFile file(path);
+  TextLines lines(file);
+  for (std::string_view line; lines.next(line);)
+    if (lines.begin() + line.size() < file.size()) take(parsed(line, str(path, ", line ", lines.number())));
+}
+
+static EpochReport report_of(const MetricsLine& line, const MetricName& metric) {
+  return {.epoch = line.epoch,
+          .train_loss = line.value("train_loss").value_or(std::numeric_limits<double>::quiet_NaN()),
+          .valid_error = line.value("valid_" + metric.name),
+          .test_error = line.value("test_" + metric.name),
+          .train_error = metric.name == "loss" ? std::nullopt : line.value("train_" + metric.name),
+          .valid_loss = line.value("valid_loss"),
+          .learning_rate = line.value("learning_rate")};
+}
+
+std::vector<PhaseHistory> histories_to_draw(const std::string& path, std::vector<PhaseHistory> phases,
+                                            int64_t best_epoch) {
+  std::map<std::string, ThinnedEpochs> thinned;
+  std::map<std::string, const PhaseHistory*> long_ones;
+  for (const PhaseHistory& phase : phases)
+    if (phase.earlier.count > 0) long_ones[phase.phase] = &phase;
+  if (long_ones.empty()) return phases;
+  for_each_line(path, [&](const MetricsLine& line) {
+    auto found = long_ones.find(line.phase);
+    if (found == long_ones.end()) return;
+    EpochReport report = report_of(line, found->second->metrics.at(0));
+    report.best = line.phase == phases.back().phase && line.epoch == best_epoch;
+    thinned[line.phase].add(std::move(report));
+  });
+  for (PhaseHistory& phase : phases)
+    if (std::vector<EpochReport> epochs = thinned[phase.phase].take(); !epochs.empty())
+      phase.epochs = std::move(epochs);
+  return phases;
+}
+
+RunCurves read_curves(const std::string& folder, const std::string& metric) {
+  ThinnedEpochs thinned;
+  int64_t epoch = 0;
+  for_each_line(RunFolder::open(folder).metrics(), [&](const MetricsLine& line) {
+    thinned.add(
+        {.epoch = ++epoch, .valid_error = line.value("valid_" + metric), .train_error = line.value("train_" + metric)});
+  });
+  RunCurves out;
+  for (const EpochReport& report : thinned.take()) {
+    if (report.valid_error) out.valid.emplace_back(static_cast<double>(report.epoch), *report.valid_error);
+    if (report.train_error) out.train.emplace_back(static_cast<double>(report.epoch), *report.train_error);
+  }
+  return out;
+}
+
+}  // namespace thtrain
