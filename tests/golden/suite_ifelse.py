@@ -48,6 +48,12 @@ for c in (1, 0):
     t1 = ifelse(condition, t[0], t[1])
     s.case(f"test_nested[{c}]", ifelse(t1 > 2, t1 * 10, t[0] + ifelse(condition, t1, t[5])))
     s.case(f"TestIfelse.test_dtype_mismatch[{c},cast]", ifelse(condition, x, pt.cast(ints, "float64")))
+    short = given(spread(3, seed=4))
+    s.case(f"TestIfelse.test_lazy_if[{c},lengths]", ifelse(condition, x, short))
+    s.case(f"TestIfelse.test_grad_lazy_if[{c},lengths]", *grad(ifelse(condition, x, short).sum(), [x, short]))
+    s.case(f"TestIfelse.test_static_branch_shapes[{c},1]", ifelse(condition, pt.constant(count(1)), short))
+    s.case(f"TestIfelse.test_static_branch_shapes[{c},matrix]",
+           ifelse(condition, given(count(2, 1)), given(count(3, 1))))
 score = w.dot(x) + b
 s.case("TestIfelse.test_grad_int_value", ifelse(score * target > 0, np.float64(0), np.float64(1)), score)
 

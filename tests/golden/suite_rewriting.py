@@ -9,8 +9,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor import grad
 from pytensor.tensor import (abs, cast, dot, eq, erf, erfc, exp, expm1, join, log, log1p, max, min, neq, ones_like,
-                             prod,
-                             sigmoid, softplus, sqr, sqrt, stack, sum, switch, zeros_like)  # pylint: disable=W0622
+                             prod, sigmoid, softplus, sqr, sqrt, stack, sum, switch, zeros_like)
 from pytensor.tensor.special import softmax
 from pytensor.tensor.subtensor import inc_subtensor, set_subtensor
 
@@ -141,7 +140,7 @@ s.case("TestSoftplusRewrites.test_logsigm_to_softplus", log(sigmoid(x)))
 s.case("TestSoftplusRewrites.test_log1msigm_to_softplus", log(1 - sigmoid(x)))
 s.case("TestSoftplusRewrites.test_log1pexp_to_softplus", log1p(exp(x)))
 s.case("TestSoftplusRewrites.test_logsigm_to_softplus[-1000]", log(sigmoid(x - 1000)))
-s.case("TestFuncInverse.test_deg2rad", log(exp(x)))
+s.case("TestFuncInverse.test", log(exp(x)))
 s.case("TestExpLog.test_log_exp", log(exp(x) + 0))
 s.case("TestExpLog.test_exp_log", exp(log(x)))
 s.case("TestExpLog.test_exp_log1p", exp(log1p(x)))

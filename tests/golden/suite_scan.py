@@ -439,6 +439,8 @@ s.group = "errors"
 x, y = given(spread(4)), given(spread(4, seed=1))
 s.error("test_outputs_taps_check[0]", lambda: [loop(lambda x, y: [x], x, taps(y, 0))])
 s.error("test_outputs_taps_check[-1,-1]", lambda: [loop(lambda x, y: [x], x, taps(y, -1, -1))])
+s.error("TestScan.test_grad_connectivity_matrix[y0]",
+        lambda: [grad(loop(lambda x, y, z: (x ** 2, y, x + 1), outputs_info=[x0v, y0v, z0v], n_steps=4)[0].sum(), y0v)])
 s.error("TestScan.test_strict_mode",
         lambda: [loop(lambda x: x * w, x, strict=True)])
 free = pt.dscalar("free")

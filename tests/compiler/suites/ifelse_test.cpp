@@ -1,4 +1,8 @@
 // After PyTensor's tests/test_ifelse.py: branches, their gradients, and errors.
+//
+// 52 cases. 6 tests, or parts of tests, cannot be expressed: test_lazy_if_on_generics (values that are no tensors),
+// test_sparse_conversions (sparse matrices), test_str (the op's text), test_ifelse_lazy_c (linkers), two lengths of
+// test_static_branch_shapes that only the call knows, and the error of test_dtype_mismatch: two dtypes are promoted.
 #include <gtest/gtest.h>
 
 #include "compiler/api.h"
@@ -129,6 +133,22 @@ TEST(IfElseSuite, Branches) {
                                                     [] { return make_constant(number(1)); }),
                                                 score};
                                    }}};
+  for (const bool holds : {true, false}) {
+    const std::string c = holds ? "[1," : "[0,";
+    cases.push_back(made_case("TestIfelse.test_lazy_if" + c + "lengths]", [holds](Given& g) {
+      return All{either(g(Tensor(holds)), g.known(spread({5})), g.known(spread({3}, 4)))};
+    }));
+    cases.push_back(made_case("TestIfelse.test_grad_lazy_if" + c + "lengths]", [holds](Given& g) {
+      const Expr x = g.known(spread({5})), y = g.known(spread({3}, 4));
+      return grad(sum(either(g(Tensor(holds)), x, y)), All{x, y});
+    }));
+    cases.push_back(made_case("TestIfelse.test_static_branch_shapes" + c + "1]", [holds](Given& g) {
+      return All{either(g(Tensor(holds)), g.known(count({1})), g.known(spread({3}, 4)))};
+    }));
+    cases.push_back(made_case("TestIfelse.test_static_branch_shapes" + c + "matrix]", [holds](Given& g) {
+      return All{either(g(Tensor(holds)), g.known(count({2, 1})), g.known(count({3, 1})))};
+    }));
+  }
   for (const auto& [name, build] : rows)
     for (const bool holds : {true, false}) {
       std::string text = name;

@@ -234,6 +234,15 @@ TEST(ScanSuite, WhatPassesChange) {
   expect_suite("scan", "passes", cases);
 }
 
+All three_states(const Expr& x, const Expr& y, const Expr& z) {
+  return scan(
+             [](Expr x, Expr y, Expr) {
+               return All{sqr(x), y, x + 1};
+             },
+             {.outputs_info = {x, y, z}, .n_steps = 4})
+      .outputs;
+}
+
 TEST(ScanSuite, GoldenErrors) {
   expect_suite_errors(
       "scan", "errors",
@@ -248,6 +257,11 @@ TEST(ScanSuite, GoldenErrors) {
              const Expr x = g(spread({4})), y = g(spread({4}, 1));
              return All{scan([](Expr x, Expr, Expr) { return x; }, {.sequences = {x}, .outputs_info = {{y, {-1, -1}}}})
                             .outputs};
+           }},
+          {"TestScan.test_grad_connectivity_matrix[y0]",
+           [](G g) {
+             const Expr x = g(spread({3})), y = g(spread({3})), z = g(spread({3}));
+             return All{grad(sum(three_states(x, y, z)[0]), y)};
            }},
           {"TestScan.test_strict_mode",
            [](G g) {
