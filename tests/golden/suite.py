@@ -44,8 +44,8 @@ def compute(outputs):
 
 
 def change(value, x, direction, h=1e-3):
-    """The derivative of `value` along a direction of the input x, by differences of fourth order: what PyTensor 2.30.3's
-    own second derivatives of loops with two states or taps are not."""
+    """The derivative of `value` along a direction of the input x, by differences of fourth order. PyTensor 2.30.3's own
+    second derivatives of loops with two states or with taps differ from it, in the first digits."""
     f, start = pytensor.function([], value, mode=MODE), x.get_value()
 
     def at(step):
@@ -68,7 +68,8 @@ class Suite:
 
     def __init__(self, script):
         self.path = pathlib.Path(script).with_suffix(".txt")
-        self.lines = [f"# written by {pathlib.Path(script).name} with PyTensor {pytensor.__version__} and NumPy {np.__version__}"]
+        self.lines = [f"# written by {pathlib.Path(script).name} with PyTensor {pytensor.__version__} and "
+                      f"NumPy {np.__version__}"]
         self.group = ""
 
     def case(self, name, *outputs):

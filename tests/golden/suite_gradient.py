@@ -36,6 +36,8 @@ x = given(spread(3))
 s.case("TestGrad.test_grad_disconnected", grad(pt.alloc(x.sum() / x.shape[0], x.shape[0]).sum(), x))
 x, z = given(np.float32(3)), given(np.int64(4))
 s.case("TestGrad.test_downcast_dtype", grad(x * 2 + z, x))
+x = given(np.float64(2))
+s.case("TestGrad.test_grad_constant", grad(x + given(np.float64(0.5)), x, consider_constant=[x]))
 x = given(np.float64(12))
 s.case("test_dxdx", grad(x, x))
 x, coefficients, t = given(np.float64(1.25)), given(spread(10)), 3

@@ -112,7 +112,8 @@ u = given(spread(20))
 outs = loop(lambda u: [u + k for k in range(1, 8)], u)
 s.case("TestScan.test_save_mem_reduced_number_of_steps", outs[0][:2], outs[1][4], outs[2][3], outs[3][:3], outs[4][-10],
        outs[5][-15], outs[6][:-15])
-x1, x3, x30, x40 = given(spread(3, seed=1)), given(spread(2, seed=2)), given(spread(2, seed=3)), given(spread(2, seed=4))
+x1, x3, x30, x40 = given(spread(3, seed=1)), given(spread(2, seed=2)), given(spread(2, seed=3)), given(spread(2,
+                                                                                                              seed=4))
 outs = loop(lambda u, a1, a3, b1, c2, c1, d1:
             [u + 1, u + 2, u + 3, a1 + a3 + b1 + c2 + c1 + d1, c2 + c1 + u, b1 + u, d1 * 0.5 + u],
             u, [None, None, None, taps(x1, -1, -3), z0, taps(x3, -2, -1), z1])
@@ -137,7 +138,8 @@ s.case("TestScan.test_merge[4,4]", loop(lambda s: s + 1, [x], n_steps=4), loop(l
 s.case("TestScan.test_merge[same]", loop(lambda s: s + 1, [x]), loop(lambda s: s + 1, [x]))
 s.case("TestScan.test_merge[truncated]", loop(lambda s: s + 1, [x]), loop(lambda s: s + 1, [x], truncate_gradient=1))
 sx = loop(lambda s: s + 1, [x], n_steps=4)
-s.case("TestScan.test_merge_3scans", loop(lambda s: s + 1, [2 * y + 2], n_steps=4), loop(lambda s: s + 1, [sx], n_steps=4))
+s.case("TestScan.test_merge_3scans", loop(lambda s: s + 1, [2 * y + 2], n_steps=4), loop(lambda s: s + 1, [sx],
+                                                                                         n_steps=4))
 X, targets = given(spread(10, 4)), given(spread(10, 3))
 star, covariance, hyp = given(spread(4, seed=2)), given(np.eye(4)), given(spread(3, 5, seed=3))
 
@@ -191,7 +193,8 @@ x = given(spread(30))
 outs = loop(lambda x, y: (x + 1, y + x), x, [None, x[0]], n_steps=20)
 s.case("TestScan.test_infershape_nsteps_smaller_seq_length", outs[0].shape[0], outs[1].shape[0])
 s.case("TestScan.test_opt_order",
-       loop(pt.dot, non_sequences=[given(np.array([[1.0, 1], [2, 2]])), given(np.array([[1.0, 1], [1, 0]]))], n_steps=2))
+       loop(pt.dot, non_sequences=[given(np.array([[1.0, 1], [2, 2]])), given(np.array([[1.0, 1], [1, 0]]))],
+            n_steps=2))
 s.case("TestScan.test_savemem_opt",
        loop(lambda y: [y, y], outputs_info=[taps(given(np.ones((2, 10))), -2), None], n_steps=5)[1].sum())
 seq = given(count(10, 1))
@@ -228,7 +231,8 @@ sums = loop(lambda a, b: ([a + b, b + 1], until(a + b > 100)),
 s.group = "conditions"
 s.case("test_condition_hidden_inp", *sums)
 s.group = "values"
-s.case("test_mintap_onestep", loop(lambda a, acc: acc + a, sequence(given(np.arange(20)), 2), given(np.int64(0)), n_steps=1))
+s.case("test_mintap_onestep", loop(lambda a, acc: acc + a, sequence(given(np.arange(20)), 2), given(np.int64(0)),
+                                   n_steps=1))
 
 s.group = "gradients"
 a0 = given(count(2))
@@ -358,7 +362,8 @@ W8 = given(np.ones(8))
 
 
 def loss_outer(total, w):
-    return total + loop(lambda t, w: t + (w ** 2).sum(), outputs_info=given(np.float64(0)), non_sequences=[w], n_steps=1)[-1]
+    return total + loop(lambda t, w: t + (w ** 2).sum(), outputs_info=given(np.float64(0)), non_sequences=[w],
+                        n_steps=1)[-1]
 
 
 cost = loop(loss_outer, outputs_info=given(np.float64(0)), non_sequences=[W8], n_steps=1)[-1]
@@ -434,6 +439,8 @@ s.group = "errors"
 x, y = given(spread(4)), given(spread(4, seed=1))
 s.error("test_outputs_taps_check[0]", lambda: [loop(lambda x, y: [x], x, taps(y, 0))])
 s.error("test_outputs_taps_check[-1,-1]", lambda: [loop(lambda x, y: [x], x, taps(y, -1, -1))])
+s.error("TestScan.test_grad_connectivity_matrix[y0]",
+        lambda: [grad(loop(lambda x, y, z: (x ** 2, y, x + 1), outputs_info=[x0v, y0v, z0v], n_steps=4)[0].sum(), y0v)])
 s.error("TestScan.test_strict_mode",
         lambda: [loop(lambda x: x * w, x, strict=True)])
 free = pt.dscalar("free")

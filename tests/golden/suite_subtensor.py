@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes suite_subtensor.txt: what PyTensor reads and writes by indices, for tests/compiler/suites/subtensor_*_test.cpp.
+"""Writes suite_subtensor.txt: what PyTensor reads and writes by indices, for
+tests/compiler/suites/subtensor_*_test.cpp.
 
 Run: python3 tests/golden/suite_subtensor.py, with PyTensor. The cases follow tests/tensor/test_subtensor.py and
 test_inc_subtensor.py; they are written anew, with numbers of their own.

@@ -83,4 +83,10 @@ inline Expr weighted(G g, const All& outputs, const std::vector<Shape>& shapes) 
   return out;
 }
 
+inline All value_and(const Expr& value, const All& gradients) {
+  All out{value};
+  out.insert(out.end(), gradients.begin(), gradients.end());
+  return out;
+}
+
 }  // namespace thtrain::scan_suite

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "compiler/ir/variables.h"
@@ -152,7 +153,8 @@ void expect_suite_errors(const std::string& file, const std::string& group, cons
       call(given, outputs, Mode::kReference);
     });
     EXPECT_NE(text, "no error");
-    texts += str("# ", one.name, "\n", text, "\n\n");
+    static const std::regex line(R"(tests/compiler/suites/\w+\.cpp:\d+)");
+    texts += str("# ", one.name, "\n", std::regex_replace(text, line, "LINE"), "\n\n");
   }
   for (const auto& [name, values] : lines) EXPECT_TRUE(names.contains(name)) << name << " has no case";
   expect_golden(texts, "suite_" + file + "_errors.txt");

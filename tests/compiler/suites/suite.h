@@ -55,8 +55,9 @@ struct SuiteError {
 /// shapes and values with the lines "name group dtype = [shape] values..." of tests/golden/suite_<file>.txt. Fails
 /// where a line has no case.
 void expect_suite(const std::string& file, const std::string& group, const std::vector<SuiteCase>& cases);
-/// Their texts, without the "node:" lines, are those of tests/golden/suite_<file>_errors.txt, which
-/// THTRAIN_REWRITE_GOLDEN=1 writes anew; the lines "name group = error" are the cases' names.
+/// Their texts, without the "node:" lines and with LINE for lines of these tests, are those of
+/// tests/golden/suite_<file>_errors.txt, which THTRAIN_REWRITE_GOLDEN=1 writes anew; the lines "name group = error" are
+/// the cases' names.
 void expect_suite_errors(const std::string& file, const std::string& group, const std::vector<SuiteError>& cases);
 
 /// For a value that a test computes by a function of its own: compares it with the line of that name.
