@@ -75,7 +75,7 @@ for name in ("sum", "mean", "max", "min", "var"):
     s.case(f"TestReduceAxes.test_{name}_axes",
            *[REDUCTIONS[name](m, axis=a) for a in (0, 1, -1, (0, 1), (-1, 0), None)])
 s.case("TestReduceAxes.test_argmax_axes", *[pt.argmax(m, axis=a) for a in (0, 1, -1, None)])
-s.case("TestReduceAxes.test_argmin_axes", *[pt.argmin(m, axis=a) for a in (0, 1, -1, None)])
+s.case("TestReduceAxes.test_argmax_axes[argmin]", *[pt.argmin(m, axis=a) for a in (0, 1, -1, None)])
 for k, value in enumerate([[[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[1, 2, 3], [0, 5, 6], [0, 0, 9]],
                            [[0, 0, 0], [4, 5, 6], [7, 8, 0]]]):
     x = given(np.array(value, dtype="float64"))

@@ -1,6 +1,6 @@
 // After PyTensor's tests/scan/test_basic.py and test_rewriting.py: what loops compute.
 //
-// 143 cases in the four files scan_*_test.cpp. 26 tests cannot be expressed:
+// 143 cases in the four files scan_*_test.cpp. 27 tests, or parts of tests, cannot be expressed:
 // - clone_replace, which is no public function: the six test_cloning_..., test_clone, test_inplace3 (8);
 // - the loop's own op, its hash, its storage and its mappings: test_pickling, test_inner_storage_leak, test_hash,
 //   test_same, test_oinp_iinp_iout_oout_mappings, test_monitor_mode, test_speed, test_speed_rnn, test_speed_batchrnn
@@ -10,7 +10,9 @@
 //   test_crash_nonseq_grad (6);
 // - a length in the body that each step computes anew: test_infer_shape2 (1);
 // - loops whose number is counted in PyTensor's graph: test_pushout_while, test_pushout_nomodif (2); the others of this
-//   kind are here for their values.
+//   kind are here for their values;
+// - the error of z0 in test_grad_connectivity_matrix: all steps of a state begin with its first value, and so depend on
+//   it (1).
 #include <gtest/gtest.h>
 
 #include "tests/compiler/suites/loops.h"
