@@ -20,7 +20,7 @@ namespace {
 
 using Size = const LengthList&;
 using Number = const Operand&;
-using Type = std::optional<DType>;
+using DTypeOrNone = std::optional<DType>;
 
 // The generator is made of a seed that is mostly one.
 int64_t seed_of(int64_t number) {
@@ -33,28 +33,28 @@ void add_numpy_streams(std::vector<GarbageCall>& calls) {
     return streams.name arguments;                                                                             \
   }));
 #define TH_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-  TH_STREAM(uniform, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(random_sample, (Size n, Type t), (n, t))
-  TH_STREAM(normal, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(standard_normal, (Size n, Type t), (n, t))
-  TH_STREAM(lognormal, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(exponential, (Size n, Number a, Type t), (n, a, t))
-  TH_STREAM(laplace, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(logistic, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(gamma, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(beta, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(chisquare, (Size n, Number a, Type t), (n, a, t))
-  TH_STREAM(poisson, (Size n, Number a, Type t), (n, a, t))
-  TH_STREAM(binomial, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(geometric, (Size n, Number a, Type t), (n, a, t))
-  TH_STREAM(randint, (Size n, Number a, Number b, Type t), (n, a, b, t))
-  TH_STREAM(random_integers, (Size n, Number a, Number b, Type t), (n, a, b, t))
+  TH_STREAM(uniform, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(random_sample, (Size n, DTypeOrNone t), (n, t))
+  TH_STREAM(normal, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(standard_normal, (Size n, DTypeOrNone t), (n, t))
+  TH_STREAM(lognormal, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(exponential, (Size n, Number a, DTypeOrNone t), (n, a, t))
+  TH_STREAM(laplace, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(logistic, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(gamma, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(beta, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(chisquare, (Size n, Number a, DTypeOrNone t), (n, a, t))
+  TH_STREAM(poisson, (Size n, Number a, DTypeOrNone t), (n, a, t))
+  TH_STREAM(binomial, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(geometric, (Size n, Number a, DTypeOrNone t), (n, a, t))
+  TH_STREAM(randint, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
+  TH_STREAM(random_integers, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
   TH_STREAM(choice, (Size n, Number a, bool replace, const std::optional<Operand>& p), (n, a, replace, p))
   TH_STREAM(permutation, (const Length& n, Size size), (n, size))
   TH_STREAM(shuffle, (Number x), (x))
   TH_STREAM(shuffle_row_elements, (Number x), (x))
   TH_STREAM(multinomial, (Size n, Number a, Number b), (n, a, b))
-  TH_STREAM(multivariate_normal, (Size n, Number a, Number b, Type t), (n, a, b, t))
+  TH_STREAM(multivariate_normal, (Size n, Number a, Number b, DTypeOrNone t), (n, a, b, t))
   TH_STREAM(seed, (int64_t seed), (seed))
 #undef TH_STREAM
   calls.push_back(garbage_call("RandomStreams.RandomStreams", [](int64_t seed, const std::string& name) {
@@ -77,12 +77,12 @@ void add_mrg_streams(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("MrgRandomStreams." #name, [](const MrgRandomStreams& streams TH_UNPACK parameters) { \
     return streams.name arguments;                                                                                   \
   }));
-  TH_STREAM(uniform, (Size n, Number a, Number b, Type t, Count c), (n, a, b, t, c))
-  TH_STREAM(normal, (Size n, Number a, Number b, Type t, Count c), (n, a, b, t, c))
-  TH_STREAM(truncated_normal, (Size n, Number a, Number b, Type t, Count c), (n, a, b, t, c))
-  TH_STREAM(binomial, (Size n, int64_t a, Number b, Type t, Count c), (n, a, b, t, c))
-  TH_STREAM(multinomial, (Number p, int64_t n, Type t, Count c), (p, n, t, c))
-  TH_STREAM(choice, (Number p, int64_t n, Type t, Count c), (p, n, t, c))
+  TH_STREAM(uniform, (Size n, Number a, Number b, DTypeOrNone t, Count c), (n, a, b, t, c))
+  TH_STREAM(normal, (Size n, Number a, Number b, DTypeOrNone t, Count c), (n, a, b, t, c))
+  TH_STREAM(truncated_normal, (Size n, Number a, Number b, DTypeOrNone t, Count c), (n, a, b, t, c))
+  TH_STREAM(binomial, (Size n, int64_t a, Number b, DTypeOrNone t, Count c), (n, a, b, t, c))
+  TH_STREAM(multinomial, (Number p, int64_t n, DTypeOrNone t, Count c), (p, n, t, c))
+  TH_STREAM(choice, (Number p, int64_t n, DTypeOrNone t, Count c), (p, n, t, c))
   TH_STREAM(seed, (int64_t seed), (seed))
 #undef TH_STREAM
   calls.push_back(garbage_call("MrgRandomStreams.MrgRandomStreams",
@@ -97,7 +97,7 @@ void add_mrg_streams(std::vector<GarbageCall>& calls) {
 void add_draws(std::vector<GarbageCall>& calls) {
   auto state = [](int64_t seed, const Expr& other) { return seed > 1 ? mt_state(seed_of(seed)).expr() : other; };
   calls.push_back(garbage_call("draw", [=](int64_t which, int64_t seed, const Expr& other, Size size,
-                                           const std::vector<Operand>& parameters, Type t) {
+                                           const std::vector<Operand>& parameters, DTypeOrNone t) {
     constexpr const char* kNames[] = {"uniform", "normal", "gamma", "poisson", "binomial", "randint", "no such one"};
     return draw(kNames[static_cast<size_t>(which & 7) % std::size(kNames)], state(seed, other), size, parameters, t);
   }));
@@ -110,8 +110,8 @@ void add_draws(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("draw_multinomial", [=](int64_t seed, const Expr& other, Size size, Number n, Number p) {
     return draw_multinomial(state(seed, other), size, n, p);
   }));
-  calls.push_back(garbage_call("draw_mrg_uniform",
-                               [](Number state, Size size, Type t) { return draw_mrg_uniform(state, size, t); }));
+  calls.push_back(garbage_call(
+      "draw_mrg_uniform", [](Number state, Size size, DTypeOrNone t) { return draw_mrg_uniform(state, size, t); }));
 }
 
 void add_generator(std::vector<GarbageCall>& calls) {
