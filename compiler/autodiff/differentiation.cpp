@@ -9,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/passes/stable_forms.h"
 
 namespace thtrain {
@@ -22,6 +23,18 @@ std::string with_call(std::string node, const std::string& name, const std::sour
   const Origin call = Origin::here(where);
   if (call.line == 0) return node;
   return str(node, node.empty() ? "" : "; ", name, " is called at ", call.file, ":", call.line);
+}
+
+Expr of_type_of(const Expr& value, const Expr& derivative, const std::string& what) {
+  const Type &given = derivative.type(), &type = value.type();
+  bool fits = given.kind == type.kind && given.dtype == type.dtype && given.rank() == type.rank();
+  for (size_t i = 0; fits && i < type.rank(); ++i)
+    fits = given.dims[i] == type.dims[i] || !given.dims[i].is_known() || !type.dims[i].is_known();
+  if (!fits)
+    throw UserError({.what = str(what, " must have the type of its value"),
+                     .expected = described(value),
+                     .got = described(derivative)});
+  return specify_lengths(derivative, type.dims);
 }
 
 ValueSet::ValueSet(std::span<const Expr> values) {

@@ -21,6 +21,10 @@ std::string described(const Expr& value);
 /// a.cpp:5".
 std::string with_call(std::string node, const std::string& name, const std::source_location& where);
 
+/// A derivative that a user gives for a value: of its dtype and rank, else a UserError that begins with `what`. Lengths
+/// that cannot be proved equal are checked when a call begins.
+Expr of_type_of(const Expr& value, const Expr& derivative, const std::string& what);
+
 /// Some values of a graph: outputs of nodes, each by itself.
 class ValueSet {
  public:

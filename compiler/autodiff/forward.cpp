@@ -190,18 +190,6 @@ static void require_as_many(size_t values, size_t vectors, const std::string& na
                      .got = std::to_string(vectors)});
 }
 
-// The tangent, with the lengths that its value's type names.
-static Expr tangent_for(const Expr& tangent, const Expr& value) {
-  const Type &given = tangent.type(), &type = value.type();
-  bool fits = given.kind == type.kind && given.dtype == type.dtype && given.rank() == type.rank();
-  for (size_t i = 0; fits && i < type.rank(); ++i)
-    fits = given.dims[i] == type.dims[i] || !given.dims[i].is_known() || !type.dims[i].is_known();
-  if (!fits)
-    throw UserError({.what = "jvp: a tangent must have the type of its value",
-                     .expected = described(value),
-                     .got = described(tangent)});
-  return specify_lengths(tangent, type.dims);
-}
 
 static void report_disconnected(Message message, Disconnected how) {
   if (how == Disconnected::kError) throw UserError(message);
@@ -254,7 +242,7 @@ std::vector<Expr> jvp(const std::vector<Expr>& outputs, const std::vector<Expr>&
   for (const Expr& value : wrt)
     require_differentiable(value, "jvp: derivatives are taken with respect to floating values");
   std::vector<Expr> directions;
-  for (size_t i = 0; i < wrt.size(); ++i) directions.push_back(tangent_for(tangents[i], wrt[i]));
+  for (size_t i = 0; i < wrt.size(); ++i) directions.push_back(of_type_of(wrt[i], tangents[i], "jvp: a tangent"));
 
   const DifferentiationRule forward = [&](const Differentiation& d) {
     return jacobian_vector(d.outputs, d.wrt, directions, d.constants);

@@ -171,12 +171,8 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
     cotangents.push_back(make_constant(Tensor(1.0).cast(cost.dtype())));
   }
   for (const auto& [value, cotangent] : options.known_grads) {
-    if (!(cotangent.type() == value.type()))
-      throw UserError({.what = "grad: a known gradient must have the type of its value",
-                       .expected = described(value),
-                       .got = described(cotangent)});
     outputs.push_back(value);
-    cotangents.push_back(cotangent);
+    cotangents.push_back(of_type_of(value, cotangent, "grad: a known gradient"));
   }
   for (const Expr& value : wrt)
     if (!differentiable(value.type()))

@@ -23,7 +23,8 @@ struct GradOptions {
   /// itself: other results of the same loop, branch or call are no constants. One that is among `wrt` has the
   /// derivative that it has anyway, that of what is computed from it.
   std::vector<Expr> consider_constant = {};
-  /// Cotangents that are given: value, and d cost / d value. With them the cost may be empty.
+  /// Cotangents that are given: value, and d cost / d value, of its dtype and rank. Lengths that cannot be proved equal
+  /// are checked when a call begins. With them the cost may be empty.
   std::vector<std::pair<Expr, Expr>> known_grads = {};
   /// A `wrt` that the cost does not depend on: an error that names it, a warning on stderr and zeros, or zeros.
   Disconnected disconnected = Disconnected::kError;

@@ -329,7 +329,7 @@ TEST_P(FaultSweep, EndsWithOneMessageAndLosesNothing) {
     }
     expect_intact(resumed);
   }
-  EXPECT_GT(n, 2);
+  EXPECT_GT(n, std::string(call) == "ftruncate" ? 1 : 2);  // metrics.jsonl alone is cut
 }
 
 std::vector<std::tuple<bool, const char*>> sweeps() {

@@ -270,7 +270,7 @@ class ElementLoops {
 
   void store_all(const PlaceInLoops& here) {
     for (size_t s = 0; s < nest_.stores().size(); ++s) {
-      if (nest_.stores()[s].is_outside && here.is_inside && !nest_.bounds.empty()) continue;
+      if (nest_.stores()[s].is_outside && here.is_inside) continue;
       if (store_lines_ > 0)
         prefetch(nest_.stores()[s].place, tracks_.of_store(s), tracks_.target(b_, s, here, values_), here, store_lines_,
                  Prefetch::kWrite);

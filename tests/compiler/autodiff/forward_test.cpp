@@ -125,6 +125,13 @@ TEST(Jvp, LengthsOfATangentAreCheckedByTheCall) {
   EXPECT_THROW(f({Tensor::vector({0.0, 1.0}), Tensor::vector({2.0, 1.0, 3.0})}), UserError);
 }
 
+TEST(Vjp, LengthsOfACotangentAreCheckedByTheCall) {
+  Expr x = vector("x"), u = vector("u");
+  Function f = function({x, u}, {vjp(exp(x) * x, x, u)});
+  EXPECT_NEAR(f({Tensor::vector({0.0, 1.0}), Tensor::vector({2.0, 1.0})})[0].as_double(1), 2 * std::exp(1.0), 1e-14);
+  EXPECT_THROW(f({Tensor::vector({0.0, 1.0}), Tensor::vector({2.0, 1.0, 3.0})}), UserError);
+}
+
 // ---- two modes -----------------------------------------------------------------------------------------------------
 
 // H v as the tangent of the gradient, beside the gradient of <gradient, v>.

@@ -28,9 +28,10 @@ const std::set<std::string> kNotForUsers = {
     "compiler/ir/op.h",
     "compiler/ir/props.h",
     "compiler/kernel/choice.h",
-    "compiler/kernel/kernel_ir.h",
+    "compiler/kernel/statement.h",
     "compiler/kernel/step_builder.h",
     "compiler/kernel/target.h",
+    "compiler/kernel/term.h",
     "compiler/ops/candidates.h",
     "compiler/runtime/tuning_table.h",
 };
