@@ -67,16 +67,19 @@ bool differ_in_equality(Prim a, Prim b) {
   return pair == std::set{Prim::kLess, Prim::kLessEqual} || pair == std::set{Prim::kGreater, Prim::kGreaterEqual};
 }
 
-// Does it choose between the two that its condition compares, as maxima do? Of equal ones either is right.
-bool chooses_of_compared(const TermNode& n) {
-  if (n.prim != Prim::kSelect) return false;
+// The comparisons of a choice between what they compare, as in maxima: of equal operands either is right.
+void add_choices(const TermNode& select, const Term& condition, std::set<const TermNode*>& out) {
   const auto same = [](const Term& a, const Term& b) {
     const TermNode &x = a.node(), &y = b.node();
     return &x == &y || (x.prim == Prim::kVariable && y.prim == Prim::kVariable && x.name == y.name);
   };
-  const std::vector<Term>& compared = n.args[0].node().args;
-  return compared.size() == 2 && ((same(compared[0], n.args[1]) && same(compared[1], n.args[2])) ||
-                                  (same(compared[1], n.args[1]) && same(compared[0], n.args[2])));
+  const TermNode& n = condition.node();
+  if (n.prim == Prim::kOr) {
+    for (const Term& arg : n.args) add_choices(select, arg, out);
+  } else if (n.args.size() == 2 && ((same(n.args[0], select.args[1]) && same(n.args[1], select.args[2])) ||
+                                    (same(n.args[1], select.args[1]) && same(n.args[0], select.args[2])))) {
+    out.insert(&n);
+  }
 }
 
 // Functions of one operand that can be left out.
@@ -212,7 +215,7 @@ class Places {
     if (auto at = known_.find(&term.node()); at != known_.end()) return at->second;
     const TermNode& n = term.node();
     TermNode changed = n;
-    if (chooses_of_compared(n)) choices_.insert(&n.args[0].node());
+    if (n.prim == Prim::kSelect) add_choices(n, n.args[0], choices_);
     if (n.prim != Prim::kLoad)
       for (Term& arg : changed.args) arg = value(arg);
     const Term out = place(changed, !has_int64(term), choices_.count(&n) > 0);

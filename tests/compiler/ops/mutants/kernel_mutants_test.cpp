@@ -34,10 +34,12 @@ struct Survivors {
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
-       {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "fused_reduction: >= for >"}},
+       {"clip: < for <=", "clip: > for >=", "fused_reduction: >= for >"}},
       {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
-       {"abs: <= for <", "softplus: <= for <", "isinf: >= for >"}},
+       {"abs: <= for <", "sigmoid: <= for <", "softplus: <= for <", "isinf: >= for >"}},
+      {"the row of what lies around an image is behind all others, and so is the next one",
+       {"max_pool_pick: a number one larger"}},
       {"in a short loop that place is one vector or one element: no draw has an infinity, a NaN or a zero just there",
        {
            "abs: a number one larger",
@@ -63,7 +65,7 @@ const std::vector<Survivors>& survivors() {
        {"abs: operands swapped", "cast: && for ||", "cast: a number one larger", "cos: + for -",
         "cos: a number one larger", "cosh: + for -", "cosh: a number one larger", "exp: + for -", "prod: min for max",
         "reciprocal: < for >", "reciprocal: >= for <=", "reciprocal: without a sign, or a not", "sin: + for -",
-        "sin: a number one larger", "sinh: + for -", "sqrt: operands swapped"}},
+        "sin: a number one larger", "sinh: + for -", "sqrt: operands swapped", "true_div: a number one larger"}},
   };
   return table;
 }
