@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
