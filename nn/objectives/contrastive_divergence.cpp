@@ -19,7 +19,8 @@ void ContrastiveDivergence::Options::describe(Fields<Options>& f) {
       "the "
       "sum over the visible units of log P(unit | all others); of Gaussian visible units, half the squared error of "
       "the "
-      "reconstruction. Training takes one visible unit in each step, in turn. Examples that are not trained on are "
+      "reconstruction. Training takes one visible unit of each example, each unit as often as any other. Examples that "
+      "are not trained on are "
       "measured by all visible units where these times the hidden units are at most 20,000, and where a chunk (all "
       "examples, or about a thousand of them) has at most 100,000 pairs of an example and a unit; else by so many "
       "units "
@@ -71,16 +72,22 @@ static Expr mean_of_rows(const Expr& rows, const Expr& mask) {
   return mask.has_value() ? sum(rows * mask) / sum(mask) : mean(rows);
 }
 
+// The visible units in the order in which examples are measured by some of them: at random, so that neighbours in a
+// picture are not measured together.
+static Expr units_at(const BoltzmannMachine& machine, const Expr& places) {
+  constexpr int64_t kSeed = 1;
+  const int64_t visible = machine.visible_units();
+  return take(make_constant(Tensor::of(RandomState(kSeed).permutation(visible), {visible})), places % visible);
+}
+
 // The units that each example of a chunk is measured by: [visible, 1] where all are affordable, else [m, examples].
 static Expr units_to_measure(const BoltzmannMachine& machine, const Expr& v) {
-  constexpr int64_t kMostTerms = 20'000, kPairs = 100'000, kUsualChunk = 1000, kSeed = 1;
+  constexpr int64_t kMostTerms = 20'000, kPairs = 100'000, kUsualChunk = 1000;
   const int64_t visible = machine.visible_units();
   const int64_t examples = v.dims()[0].is_known() ? std::max<int64_t>(v.dims()[0].value(), 1) : kUsualChunk;
   const int64_t count = (kPairs + examples - 1) / examples;
   if (visible * machine.hidden_units() <= kMostTerms || visible <= count) return expand_dims(arange(visible), {1});
-  const Expr order = make_constant(Tensor::of(RandomState(kSeed).permutation(visible), {visible}));
-  const Expr place = count * expand_dims(arange(length(v, 0)), {0}) + expand_dims(arange(count), {1});
-  return take(order, place % visible);
+  return units_at(machine, count * expand_dims(arange(length(v, 0)), {0}) + expand_dims(arange(count), {1}));
 }
 
 Expr ContrastiveDivergence::elements(const ModelOutput& output, const Expr&, TargetForm) const {
@@ -97,8 +104,10 @@ Expr ContrastiveDivergence::shown(const BoltzmannMachine& machine, const Expr& v
     const Expr mean = options_.persistent ? machine.propdown(machine.propup(v)) : end.visible_mean;
     return mean_of_rows(squared_distance(v, mean), mask);
   }
-  updates.push_back({*bit_, (*bit_ + 1) % machine.visible_units()});
-  return -mean_of_rows(machine.pseudo_log_likelihood(v, expand_dims(*bit_, {0, 1})), mask);
+  const Expr examples = length(v, 0);
+  updates.push_back({*bit_, (*bit_ + examples) % machine.visible_units()});
+  const Expr units = units_at(machine, *bit_ + arange(examples));
+  return -mean_of_rows(machine.pseudo_log_likelihood(v, expand_dims(units, {0})), mask);
 }
 
 // What each parameter gets: of the layer's own the gradient of `difference`, of others nothing.

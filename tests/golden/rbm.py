@@ -11,8 +11,9 @@ pseudo_K                          for the unit K: 6 log P(x_K | the other x) of 
 pseudo                            the sum over all units K of log P(x_K | the other x) of each
 RULE/W, RULE/a, RULE/b            after three steps of learning rate 0.1 on all examples, for the rules cd1, cd3,
 RULE/visible_random, ...          pcd2, gaussian (CD-1 with Gaussian units) and gaussian_pcd2; the generators
-RULE/shown                        what each step shows: of binary units minus the mean of pseudo_K for the unit K = t of
-                                  step t, of Gaussian ones the error of the reconstruction
+RULE/shown                        what each step shows: of binary units minus the mean of pseudo_K, with the unit K of a
+                                  random order at 5 t + e for the example e of step t; of Gaussian ones the error of
+                                  the reconstruction
 RULE/chains                       where the chains are
 
 The uniform numbers of a draw of n elements from `streams` streams: number i is the next of stream i mod streams.
@@ -29,6 +30,7 @@ def sigmoid(z):
     return 1 / (1 + np.exp(-z))
 
 
+ORDER = np.random.RandomState(1).permutation(6)
 rng = np.random.RandomState(5)
 W, a, b = rng.normal(0, 0.8, (6, 4)), rng.normal(0, 0.5, 6), rng.normal(0, 0.5, 4)
 x = np.where(rng.uniform(size=(5, 6)) < 0.3, rng.uniform(size=(5, 6)), rng.uniform(size=(5, 6)) < 0.5)
@@ -72,7 +74,8 @@ def learn(x, k, persistent=False, gaussian=False):
         elif gaussian:
             shown.append(0.5 * ((x - z) ** 2).sum(1).mean())
         else:
-            shown.append(-pseudo(x, step, w, c, d).mean())
+            units = ORDER[(5 * step + np.arange(5)) % 6]
+            shown.append(-np.mean([pseudo(x[e:e + 1], units[e], w, c, d) for e in range(5)]))
         # Minus the gradients of mean F(x) - mean F(sample).
         up, down = sigmoid(x @ w + d), sigmoid(sample @ w + d)
         w, c, d = (w + 0.1 * (x.T @ up - sample.T @ down) / 5, c + 0.1 * (x - sample).mean(0),

@@ -15,7 +15,8 @@ free_energy, pseudo                    of each row: -log of the sum over all hid
 CASE/WEIGHT                            for the cases full and packed: gradients of mean F(x) - mean F(end) over the
                                        steps that there are, by PyTorch
 CASE/cd2/WEIGHT, .../shown             after three steps of CD-2 of learning rate 0.1, and what step t shows: minus the
-                                       mean of 5 log P(v_t | the other v) over the rows; the generators after
+                                       mean of 5 log P(v_k | the other v) over the rows r, with the unit k of a random
+                                       order at t n + r for n rows; the generators after
 generated [6,2,5]                      2 sequences of 6 steps, 3 steps of Gibbs sampling for each step
 generated/visible_random, ...          the generators after them
 """
@@ -57,6 +58,9 @@ def biases(w, case):
 
 def mask_of(case):
     return np.array([t < LENGTHS[case][i] for t in range(STEPS) for i in range(BATCH)], dtype=float)
+
+
+ORDER = np.random.RandomState(1).permutation(IN)  # in which examples are measured by single units
 
 
 def energy(v, h, w, a, b):
@@ -108,10 +112,12 @@ def log_conditional(w, a, b, unit):
 def learn(case):
     w = {name: value.copy() for name, value in first.items()}
     of_visible, of_hidden, mask, shown = Mrg(visible_words), Mrg(hidden_words), mask_of(case), []
-    for unit in range(3):
+    for step in range(3):
         a, b = plain(w, case)
         v = chain(w["W"], a, b, rows, 2, of_visible, of_hidden)
-        shown.append(-(IN * log_conditional(w["W"], a, b, unit) * mask).sum() / mask.sum())
+        units = ORDER[(step * len(rows) + np.arange(len(rows))) % IN]
+        of_units = np.stack([log_conditional(w["W"], a, b, unit) for unit in range(IN)])
+        shown.append(-(IN * of_units[units, np.arange(len(rows))] * mask).sum() / mask.sum())
         change = gradients(w, case, v)
         w = {name: value - 0.1 * change[name] for name, value in w.items()}
     return w | {"shown": shown, "visible_random": of_visible.words(), "hidden_random": of_hidden.words()}

@@ -57,13 +57,13 @@ std::optional<Experiment> small_lab(const std::string& name, int64_t train, int6
   return out;
 }
 
-// In each phase. What persistent chains show is of other visible units in each step: there validation tells.
+// In each phase. What machines show while they are trained is of other visible units in each step: there validation
+// tells.
 void expect_falling(const LabResult& done, const Experiment& experiment) {
   for (size_t i = 0; i + 1 < done.epochs.size(); i += 2) {
     const EpochReport &first = done.epochs[i], &second = done.epochs[i + 1];
     const OneOf<ObjectiveOptions>& objective = phase_of(experiment, i / 2).loss.objective;
-    const auto* machine = objective.get_if<ContrastiveDivergence::Options>();
-    if (machine && machine->persistent)
+    if (objective.is<ContrastiveDivergence::Options>())
       EXPECT_LT(second.valid_loss.value(), first.valid_loss.value()) << "phase " << i / 2;
     else
       EXPECT_LT(second.train_loss, first.train_loss) << "phase " << i / 2;
