@@ -32,22 +32,20 @@ Expr BoltzmannMachine::propdown(const Expr& h) const {
   return is_gaussian ? input : sigmoid(input);
 }
 
-// Where x' is x with its unit i flipped, s = 1 - 2 x_i, P(x') / P(x) = e^(s a_i) E(e^(s W_i h) | x), a product over the
-// hidden units, which are independent given x: it takes no other product than x W.
+// Where x' is x with its unit i flipped and s = 1 - 2 x_i, z = x W + b becomes z + s W_i: the free energies take no
+// other product than x W, and log P(x') - log P(x) = s a_i + sum(softplus(z + s W_i) - softplus(z)).
 Expr BoltzmannMachine::pseudo_log_likelihood(const Expr& v, const Expr& units) const {
   TH_CHECK(!is_gaussian, "the pseudo-likelihood of Gaussian units");
-  const Expr x = round(v), z = dot(x, w) + b, on = sigmoid(z), off = sigmoid(-z);
+  const Expr x = round(v), z = dot(x, w) + b, before = softplus(z);
   const int64_t count = units.dims()[0].value();
-  const Expr up = exp(w), down = exp(-w);
   // log P(x_i | the others) of the units [n] or [1].
   auto of_units = [&](const Expr& i) {
     const bool is_one = i.dims()[0].is(1);
     auto own = [&](const Expr& rows) { return is_one ? take(rows, i[0], 1) : pick_rows(rows, i); };
-    const Expr bit = own(x), sign = 1 - 2 * bit;  // [n]
-    const Expr factors = count == 1 ? exp(expand_dims(sign, {1}) * take(w, i))
-                                    : where(expand_dims(gt(bit, 0.5), {1}), take(down, i), take(up, i));
+    const Expr sign = 1 - 2 * own(x);  // [n]
+    const Expr after = softplus(z + expand_dims(sign, {1}) * take(w, i));
     const Expr bias = has_rows(a) ? own(a) : take(a, i);
-    return -softplus(sign * bias + sum(log(off + on * factors), 1));
+    return -softplus(sign * bias + sum(after - before, 1));
   };
   if (count == 1) return static_cast<double>(visible_units()) * of_units(units[0]);
   auto step = [&](const Expr& i, const Expr& total) { return total + of_units(i); };

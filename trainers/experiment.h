@@ -159,7 +159,8 @@ std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 std::string metric_label(const std::string& name);
 
 /// The experiment that a program built, checked as read_experiment checks a file, with names of its layers where they
-/// have none. UserError with all mistakes; each names the key ("model.layers.0.activation").
+/// have none. UserError with all mistakes; each names the key ("model.layers.0.activation"). One with layers,
+/// objectives or the like of the program's own kinds is checked where it is used.
 Experiment checked_experiment(const Experiment& experiment);
 /// What is wrong with the layers that a phase trains.
 void check_trained(const Experiment& of_phase, Findings& findings);

@@ -251,8 +251,28 @@ static Experiment read_one(const ConfigNode& root, Findings& findings) {
   return out;
 }
 
-// Its table is read anew: what a file may not say, a program may not either.
+// Is it of a kind that files can name? A program may bring kinds of its own.
+template <class Base>
+static bool is_listed(const OneOf<Base>& one) {
+  const std::vector<Kind<Base>>& kinds = Base::kinds();
+  return !one.has_value() ||
+         std::any_of(kinds.begin(), kinds.end(), [&](const Kind<Base>& kind) { return kind.name == one.name(); });
+}
+
+static bool has_own_kinds(const Experiment& e) {
+  const auto own = [](const auto& one) { return !is_listed(one); };
+  const auto judged_by_own = [&](const OutputLossConfig& output) { return own(output.objective); };
+  return std::any_of(e.model.layers.begin(), e.model.layers.end(), own) || own(e.loss.objective) ||
+         std::any_of(e.loss.outputs.begin(), e.loss.outputs.end(), judged_by_own) || own(e.trainer.optimizer) ||
+         (e.trainer.schedule && own(*e.trainer.schedule)) ||
+         (e.trainer.momentum_schedule && own(*e.trainer.momentum_schedule)) ||
+         std::any_of(e.trainer.metrics.begin(), e.trainer.metrics.end(), own) || own(e.data);
+}
+
+// Its table is read anew: what a file may not say, a program may not either. A table cannot name kinds of the
+// program's own, and an experiment with one is checked where it is used.
 static void check_one(const Experiment& experiment, Findings& findings) {
+  if (has_own_kinds(experiment)) return;
   ConfigNode root = resolved_config(experiment);
   std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "phase"; });
   read_config<Experiment>(root, findings);

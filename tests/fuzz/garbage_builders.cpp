@@ -37,6 +37,13 @@ GarbageCall with_garbage(std::string name, std::function<std::vector<Expr>(Garba
 
 void add_inputs(std::vector<GarbageCall>& calls) {
   TH_CALL(make_constant)
+  TH_CALL(promote)
+  TH_CALL(until)
+  calls.push_back(garbage_call("set_floatX", [](DType dtype) {
+    const DType before = floatX();
+    set_floatX(dtype);
+    set_floatX(before);
+  }));
   TH_CALL(named)
   calls.push_back(garbage_call("tensor", [](const std::string& name, const Dims& lengths, DType dtype) {
     return tensor(name, lengths, dtype);
@@ -71,9 +78,10 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_BINARY(add)
   TH_BINARY(sub)
   TH_BINARY(mul)
-  TH_BINARY(true_div) TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow) TH_BINARY(arctan2)
-      TH_BINARY(maximum) TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge) TH_BINARY(eq)
-          TH_BINARY(neq) TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and) TH_BINARY(bitwise_or)
+  TH_BINARY(true_div)
+  TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow) TH_BINARY(arctan2) TH_BINARY(maximum)
+      TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge) TH_BINARY(eq) TH_BINARY(neq)
+          TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and) TH_BINARY(bitwise_or)
               TH_BINARY(bitwise_xor) TH_UNARY(neg) TH_UNARY(abs) TH_UNARY(sign) TH_UNARY(sqr) TH_UNARY(sqrt)
                   TH_UNARY(reciprocal) TH_UNARY(exp) TH_UNARY(exp2) TH_UNARY(expm1) TH_UNARY(log) TH_UNARY(log2)
                       TH_UNARY(log10) TH_UNARY(log1p) TH_UNARY(floor) TH_UNARY(ceil) TH_UNARY(trunc) TH_UNARY(round)
@@ -97,8 +105,9 @@ void add_reductions(std::vector<GarbageCall>& calls) {
   TH_REDUCTION(logsumexp)
   TH_REDUCTION(max_abs)
   TH_REDUCTION(sum)
-  TH_REDUCTION(prod) TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any)
-      TH_REDUCTION(all) using Moment = const Operand&;
+  TH_REDUCTION(prod)
+  TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any) TH_REDUCTION(all) using Moment =
+      const Operand&;
   calls.push_back(garbage_call(
       "var", [](Moment x, const Axes& axes, KeepDims keep, Ddof ddof) { return var(x, axes, keep, ddof); }));
   calls.push_back(garbage_call(

@@ -176,17 +176,19 @@ TEST(Train, StopsEarlyWithinAnEpoch) {
 TEST(Evaluate, GivesTheRunsNumbers) {
   TemporaryFolder temporary;
   Experiment e = quick_experiment();
-  e.trainer.batch_size = 50;  // leaves 10 validation examples out
+  e.trainer.batch_size = 40;  // leaves 20 validation examples out
   e.trainer.test_at = TestAt::kNever;
   Dataset data = load_data(e, "");
   Finished done = run(e, data, temporary.path("run"));
   std::string weights = RunFolder::open(temporary.path("run")).weights();
   Evaluation valid = evaluate(e, data, Part::kValid, weights);
-  EXPECT_EQ(valid.examples, 50);
+  EXPECT_EQ(valid.examples, 40);
   EXPECT_EQ(valid.error, done.summary.valid_error);
-  EXPECT_EQ(valid.error, 2.0 * static_cast<double>(valid.errors));
+  EXPECT_EQ(valid.error, 2.5 * static_cast<double>(valid.errors));
+  e.trainer.batch_size = 50;
   EXPECT_EQ(error_text([&] { evaluate(e, data, Part::kTest, weights); }),
-            "error: there are no test examples to evaluate on\n  got:      40 examples, minibatches of 50");
+            "error: trainer.batch_size is larger than the test set\n  expected: at most 40 (examples)\n  got:      50\n"
+            "  hint:     trainer.batch_size = 40 or less fits; trainer.full_batches_only = false allows this one");
   e.trainer.full_batches_only = false;
   EXPECT_EQ(evaluate(e, data, Part::kValid, weights).examples, 60);
   Evaluation test = evaluate(e, data, Part::kTest, weights);
@@ -252,7 +254,11 @@ TEST(TrainErrors, DataThatDoesNotFit) {
             "error: trainer.batch_size is larger than the validation set\n"
             "  expected: at most 60 (examples)\n"
             "  got:      100\n"
-            "  hint:     trainer.batch_size = 60 or less fits; trainer.full_batches_only = false allows this one");
+            "  hint:     trainer.batch_size = 60 or less fits; trainer.full_batches_only = false allows this one\n"
+            "error: trainer.batch_size is larger than the test set\n"
+            "  expected: at most 40 (examples)\n"
+            "  got:      100\n"
+            "  hint:     trainer.batch_size = 40 or less fits; trainer.full_batches_only = false allows this one");
   e = quick_experiment();
   e.model.layers[1].get<Softmax::Options>().units = 5;
   e.model.layers[1]->section.path = "model.layers.1";

@@ -15,6 +15,8 @@ class ElementLoops {
  public:
   ElementLoops(StepBuilder& b, const Nest& nest)
       : b_(b), code_(b.code()), nest_(nest), tracks_(nest), axes_(collapse(tracks_.axes())) {
+    // Bounds are asked for by loops, also where all axes have one element.
+    if (axes_.empty() && !nest.bounds.empty()) axes_.push_back({1, Dims(tracks_.size(), Dim(0))});
     if (axes_.empty()) return;
     varies_ = tracks_.varying(axes_.back());
     choose_lanes();

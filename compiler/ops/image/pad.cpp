@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -212,7 +213,8 @@ void lower(kernel::StepBuilder& b) {
   const DType dtype = out.type.dtype;
   Term value = is_float(dtype) ? kernel::constant(dtype, padding.value)
                                : kernel::constant_int(dtype, static_cast<int64_t>(padding.value));
-  if (out.type.rank() > padding.before.size() && padding.value != 0)  // parts of complex numbers
+  const bool is_zero = padding.value == 0 && !std::signbit(padding.value);
+  if (out.type.rank() > padding.before.size() && !is_zero)  // parts of complex numbers
     value = nest.let("value", select(nest.axis(padding.before.size()) == Term(0), value, kernel::constant(dtype, 0)));
   if (b.is_at_destination(0))
     nest.store_outside(kernel::placed(out), value);
@@ -231,6 +233,22 @@ std::vector<OpCase> cases() {
       {.name = "value", .inputs = f64({2, 3, 4}), .build = padded({{1, 2}, {2, 1}}, PadMode::kConstant, -1.5)},
       {.name = "nothing", .inputs = f32({3, 4}), .build = padded({{0, 0}}, PadMode::kConstant)},
       {.name = "of_nothing", .inputs = f64({0, 3}), .build = padded({{1, 1}, {0, 2}}, PadMode::kConstant)},
+      {.name = "one_around_nothing", .inputs = f64({0}), .build = padded({{1, 0}}, PadMode::kConstant, -3)},
+      {.name = "computed",
+       .inputs = f32({3, 4}),
+       .build =
+           [](const std::vector<Expr>& in) {
+             return std::vector{pad(-in[0], {{1, 2}}, PadMode::kConstant, 7)};
+           }},
+      {.name = "computed_with_nothing",
+       .inputs = f32({3, 4}),
+       .build =
+           [](const std::vector<Expr>& in) {
+             return std::vector{pad(-in[0], {{0, 0}}, PadMode::kConstant, 7)};
+           }},
+      {.name = "complex_minus_zero",
+       .inputs = {{.dtype = DType::kComplex64, .dims = {2, 3}}},
+       .build = padded({{1, 0}}, PadMode::kConstant, -0.0)},
       {.name = "ints",
        .inputs = {{.dtype = DType::kInt8, .dims = {3, 5}}},
        .build = padded({{1, 0}, {2, 2}}, PadMode::kConstant, 7)},

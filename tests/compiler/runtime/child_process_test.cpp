@@ -294,8 +294,10 @@ TEST_F(BadCompiler, SmallProgramHasTheHeadersOfTheSource) {
 }
 
 TEST_F(BadCompiler, ObjectWithoutWhatWasAskedForIsTheCompilersFault) {
-  const std::string path =
-      compiler("for a in \"$@\"; do case $a in *.cpp) echo 'int other;' >$a;; esac; done; exec g++ \"$@\"");
+  // It compiles another file than it is given.
+  std::ofstream(root_ + "/other.cpp") << "int other;\n";
+  const std::string path = compiler(str("for a; do shift; case $a in *.cpp) a=", root_,
+                                        "/other.cpp;; esac; set -- \"$@\" \"$a\"; done; exec g++ \"$@\""));
   Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
   std::string text;
   try {
