@@ -30,7 +30,7 @@ class Watcher {
       BadValueSource found = source_of(*event.node, i - event.inputs, event.operands[i], *position);
       if (!any_bad_) any_bad_ = found;
       if (!inputs_are_good_) continue;
-      made_bad_ = source_inside(*event.node, inputs_, {}).value_or(found);
+      made_bad_ = source_inside(*event.node, i - event.inputs, *position, inputs_, {}).value_or(found);
       return;
     }
   }

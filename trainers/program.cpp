@@ -286,6 +286,7 @@ void TrainingProgram::step(int64_t batch, std::span<const Tensor> arguments) {
 
 void TrainingProgram::iterate() {
   const std::optional<int64_t> bad = batch_training_->iterate(chunks_, [&](int64_t chunk) {
+    bad_chunk_ = chunk;  // where the call ends with an error
     function_of(chunk)(arguments_of(chunk));
     if (on_chunk_) on_chunk_({.chunk = chunk + 1, .chunks = chunks_, .loss = batch_training_->mean_cost()});
   });

@@ -7,6 +7,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/bad_values.h"
+#include "compiler/runtime/bad_value_source.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
@@ -174,7 +175,12 @@ void Run::step() {
     evaluations_before_ = program_.method()->evaluations();
   else
     keeping_state([&] { arguments = program_.arguments(state_.batch); });
-  program_.step(state_.batch, arguments);
+  try {
+    program_.step(state_.batch, arguments);
+  } catch (const BadValueError& error) {
+    fail_guarded(error, str("minibatch ", program_.chunk_of(state_.batch) + 1, " of ", program_.chunks(), ", step ",
+                            state_.step + 1));
+  }
 }
 
 // Of the schedules, for the next step.
@@ -333,6 +339,19 @@ void Run::finish() {
   write_picture_events();
   write_lost_files();
   if (!folder_.has_checkpoint()) save();
+}
+
+// What [compiler] mode = "nan_guard" found ends a run as a loss that is not finite does.
+void Run::fail_guarded(const BadValueError& error, const std::string& place) {
+  Message message = error.messages()[0];
+  message.what = str("epoch ", state_.epochs + 1, ", ", place, ": ", message.what);
+  const std::string advice = divergence_advice(experiment_);
+  message.hint = str(folder_.checkpoint(), " (step ", saved_step_, ") is from before it and all finite;\n",
+                     state_.step == 0 ? "no weight was changed before it: look at the scale of the data, the first "
+                                        "weights, and [loss];\nwhere it is in the update, "
+                                      : "",
+                     advice);
+  throw NonFiniteLoss(std::move(message), state_.epochs + 1, state_.step);
 }
 
 void Run::fail_non_finite() {

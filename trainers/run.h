@@ -16,6 +16,8 @@
 
 namespace thtrain {
 
+class BadValueError;  // compiler/runtime/bad_value_source.h
+
 inline double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -143,6 +145,7 @@ class Run {
   void restore_arrays(const Checkpoint& checkpoint);
   void note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing);
   [[noreturn]] void fail_non_finite();
+  [[noreturn]] void fail_guarded(const BadValueError& error, const std::string& place);
 
   const Experiment& experiment_;
   std::string phase_;  // its name; "" without phases

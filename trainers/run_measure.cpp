@@ -1,4 +1,5 @@
 // What a run measures, and where that ends in between.
+#include "compiler/runtime/bad_value_source.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -22,6 +23,8 @@ bool Run::measuring(const std::function<void()>& measure) {
   try {
     keeping_state(measure);
     return true;
+  } catch (const BadValueError& error) {
+    fail_guarded(error, str("measured after step ", state_.step));
   } catch (const MeasurementStopped&) {
     interrupted_ = true;
     return false;

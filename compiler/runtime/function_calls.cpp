@@ -1,21 +1,24 @@
 // Calls of functions by users: arguments by name, and errors that name the line of the call.
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/bad_value_source.h"
 #include "compiler/runtime/function.h"
 #include "compiler/runtime/function_state.h"
 
 namespace thtrain {
 
-[[noreturn]] static void throw_called_at(const UserError& error, const std::string& name,
-                                         const std::source_location& where) {
+template <class E>
+[[noreturn]] static void throw_called_at(const E& error, const std::string& name, const std::source_location& where) {
   std::vector<Message> messages = error.messages();
   for (Message& message : messages) message.node = with_call(std::move(message.node), escaped(name), where);
-  throw UserError(std::move(messages));
+  throw E(std::move(messages));
 }
 
 std::vector<Tensor> Function::call_at(std::span<const Tensor> inputs, const std::source_location& where) {
   try {
     return (*this)(inputs);
+  } catch (const BadValueError& error) {
+    throw_called_at(error, name(), where);
   } catch (const UserError& error) {
     throw_called_at(error, name(), where);
   }

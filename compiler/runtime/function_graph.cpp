@@ -128,6 +128,19 @@ void check_effects(const FunctionOptions& options, const std::source_location& w
   }
 }
 
+void check_numbers(const FunctionOptions& options, const std::source_location& where) {
+  auto check = [&](const char* name, double value, const char* expected) {
+    if (!(value >= 0))
+      throw UserError({.what = str("function: the option ", name, " is out of range"),
+                       .expected = expected,
+                       .got = str(value),
+                       .node = Origin::here(where).text()});
+  };
+  check("threads", options.threads, "an integer, at least 0 (0: OMP_NUM_THREADS, or all cores)");
+  check("conv_tolerance", options.conv_tolerance, "a number, at least 0");
+  check("nan_guard.above", options.nan_guard.above, "a number, at least 0 (infinity: none is too large)");
+}
+
 void check_givens(const FunctionOptions& options, const std::source_location& where) {
   std::set<std::pair<const Node*, size_t>> replaced;
   for (const auto& [from, to] : options.givens) {
@@ -173,6 +186,7 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
     require_value(update.variable, "function: an updated variable", where);
     require_value(update.value, "function: the value of an update", where);
   }
+  check_numbers(options, where);
   check_givens(options, where);
   check_effects(options, where);
   Graph graph{.inputs = {}, .outputs = {}, .updates = updates, .effects = options.effects};

@@ -115,19 +115,19 @@ void NanGuard::fail(const Function::State& s, size_t number, size_t output, cons
                     const long* iterations) const {
   const auto& [step, loops] = steps_[number];
   const BadValues& bad = s.options.nan_guard;
-  const BadValueSource source =
-      source_inside(*step->node, arguments_, bad).value_or(source_of(*step->node, output, value, position));
+  const BadValueSource source = source_inside(*step->node, output, position, arguments_, bad)
+                                    .value_or(source_of(*step->node, output, value, position));
   bool wrote_shared = false;
   for (size_t i = 0; i < (loops.empty() ? number + 1 : steps_.size()); ++i)
     wrote_shared |= writes_shared(*s.program->plan, *steps_[i].step);
-  throw UserError({.what = str(escaped(s.options.name), ": the first ", source.kind, " is made by step ", number, " (",
-                               step->comment, ")", iterations_text(loops, iterations)),
-                   .expected = str("finite values", std::isfinite(bad.above) ? str(" up to ", bad.above) : "", " of ",
-                                   source.expression),
-                   .got = source.element + arguments_text(*step->node, bad),
-                   .node = str(source.origin.text(), source.origin.in_gradient ? " (its gradient)" : ""),
-                   .config = source.origin.config(),
-                   .hint = wrote_shared ? kMayHaveChanged : ""});
+  throw BadValueError({.what = str(escaped(s.options.name), ": the first ", source.kind, " is made by step ", number,
+                                   " (", step->comment, ")", iterations_text(loops, iterations)),
+                       .expected = str("finite values", std::isfinite(bad.above) ? str(" up to ", bad.above) : "",
+                                       " of ", source.expression),
+                       .got = source.element + arguments_text(*step->node, bad),
+                       .node = str(source.origin.text(), source.origin.in_gradient ? " (its gradient)" : ""),
+                       .config = source.origin.config(),
+                       .hint = wrote_shared ? kMayHaveChanged : ""});
 }
 
 }  // namespace thtrain

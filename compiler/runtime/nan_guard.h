@@ -16,7 +16,7 @@ class NanGuard {
  public:
   explicit NanGuard(const Function::State& state);
 
-  /// ThContext::probe of a guarded program. Where a result is bad the call ends with a UserError that names the
+  /// ThContext::probe of a guarded program. Where a result is bad the call ends with a BadValueError that names the
   /// function, the step, the iterations of the loops around it, the expression, where it was built, its first bad
   /// element, and which of the step's arguments were bad.
   static void probe(ThContext* context, int step, int after, void* const* buffers, const long* iterations);

@@ -389,6 +389,18 @@ TEST_F(CliErrors, LineEndsInNamesAreEscapes) {
   }
 }
 
+TEST_F(CliErrors, WhatTheNanGuardFindsIsNotFinite) {
+  workshop.write("e.toml", tiny_experiment());
+  const Ended ended = workshop.run({"train", "e.toml", "trainer.learning_rate=1e30", "compiler.mode=nan_guard",
+                                    "--run-dir", "run", "--json", "--quiet"});
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err.find("error: epoch 1, minibatch 1 of 10, step 1: train: the first "), 0u) << ended.err;
+  EXPECT_NE(ended.err.find("try trainer.learning_rate = "), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("thtrain resume"), std::string::npos) << ended.err;
+  EXPECT_NE(workshop.run({"runs", "run"}).out.find("not finite"), std::string::npos);
+}
+
 TEST_F(CliErrors, LossThatIsNotFinite) {
   workshop.write("e.toml", tiny_experiment());
   Ended ended =

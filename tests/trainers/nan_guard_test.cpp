@@ -4,6 +4,9 @@
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
+#include "trainers/non_finite.h"
+#include "trainers/run_end.h"
+#include "trainers/run_record.h"
 
 namespace thtrain::nan_guard_run_test {
 namespace {
@@ -44,6 +47,50 @@ TEST(NanGuardOfARun, NamesTheLayerAndItsLine) {
   EXPECT_NE(text.find(": the first infinity is made by step "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  node:     softmax, built at nn/layers/dense.cpp:"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  config:   a.toml:9:1\n"), std::string::npos) << text;
+}
+
+TEST(NanGuardOfARun, EndsItAsALossThatIsNotFinite) {
+  Experiment e = small_experiment();
+  e.compiler.mode = Compute::kNanGuard;
+  sgd_of(e).learning_rate = 1e30;
+  TemporaryFolder temporary;
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  try {
+    with_noted_end(folder, [&] { return train(e, load_data(e, ""), folder); });
+    FAIL();
+  } catch (const NonFiniteLoss& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(error.epoch(), 1);
+    EXPECT_EQ(error.step(), 0);
+    EXPECT_TRUE(text.starts_with("error: epoch 1, minibatch 1 of 10, step 1: ")) << text;
+    EXPECT_EQ(text.find(" of learning_rate\n"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with(
+        str("  hint:     ", folder.checkpoint(),
+            " (step 0) is from before it and all finite;\n"
+            "            no weight was changed before it: look at the scale of the data, the first weights, and [loss];"
+            "\n            where it is in the update, ",
+            divergence_advice(e))))
+        << text;
+  }
+  EXPECT_EQ(read_run(folder.path()).end, RunEnd::kNonFinite);
+}
+
+// The weights of a step may be good, and what they are measured with bad.
+TEST(NanGuardOfARun, EndsSoWhereItIsMeasured) {
+  Experiment e = small_experiment();
+  e.compiler.mode = Compute::kNanGuard;
+  e.model.layers[0].get<Dense::Options>().activation = "linear";
+  Dataset data = load_data(e, "");
+  data.valid = Split(data.valid.x_array(), data.valid.y_array(), Targets::kClasses, 1e30).part(0, data.valid.size());
+  TemporaryFolder temporary;
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  try {
+    train(e, data, folder);
+    FAIL();
+  } catch (const NonFiniteLoss& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("error: epoch 1, measured after step 10: ")) << error.what();
+    EXPECT_EQ(read_checkpoint(folder.checkpoint()).state.step, 10);
+  }
 }
 
 TEST(NanGuardOfARun, ObeysItsKeys) {

@@ -137,6 +137,76 @@ TEST(NanGuard, LooksAtWhatStepsCompute) {
   EXPECT_EQ(g({Tensor::vector({kInfinity, -2.0})})[0].text(), "[1, -2]");
 }
 
+// What is named, and its element.
+struct Named {
+  Expr (*build)(const Expr& x);
+  std::vector<double> x;
+  std::string text;
+};
+
+TEST(NanGuard, NamesNoArgumentAndNoConstant) {
+  const std::vector<Named> cases{
+      {[](const Expr& x) { return log(x - 1e12); }, {2e12, 1e12}, "log(sub(x, 1e+12))\n-inf at [1] of float64[2]"},
+      {[](const Expr& x) { return exp(-x) * (1.0 / x); },
+       {kInfinity, 0},
+       "true_div(exp(neg(x)), x)\ninf at [1] of float64[2]"},
+      {[](const Expr& x) { return where(isnan(x), 0.0, log(x)); },
+       {std::nan(""), 0},
+       "log(x)\n-inf at [1] of float64[2]"},
+      {[](const Expr& x) { return where(x < 0., log(x), exp(x)); }, {1, 1000}, "exp(x)\ninf at [1] of float64[2]"},
+      {[](const Expr& x) { return log(maximum(where(x > 5., x, -1e30), 0.)); },
+       {6, 1},
+       "log(maximum(switch(gt(x, 5), x, -1e+30), 0))\n-inf at [1] of float64[2]"},
+      {[](const Expr& x) { return log(where(x > 5., x, -1e30)); },
+       {6, 1},
+       "log(switch(gt(x, 5), x, -1e+30))\nnan at [1] of float64[2]"},
+      {[](const Expr& x) { return x * 1e11; }, {1}, "mul(x, 1e+11)\n1e+11 at [0] of float64[1]"},
+      {[](const Expr& x) { return exp(abs(x)); }, {1, -1e11}, "exp(abs(x))\ninf at [1] of float64[2]"},
+      {[](const Expr& x) { return sum(log(x)); }, {1e12, 0}, "log(x)\n-inf at [1] of float64[2]"}};
+  for (const Named& c : cases) {
+    const Expr x = vector("x");
+    Function f = guarded({x}, {c.build(x)});
+    const std::string text = text_without_node([&] { f({Tensor::of(c.x, {static_cast<int64_t>(c.x.size())})}); });
+    const std::string of = " up to 1e+10 of ", got = "\n  got:      ";
+    const size_t begin = text.find(of), middle = text.find(got);
+    ASSERT_NE(middle, std::string::npos) << text;
+    const size_t end = text.find('\n', middle + 1);
+    EXPECT_EQ(text.substr(begin + of.size(), middle - begin - of.size()) + "\n" +
+                  text.substr(middle + got.size(), end - middle - got.size()),
+              c.text);
+  }
+}
+
+// Row 0 has an infinity that its maximum leaves out.
+TEST(NanGuard, LooksInTheRowOfABadElement) {
+  const Expr x = matrix("x");
+  Function f = guarded({x}, {max(log(x), 1) + 1.0});
+  const std::string text = text_without_node([&] { f({Tensor::matrix({{0.0, 1.0}, {1.0, -1.0}})}); });
+  EXPECT_NE(text.find(" of log(x)\n  got:      nan at [1, 1] of "), std::string::npos) << text;
+}
+
+TEST(Function, NumbersOfItsOptionsAreChecked) {
+  const Expr x = vector("x");
+  auto text = [&](const FunctionOptions& options) {
+    return text_without_node([&] { function({x}, {x + 1.0}, {}, options); });
+  };
+  EXPECT_EQ(text({.threads = -3}),
+            "error: function: the option threads is out of range\n"
+            "  expected: an integer, at least 0 (0: OMP_NUM_THREADS, or all cores)\n"
+            "  got:      -3");
+  for (const auto& [value, got] : {std::pair{-1.0, "-1"}, std::pair{std::nan(""), "nan"}}) {
+    EXPECT_EQ(text({.nan_guard = {.above = value}}),
+              str("error: function: the option nan_guard.above is out of range\n"
+                  "  expected: a number, at least 0 (infinity: none is too large)\n"
+                  "  got:      ",
+                  got));
+    EXPECT_EQ(text({.conv_tolerance = value}), str("error: function: the option conv_tolerance is out of range\n"
+                                                   "  expected: a number, at least 0\n"
+                                                   "  got:      ",
+                                                   got));
+  }
+}
+
 TEST(NanGuard, HasTheBitsOfNativeCodeAndGoesWithAProfile) {
   RandomState random(int64_t{1});
   auto drawn = [&](Shape shape) {
