@@ -20,20 +20,25 @@ std::string described(const Expr& value) {
 }
 
 std::string with_call(std::string node, const std::string& name, const std::source_location& where) {
-  const Origin call = Origin::here(where);
+  return with_call(std::move(node), name, Origin::here(where));
+}
+
+std::string with_call(std::string node, const std::string& name, const Origin& call) {
   if (call.line == 0) return node;
   return str(node, node.empty() ? "" : "; ", name, " is called at ", call.file, ":", call.line);
 }
 
-Expr of_type_of(const Expr& value, const Expr& derivative, const std::string& what) {
+Expr of_type_of(const Expr& value, const Expr& derivative, const DerivativeCall& called, const std::string& what) {
   const Type &given = derivative.type(), &type = value.type();
   bool fits = given.kind == type.kind && given.dtype == type.dtype && given.rank() == type.rank();
   for (size_t i = 0; fits && i < type.rank(); ++i)
     fits = given.dims[i] == type.dims[i] || !given.dims[i].is_known() || !type.dims[i].is_known();
   if (!fits)
-    throw UserError({.what = str(what, " must have the type of its value"),
+    throw UserError({.what = called.what(str(what, " must have the type of its value")),
                      .expected = described(value),
-                     .got = described(derivative)});
+                     .got = described(derivative),
+                     .node = called.node(derivative),
+                     .config = derivative.node().origin.config()});
   return specify_lengths(derivative, type.dims);
 }
 
@@ -52,10 +57,10 @@ bool ValueSet::contains(const Node& node, size_t output) const {
   return at != outputs_.end() && at->second[output];
 }
 
-void fail_without_rule(const Node& node, const std::string& mode, const std::string& what) {
-  throw UserError({.what = str(mode, ": the op ", node.op->name, " has ", what),
+void fail_without_rule(const Node& node, const DerivativeCall& called, const std::string& what) {
+  throw UserError({.what = called.what(str("the op ", node.op->name, " has ", what)),
                    .got = str(described(node[0]), ", on which the derivative depends"),
-                   .node = node.origin.text(),
+                   .node = called.node(node[0]),
                    .config = node.origin.config(),
                    .hint = "give the op a gradient, or a connection that is false where a result has no derivative; "
                            "stop_gradient(x) takes x as constant"});

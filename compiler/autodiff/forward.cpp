@@ -103,22 +103,23 @@ std::vector<Expr> derived_jvp(const Node& node, std::span<const Expr> tangents) 
   return out;
 }
 
-std::vector<Expr> differentiate_body(std::span<const Expr> outputs, std::span<const Expr> wrt,
-                                     std::span<const Expr> tangents) {
-  return jacobian_vector(outputs, wrt, tangents);
-}
+std::vector<Expr> jacobian_vector_for(const DerivativeCall& called, std::span<const Expr> outputs,
+                                      std::span<const Expr> wrt, std::span<const Expr> tangents,
+                                      std::span<const Expr> consider_constant);
 
 // The tangents of a node's outputs, each of its output's type or empty.
-std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tangents) {
+std::vector<Expr> tangents_of_node(const DerivativeCall& called, const Node& node, std::span<const Expr> tangents) {
   const Origin of_gradient = node.origin.of_gradient();
   InheritOrigin origin(of_gradient);
   std::vector<Expr> out;
   if (node.op->jvp) {
     const std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)> body =
-        differentiate_body;
+        [&](std::span<const Expr> outputs, std::span<const Expr> wrt, std::span<const Expr> directions) {
+          return jacobian_vector_for(called, outputs, wrt, directions, {});
+        };
     out = node.op->jvp({node, outputs_of(node), tangents, body});
   } else {
-    if (!node.op->gradient) fail_without_rule(node, "jvp", "neither a rule of forward mode nor one for its gradient");
+    if (!node.op->gradient) fail_without_rule(node, called, "neither a rule of forward mode nor one for its gradient");
     out = derived_jvp(node, tangents);
   }
   TH_CHECK(out.size() == node.types.size(), "the jvp of ", node.op->name, " gives ", out.size(), " tangents");
@@ -132,10 +133,9 @@ std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tange
   return out;
 }
 
-}  // namespace
-
-std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const Expr> wrt,
-                                  std::span<const Expr> tangents, std::span<const Expr> consider_constant) {
+std::vector<Expr> jacobian_vector_for(const DerivativeCall& called, std::span<const Expr> outputs,
+                                      std::span<const Expr> wrt, std::span<const Expr> tangents,
+                                      std::span<const Expr> consider_constant) {
   const std::vector<const Node*> order = topological_order(outputs);
   const ValueSet constants(consider_constant), needed = values_towards(order, outputs, constants);
 
@@ -164,7 +164,7 @@ std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const
       any = any || given[i].has_value();
     }
     if (!any) continue;
-    const std::vector<Expr> results = tangents_of_node(*node, given);
+    const std::vector<Expr> results = tangents_of_node(called, *node, given);
     for (size_t o : moved) accumulate((*node)[o], results[o]);
   }
   std::vector<Expr> out;
@@ -172,45 +172,57 @@ std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const
   return out;
 }
 
+DerivativeCall call_of_jvp(const std::source_location& where) {
+  return {"jvp", "no output depends on", "the outputs", where};
+}
+
+}  // namespace
+
+std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const Expr> wrt,
+                                  std::span<const Expr> tangents, std::span<const Expr> consider_constant) {
+  return jacobian_vector_for(call_of_jvp({}), outputs, wrt, tangents, consider_constant);
+}
+
 // ---- what users call -----------------------------------------------------------------------------------------------
 
-static void require_differentiable(const Expr& value, const std::string& what) {
+static void require_differentiable(const DerivativeCall& called, const Expr& value, const std::string& what) {
   if (!differentiable(value.type()))
-    throw UserError({.what = what,
+    throw UserError({.what = called.what(what),
                      .got = described(value),
-                     .node = value.node().origin.text(),
+                     .node = called.node(value),
                      .config = value.node().origin.config(),
                      .hint = "cast it to float before it is used"});
 }
 
-static void require_as_many(size_t values, size_t vectors, const std::string& name, const std::string& which) {
+static void require_as_many(const DerivativeCall& called, size_t values, size_t vectors, const std::string& which) {
   if (values != vectors)
-    throw UserError({.what = str(name, ": there must be as many ", which),
+    throw UserError({.what = called.what(str("there must be as many ", which)),
                      .expected = std::to_string(values),
-                     .got = std::to_string(vectors)});
+                     .got = std::to_string(vectors),
+                     .node = with_call("", called.name, called.origin)});
 }
-
 
 static void report_disconnected(Message message, Disconnected how) {
   if (how == Disconnected::kError) throw UserError(message);
   if (how == Disconnected::kWarn) std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
 }
 
-static void check_connections(const Differentiation& d, const std::vector<Expr>& tangents, Disconnected how) {
+static void check_connections(const DerivativeCall& called, const Differentiation& d, const std::vector<Expr>& tangents,
+                              Disconnected how) {
   const ValueSet needed = values_towards(topological_order(d.outputs), d.outputs, ValueSet(d.constants));
   const std::string hint = "ask for zeros with JvpOptions{.disconnected = Disconnected::kZero}";
   for (const Expr& value : d.wrt)
     if (!needed.contains(value))
-      report_disconnected({.what = "jvp: no output depends on " + described(value),
-                           .got = cut_paths_text(d.outputs, value, d.constants, "the outputs"),
-                           .node = value.node().origin.text(),
+      report_disconnected({.what = called.what(str(called.dependence, " ", described(value))),
+                           .got = cut_paths_text(d.outputs, value, d.constants, called.end),
+                           .node = called.node(value),
                            .config = value.node().origin.config(),
                            .hint = "leave it out of wrt, or " + hint},
                           how);
   for (size_t i = 0; i < d.outputs.size(); ++i)
     if (!tangents[i].has_value())
-      report_disconnected({.what = str("jvp: ", described(d.outputs[i]), " depends on nothing in wrt"),
-                           .node = d.outputs[i].node().origin.text(),
+      report_disconnected({.what = called.what(str(described(d.outputs[i]), " depends on nothing in wrt")),
+                           .node = called.node(d.outputs[i]),
                            .config = d.outputs[i].node().origin.config(),
                            .hint = "leave it out of the outputs, or " + hint},
                           how);
@@ -233,23 +245,29 @@ static void add_stable_forms(const Differentiation& plain, std::vector<Expr>& ta
 
 std::vector<Expr> jvp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt, const std::vector<Expr>& tangents,
                       const JvpOptions& options, std::source_location where) {
-  for (const Expr& value : outputs) require_value(value, "jvp: an output", where);
-  for (const Expr& value : wrt) require_value(value, "jvp: what the derivative is taken to", where);
-  for (const Expr& value : tangents) require_value(value, "jvp: a tangent", where);
-  for (const Expr& value : options.consider_constant) require_value(value, "jvp: a constant", where);
-  require_as_many(wrt.size(), tangents.size(), "jvp", "tangents as values in wrt");
-  for (const Expr& value : outputs) require_differentiable(value, "jvp: derivatives are taken of floating values");
+  return forward_derivatives(call_of_jvp(where), outputs, wrt, tangents, options);
+}
+
+std::vector<Expr> forward_derivatives(const DerivativeCall& called, const std::vector<Expr>& outputs,
+                                      const std::vector<Expr>& wrt, const std::vector<Expr>& tangents,
+                                      const JvpOptions& options) {
+  for (const Expr& value : outputs) require_value(value, called.what("an output"), called.where);
+  for (const Expr& value : wrt) require_value(value, called.what("what the derivative is taken to"), called.where);
+  for (const Expr& value : tangents) require_value(value, called.what("a tangent"), called.where);
+  for (const Expr& value : options.consider_constant) require_value(value, called.what("a constant"), called.where);
+  require_as_many(called, wrt.size(), tangents.size(), "tangents as values in wrt");
+  for (const Expr& value : outputs) require_differentiable(called, value, "derivatives are taken of floating values");
   for (const Expr& value : wrt)
-    require_differentiable(value, "jvp: derivatives are taken with respect to floating values");
+    require_differentiable(called, value, "derivatives are taken with respect to floating values");
   std::vector<Expr> directions;
-  for (size_t i = 0; i < wrt.size(); ++i) directions.push_back(of_type_of(wrt[i], tangents[i], "jvp: a tangent"));
+  for (size_t i = 0; i < wrt.size(); ++i) directions.push_back(of_type_of(wrt[i], tangents[i], called, "a tangent"));
 
   const DifferentiationRule forward = [&](const Differentiation& d) {
-    return jacobian_vector(d.outputs, d.wrt, directions, d.constants);
+    return jacobian_vector_for(called, d.outputs, d.wrt, directions, d.constants);
   };
   const Differentiation plain{outputs, wrt, options.consider_constant, forward};
   std::vector<Expr> out = plain.derivatives();
-  check_connections(plain, out, options.disconnected);
+  check_connections(called, plain, out, options.disconnected);
   add_stable_forms(plain, out);
   for (size_t i = 0; i < out.size(); ++i)
     if (!out[i].has_value()) out[i] = zeros_like(outputs[i]);
@@ -263,10 +281,20 @@ Expr jvp(const Expr& output, const Expr& wrt, const Expr& tangent, const JvpOpti
 
 std::vector<Expr> vjp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt,
                       const std::vector<Expr>& cotangents, const GradOptions& options, std::source_location where) {
-  require_as_many(outputs.size(), cotangents.size(), "vjp", "cotangents as outputs");
+  return derivatives_of_cotangents({"vjp", "no output depends on", "the outputs", where}, outputs, wrt, cotangents,
+                                   options);
+}
+
+std::vector<Expr> derivatives_of_cotangents(const DerivativeCall& called, const std::vector<Expr>& outputs,
+                                            const std::vector<Expr>& wrt, const std::vector<Expr>& cotangents,
+                                            const GradOptions& options) {
+  for (const Expr& value : outputs) require_value(value, called.what("an output"), called.where);
+  for (const Expr& value : cotangents) require_value(value, called.what("a cotangent"), called.where);
+  require_as_many(called, outputs.size(), cotangents.size(), "cotangents as outputs");
   GradOptions given = options;
-  for (size_t i = 0; i < outputs.size(); ++i) given.known_grads.emplace_back(outputs[i], cotangents[i]);
-  return grad(Expr(), wrt, given, where);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    given.known_grads.emplace_back(outputs[i], of_type_of(outputs[i], cotangents[i], called, "a cotangent"));
+  return reverse_derivatives(called, Expr(), wrt, given);
 }
 
 Expr vjp(const Expr& output, const Expr& wrt, const Expr& cotangent, const GradOptions& options,

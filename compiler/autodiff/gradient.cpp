@@ -60,8 +60,9 @@ static void check_cotangents(std::span<const Expr> outputs, std::span<const Expr
   }
 }
 
-std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
-                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant) {
+static std::vector<Expr> vector_jacobian(const DerivativeCall& called, std::span<const Expr> outputs,
+                                         std::span<const Expr> cotangents, std::span<const Expr> wrt,
+                                         std::span<const Expr> consider_constant) {
   check_cotangents(outputs, cotangents);
   std::vector<const Node*> order = topological_order(outputs);
   const ValueSet constants(consider_constant), on_the_way = values_from(order, wrt, constants);
@@ -79,8 +80,8 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     if (cotangents[i].has_value() && differentiable(outputs[i].type())) accumulate(outputs[i], cotangents[i]);
 
   std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)> differentiate =
-      [](std::span<const Expr> inner, std::span<const Expr> inner_cotangents, std::span<const Expr> inner_wrt) {
-        return vector_jacobian(inner, inner_cotangents, inner_wrt);
+      [&](std::span<const Expr> inner, std::span<const Expr> inner_cotangents, std::span<const Expr> inner_wrt) {
+        return vector_jacobian(called, inner, inner_cotangents, inner_wrt, {});
       };
 
   std::unordered_set<const Node*> is_wrt;
@@ -94,7 +95,7 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
       if (constants.contains(*node, o)) given[o] = Expr();
     const std::vector<bool> needs = inputs_that_need(*node, on_the_way, given);
     if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
-    if (!node->op->gradient) fail_without_rule(*node, "grad", "no rule for its gradient");
+    if (!node->op->gradient) fail_without_rule(*node, called, "no rule for its gradient");
     const Origin of_gradient = node->origin.of_gradient();
     InheritOrigin origin(of_gradient);
     std::vector<Expr> own;
@@ -112,6 +113,15 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     out.push_back(at == cotangents_of.end() ? Expr() : at->second[value.output()]);
   }
   return out;
+}
+
+static DerivativeCall call_of_grad(const std::source_location& where) {
+  return {"grad", "the cost does not depend on", "the cost", where};
+}
+
+std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant) {
+  return vector_jacobian(call_of_grad({}), outputs, cotangents, wrt, consider_constant);
 }
 
 // Derivatives with respect to some of `wrt` (at these positions), as written and of the stable forms.
@@ -150,19 +160,25 @@ static std::vector<Expr> in_both_forms(const Differentiation& plain) {
 
 std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options,
                        std::source_location where) {
-  if (options.known_grads.empty()) require_value(cost, "grad: the cost", where);
-  for (const Expr& value : wrt) require_value(value, "grad: what the derivative is taken to", where);
-  for (const Expr& value : options.consider_constant) require_value(value, "grad: a constant", where);
+  const DerivativeCall called = call_of_grad(where);
+  if (options.known_grads.empty()) require_value(cost, called.what("the cost"), where);
+  return reverse_derivatives(called, cost, wrt, options);
+}
+
+std::vector<Expr> reverse_derivatives(const DerivativeCall& called, const Expr& cost, const std::vector<Expr>& wrt,
+                                      const GradOptions& options) {
+  for (const Expr& value : wrt) require_value(value, called.what("what the derivative is taken to"), called.where);
+  for (const Expr& value : options.consider_constant) require_value(value, called.what("a constant"), called.where);
   for (const auto& [value, cotangent] : options.known_grads) {
-    require_value(value, "grad: a value with a known gradient", where);
-    require_value(cotangent, "grad: a known gradient", where);
+    require_value(value, called.what("a value with a known gradient"), called.where);
+    require_value(cotangent, called.what("a known gradient"), called.where);
   }
   std::vector<Expr> outputs, cotangents;
   if (cost.has_value()) {
     if (!cost.type().is_scalar() || !is_float(cost.dtype()))
-      throw UserError({.what = "grad: the cost must be a floating scalar",
+      throw UserError({.what = called.what("the cost must be a floating scalar"),
                        .got = described(cost),
-                       .node = cost.node().origin.text(),
+                       .node = called.node(cost),
                        .config = cost.node().origin.config(),
                        .hint = "take its sum or mean first"});
     const Origin of_gradient = cost.node().origin.of_gradient();
@@ -172,24 +188,24 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
   }
   for (const auto& [value, cotangent] : options.known_grads) {
     outputs.push_back(value);
-    cotangents.push_back(of_type_of(value, cotangent, "grad: a known gradient"));
+    cotangents.push_back(of_type_of(value, cotangent, called, "a known gradient"));
   }
   for (const Expr& value : wrt)
     if (!differentiable(value.type()))
-      throw UserError({.what = "grad: derivatives are taken with respect to floating values",
+      throw UserError({.what = called.what("derivatives are taken with respect to floating values"),
                        .got = described(value),
-                       .node = value.node().origin.text(),
+                       .node = called.node(value),
                        .hint = "cast it to float before it is used"});
   const DifferentiationRule reverse = [&](const Differentiation& d) {
-    return vector_jacobian(d.outputs, cotangents, d.wrt, d.constants);
+    return vector_jacobian(called, d.outputs, cotangents, d.wrt, d.constants);
   };
   std::vector<Expr> out = in_both_forms({outputs, wrt, options.consider_constant, reverse});
   for (size_t i = 0; i < wrt.size(); ++i) {
     if (out[i].has_value()) continue;
     Message message{
-        .what = "grad: the cost does not depend on " + described(wrt[i]),
-        .got = cut_paths_text(outputs, wrt[i], options.consider_constant, "the cost"),
-        .node = with_call(wrt[i].node().origin.text(), "grad", where),
+        .what = called.what(str(called.dependence, " ", described(wrt[i]))),
+        .got = cut_paths_text(outputs, wrt[i], options.consider_constant, called.end),
+        .node = called.node(wrt[i]),
         .config = wrt[i].node().origin.config(),
         .hint = "leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}"};
     if (options.disconnected == Disconnected::kError) throw UserError(message);

@@ -1,5 +1,6 @@
 #include "compiler/autodiff/jacobian.h"
 
+#include "compiler/autodiff/differentiation.h"
 #include "compiler/autodiff/forward.h"
 #include "compiler/ops/control/scan.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -7,16 +8,17 @@
 
 namespace thtrain {
 
-std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options,
-                           std::source_location where) {
-  require_value(y, "jacobian: the value", where);
+static std::vector<Expr> rows_of_derivatives(const DerivativeCall& called, const Expr& y, const std::vector<Expr>& wrt,
+                                             const GradOptions& options) {
+  require_value(y, called.what(called.end), called.where);
   const Expr places = arange(size(y));
   // Of element i the cotangent is 1 there and 0 elsewhere.
   auto rows_of_element = [&](Expr i) {
     const Expr cotangent = reshape(cast(eq(places, i), y.dtype()), y.dims());
-    return vjp(std::vector<Expr>{y}, wrt, {cotangent}, options, where);
+    return derivatives_of_cotangents(called, {y}, wrt, {cotangent}, options);
   };
-  const std::vector<Expr> rows = map(rows_of_element, {.sequences = {places}, .name = "jacobian"}, where).outputs;
+  const std::vector<Expr> rows =
+      map(rows_of_element, {.sequences = {places}, .name = "jacobian"}, called.where).outputs;
   std::vector<Expr> out;
   for (size_t k = 0; k < wrt.size(); ++k) {
     Dims dims = y.dims();
@@ -26,31 +28,43 @@ std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const Gr
   return out;
 }
 
+std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options,
+                           std::source_location where) {
+  return rows_of_derivatives({"jacobian", "the value does not depend on", "the value", where}, y, wrt, options);
+}
+
 Expr jacobian(const Expr& y, const Expr& wrt, const GradOptions& options, std::source_location where) {
   return jacobian(y, std::vector<Expr>{wrt}, options, where)[0];
 }
 
-// The gradient of a cost, which `who` differentiates again.
-static std::vector<Expr> gradients_of(const char* who, const Expr& cost, const std::vector<Expr>& wrt,
-                                      const GradOptions& options, const std::source_location& where) {
+// The gradient of a cost, which the call differentiates again.
+static std::vector<Expr> gradients_of(const DerivativeCall& called, const Expr& cost, const std::vector<Expr>& wrt,
+                                      const GradOptions& options) {
+  if (options.known_grads.empty()) require_value(cost, called.what(called.end), called.where);
   if (cost.has_value() && (!cost.type().is_scalar() || !is_float(cost.dtype())))
-    throw UserError({.what = str(who, ": the cost must be a floating scalar"),
+    throw UserError({.what = called.what("the cost must be a floating scalar"),
                      .got = readable(cost.type().text()),
-                     .node = cost.node().origin.text(),
+                     .node = called.node(cost),
                      .config = cost.node().origin.config(),
                      .hint = "take its sum or mean first; jacobian(grad(sum(y), x), x) has the second derivatives of y "
                              "where each element of y is made of its own element of x"});
-  return grad(cost, wrt, options, where);
+  return reverse_derivatives(called, cost, wrt, options);
+}
+
+static DerivativeCall call_of(const char* name, const std::source_location& where) {
+  return {name, "the cost does not depend on", "the cost", where};
 }
 
 std::vector<Expr> hessian(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options,
                           std::source_location where) {
-  const std::vector<Expr> gradients = gradients_of("hessian", cost, wrt, options, where);
+  const DerivativeCall called = call_of("hessian", where);
+  const std::vector<Expr> gradients = gradients_of(called, cost, wrt, options);
   GradOptions of_gradients = options;
   of_gradients.disconnected = Disconnected::kZero;  // of a linear cost
   of_gradients.known_grads = {};
   std::vector<Expr> out;
-  for (size_t k = 0; k < wrt.size(); ++k) out.push_back(jacobian(gradients[k], wrt[k], of_gradients, where));
+  for (size_t k = 0; k < wrt.size(); ++k)
+    out.push_back(rows_of_derivatives(called, gradients[k], {wrt[k]}, of_gradients)[0]);
   return out;
 }
 
@@ -60,8 +74,9 @@ Expr hessian(const Expr& cost, const Expr& wrt, const GradOptions& options, std:
 
 std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt, const std::vector<Expr>& v,
                                          const GradOptions& options, std::source_location where) {
-  return jvp(gradients_of("hessian_vector_product", cost, wrt, options, where), wrt, v,
-             {.consider_constant = options.consider_constant, .disconnected = Disconnected::kZero}, where);
+  const DerivativeCall called = call_of("hessian_vector_product", where);
+  return forward_derivatives(called, gradients_of(called, cost, wrt, options), wrt, v,
+                             {.consider_constant = options.consider_constant, .disconnected = Disconnected::kZero});
 }
 
 Expr hessian_vector_product(const Expr& cost, const Expr& wrt, const Expr& v, const GradOptions& options,

@@ -73,7 +73,7 @@ class Expr {
   std::shared_ptr<const Node> node_;
 };
 
-/// A constant. The elements are not copied: the caller leaves them alone from then on.
+/// A constant, which shares the tensor's memory: the caller leaves the elements alone from then on.
 Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
 /// The same value under a name that texts and errors show.
 Expr named(const Expr& value, std::string name);

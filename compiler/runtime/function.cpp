@@ -325,7 +325,7 @@ Function::~Function() = default;
 
 // Program, graph and shared variables are the same; arena and borrowed outputs are not.
 Function::Function(const Function& other)
-    : state_((require_no_call(other.state_->mark, other.name()), std::make_shared<State>(*other.state_))) {
+    : state_((require_no_call(state_behind(other.state_).mark, other.name()), std::make_shared<State>(*other.state_))) {
   State& s = *state_;
   s.arena = Tensor::empty(DType::kUInt8, {0});
   s.bound = false;
@@ -363,18 +363,18 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
 }
 
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
-  const CallScope scope(state_->mark, name());
+  State& s = state_behind(state_);
+  const CallScope scope(s.mark, name());
   std::vector<Tensor> completed;
-  if (size_t all = state_->defaults.size(); inputs.size() < all && state_->defaults[inputs.size()]) {
+  if (size_t all = s.defaults.size(); inputs.size() < all && s.defaults[inputs.size()]) {
     completed.assign(inputs.begin(), inputs.end());
-    while (completed.size() < all && state_->defaults[completed.size()])
-      completed.push_back(*state_->defaults[completed.size()]);
+    while (completed.size() < all && s.defaults[completed.size()]) completed.push_back(*s.defaults[completed.size()]);
     inputs = completed;
   }
   std::vector<Tensor> converted;
-  inputs = in_own_dtypes(*state_, inputs, converted);
-  if (state_->options.mode == Mode::kDebug) return debug_call(*state_, inputs);
-  return call(*state_, inputs);
+  inputs = in_own_dtypes(s, inputs, converted);
+  if (s.options.mode == Mode::kDebug) return debug_call(s, inputs);
+  return call(s, inputs);
 }
 
 std::vector<Tensor> watched_call(State& s, std::span<const Tensor> inputs,
@@ -387,8 +387,9 @@ std::vector<Tensor> watched_call(State& s, std::span<const Tensor> inputs,
 
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
-  const CallScope scope(state_->mark, name());
-  return watched_call(*state_, inputs, callback);
+  State& s = state_behind(state_);
+  const CallScope scope(s.mark, name());
+  return watched_call(s, inputs, callback);
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
@@ -397,9 +398,9 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   auto state = std::make_shared<Function::State>();
   State& s = *state;
   s.options = options;
-  for (const In& in : inputs) s.defaults.push_back(in.value);
   for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
   s.graph = function_graph(inputs, outputs, updates, options, where);
+  s.defaults = values_of_inputs(inputs, where);
   s.lengths.names.resize(s.graph.outputs.size() - outputs.size());
   s.own_outputs.resize(s.graph.outputs.size());
   s.borrowed.resize(s.graph.outputs.size(), true);

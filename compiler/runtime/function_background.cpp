@@ -7,13 +7,14 @@
 namespace thtrain {
 
 bool Function::is_compiling() const {
-  const Function::State& s = *state_;
+  const Function::State& s = state_behind(state_);
   return s.pending.valid() && s.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
 void Function::wait() {
-  const CallScope scope(state_->mark, name());
-  take_pending(*state_, true);
+  Function::State& s = state_behind(state_);
+  const CallScope scope(s.mark, name());
+  take_pending(s, true);
 }
 
 }  // namespace thtrain

@@ -178,7 +178,34 @@ void add_default_updates(Graph& graph, const FunctionOptions& options) {
   }
 }
 
+bool fits(const Tensor& value, const Type& type) {
+  bool out = value.dtype() == type.dtype && value.rank() == type.rank();
+  for (size_t i = 0; out && i < type.rank(); ++i)
+    out = !type.dims[i].is_known() || type.dims[i].value() == value.dim(i);
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::optional<Tensor>> values_of_inputs(const std::vector<In>& inputs, const std::source_location& where) {
+  std::vector<std::optional<Tensor>> out;
+  for (const In& in : inputs) {
+    out.push_back(in.value);
+    if (!in.value) continue;
+    const Type& type = in.variable.type();
+    if (in.value->dtype() != type.dtype)
+      if (std::optional<Tensor> same_numbers = in.value->integers_as(type.dtype)) out.back() = same_numbers;
+    const Origin& origin = in.variable.node().origin;
+    if (!fits(*out.back(), type))
+      throw UserError({.what = "function: the value of an input has another type",
+                       .expected = described(in.variable),
+                       .got = in.value->type_text(),
+                       .node = with_call(origin.text(), "function", where),
+                       .config = origin.config(),
+                       .hint = in.value->dtype() == type.dtype ? "" : "cast the value to the input's dtype"});
+  }
+  return out;
+}
 
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                      const FunctionOptions& options, const std::source_location& where) {

@@ -15,7 +15,7 @@
 namespace thtrain {
 
 void Function::start_profile() {
-  State& s = *state_;
+  State& s = state_behind(state_);
   const CallScope scope(s.mark, name());
   take_pending(s, true);
   instrument(s);
@@ -25,13 +25,14 @@ void Function::start_profile() {
 }
 
 Profile Function::profile() const {
-  if (!state_->profiler)
+  const State& s = state_behind(state_);
+  if (!s.profiler)
     throw UserError(Message{.what = escaped(name()) + ": no call was profiled", .hint = "call start_profile() first"});
-  return state_->profiler->profile(*state_);
+  return s.profiler->profile(s);
 }
 
 Explanation Function::explain() const {
-  const State& s = *state_;
+  const State& s = state_behind(state_);
   Explanation out;
   out.graph = text_with_roles(s.graph);
   const Tuner tuner = answered_tuner(s);
@@ -55,7 +56,7 @@ Explanation Function::explain() const {
 }
 
 const ProgramInfo& Function::info() const {
-  State& s = *state_;
+  State& s = state_behind(state_);
   if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
     const ProgramImage& image = program->image;
     s.info.from_cache = program->from_cache;
@@ -72,17 +73,17 @@ const ProgramInfo& Function::info() const {
 }
 
 bool Function::is_native() const {
-  return state_->program != nullptr;
+  return state_behind(state_).program != nullptr;
 }
 
 std::string Function::identity() const {
-  const State& s = *state_;
+  const State& s = state_behind(state_);
   return content_hash(
       {graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
 }
 
 const std::string& Function::name() const {
-  return state_->options.name;
+  return state_behind(state_).options.name;
 }
 
 }  // namespace thtrain

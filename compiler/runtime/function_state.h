@@ -62,6 +62,16 @@ struct Function::State {
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
 
+/// UserError: a function is used that was moved from. Names the line of the call where it is known.
+[[noreturn]] void fail_moved_from(const std::source_location& where);
+
+/// What stands behind a function; UserError where that was moved from.
+inline Function::State& state_behind(const std::shared_ptr<Function::State>& state,
+                                     const std::source_location& where = {}) {
+  if (!state) fail_moved_from(where);
+  return *state;
+}
+
 /// How the function's program is compiled.
 CompileOptions compile_options(const Function::State& state);
 

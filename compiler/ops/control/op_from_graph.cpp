@@ -16,15 +16,20 @@ namespace thtrain {
 namespace {
 
 // Inputs of the node and of its first body: arguments, captures, perhaps a token. A second body gives the cotangents of
-// the arguments; its inputs are arguments, results, cotangents of those results that have derivatives, and then the
-// same captures and token.
+// the arguments that have one and are not listed in the property `disconnected`; its inputs are arguments, results,
+// cotangents of those results that have derivatives, and then the same captures and token.
 struct CallParts {
   explicit CallParts(const Node& node)
       : arguments(static_cast<size_t>(node.props.get<int64_t>("arguments"))),
         results(node.types.size() - carries_token(*node.bodies[0])),
-        has_gradient(node.bodies.size() > 1) {}
+        has_gradient(node.bodies.size() > 1) {
+    if (!has_gradient) return;
+    for (size_t i = 0; i < arguments; ++i) given.push_back(differentiable(node.inputs[i].type()));
+    for (int64_t i : node.props.get<Ints>("disconnected")) given[static_cast<size_t>(i)] = false;
+  }
   size_t arguments, results;
   bool has_gradient;
+  std::vector<bool> given;  // with a second body: does it give the argument's cotangent?
 };
 
 std::vector<Type> infer_op_from_graph(const TypeArgs& a) {
@@ -54,9 +59,12 @@ void lower_op_from_graph(kernel::RegionBuilder& b) {
 }
 
 std::vector<Expr> make_call(std::vector<GraphPtr> bodies, std::vector<Expr> inputs, size_t arguments,
+                            const Ints& disconnected = {},
                             const std::source_location& where = std::source_location::current()) {
-  const std::shared_ptr<const Node> node = make_node(
-      graph_call_op(), std::move(inputs), {{"arguments", static_cast<int64_t>(arguments)}}, std::move(bodies), where);
+  Props props{{"arguments", static_cast<int64_t>(arguments)}};
+  if (bodies.size() > 1) props.set("disconnected", disconnected);
+  const std::shared_ptr<const Node> node =
+      make_node(graph_call_op(), std::move(inputs), std::move(props), std::move(bodies), where);
   std::vector<Expr> out;
   for (size_t o = 0; o < node->types.size(); ++o) out.emplace_back(node, o);
   return out;
@@ -93,7 +101,7 @@ std::vector<Expr> given_gradient(const GradientArgs& a, const CallParts& parts) 
   given.insert(given.end(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(parts.arguments), a.node.inputs.end());
   std::vector<Expr> derivatives;
   for (size_t i = 0, next = 0; i < parts.arguments; ++i)
-    derivatives.push_back(differentiable(a.input(i).type()) ? body.outputs[next++] : Expr());
+    derivatives.push_back(parts.given[i] ? body.outputs[next++] : Expr());
   return call_of_derivatives(a.node, std::move(derivatives), body.inputs, std::move(given));
 }
 
@@ -122,14 +130,15 @@ std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {
 }
 
 // With a given gradient an argument is connected to the results whose cotangents its own is computed from; one that is
-// computed from none is there whatever the results' are.
+// computed from none is there whatever the results' are. One that the gradient gives none for is connected to nothing.
 ConnectionTable connections_of_call(const Node& node) {
   const CallParts parts(node);
   ConnectionTable out = connections_of(*node.bodies[0]);
   if (!parts.has_gradient) return out;
   const ConnectionTable given = connections_of(*node.bodies[1]);
   for (size_t i = 0, next = 0; i < parts.arguments; ++i) {
-    if (!differentiable(node.inputs[i].type())) continue;
+    out[i].assign(node.types.size(), false);
+    if (!parts.given[i]) continue;
     std::vector<bool> row(node.types.size());
     for (size_t o = 0, d = parts.arguments + parts.results; o < parts.results; ++o)
       if (differentiable(node.types[o])) row[o] = given[d++][next];
@@ -194,6 +203,7 @@ std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, st
   };
   for (const Expr& value : arguments) require_value(value, "op_from_graph: an argument", where);
   std::vector<Body> bodies;
+  Ints disconnected;
   const std::vector<Expr> inputs = leaves_like(arguments, "argument");
   bodies.push_back(make_body(
       inputs, [&] { return build_(inputs); }, where));
@@ -214,7 +224,11 @@ std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, st
       std::vector<Expr> out;
       for (size_t i = 0; i < given.size(); ++i) {
         if (!differentiable(values[i].type())) continue;
-        out.push_back(given[i].has_value() ? typed_as(given[i], values[i].type()) : zeros_like(values[i]));
+        if (!given[i].has_value()) {
+          disconnected.push_back(static_cast<int64_t>(i));
+          continue;
+        }
+        out.push_back(typed_as(given[i], values[i].type()));
         if (!(out.back().type() == values[i].type()))
           fail_gradient(where, str("a cotangent of another type for argument ", i), readable(values[i].type().text()),
                         value_text(out.back()));
@@ -228,7 +242,7 @@ std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, st
   all.insert(all.end(), captures.begin(), captures.end());
   std::vector<GraphPtr> graphs;
   for (const Body& body : bodies) graphs.push_back(body.graph);
-  return make_call(std::move(graphs), std::move(all), arguments.size(), where);
+  return make_call(std::move(graphs), std::move(all), arguments.size(), disconnected, where);
 }
 
 }  // namespace thtrain

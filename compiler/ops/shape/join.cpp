@@ -180,11 +180,15 @@ Expr stack(const std::vector<Operand>& values, int64_t axis) {
 std::vector<Expr> split(const Operand& operand, const LengthList& sizes, int64_t axis) {
   Expr x = operand.expr();
   size_t at = axis_of(axis, x, "split", operand.where());
+  const auto text = [](const Dim& size) { return size.text(); };
+  for (const Dim& size : sizes.dims)
+    if (size.is_known() && size.value() < 0)
+      fail_build(operand.where(), "split: a size is negative", "sizes of at least 0", join(sizes.dims, ", ", text));
   Dim total = 0;
   for (const Dim& size : sizes.dims) total = total + size;
   if (total.is_known() && x.dims()[at].is_known() && !(total == x.dims()[at]))
     fail_build(operand.where(), str("split: the sizes do not add up to the length of axis ", at), x.dims()[at].text(),
-               str(total.value(), " = ", join(sizes.dims, " + ", [](const Dim& size) { return size.text(); })));
+               str(total.value(), " = ", join(sizes.dims, " + ", text)));
   // Each piece reads the value under that length, so that a call checks it whichever pieces it reads; a known one
   // stays.
   Dims lengths = x.dims();

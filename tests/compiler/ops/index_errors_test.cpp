@@ -147,6 +147,12 @@ TEST(IndexErrors, PartsThatDoNotFillAnAxis) {
             "error: split: the sizes do not add up to the length of axis 0\n"
             "  expected: 4\n"
             "  got:      3 = 2 + 1");
+  EXPECT_EQ(text_without_node([] {
+              split(x, {5, -1});
+            }),
+            "error: split: a size is negative\n"
+            "  expected: sizes of at least 0\n"
+            "  got:      5, -1");
   // A call asks for it whichever piece it reads.
   Expr v = vector("v", {"n"});
   for (const Mode mode : {Mode::kReference, Mode::kNative}) {

@@ -1,9 +1,12 @@
-// Arguments of another dtype, names of every kind.
+// Arguments of another dtype, names of every kind; the values of inputs; functions that were moved from.
 #include <gtest/gtest.h>
+
+#include <functional>
 
 #include "compiler/api.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ops/registry.h"
+#include "tests/support/datasets_support.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {
@@ -112,6 +115,70 @@ TEST(FunctionArguments, NamesOfEveryKindCompile) {
     const std::string error = text_without_node([&] { f({Tensor::vector({0.0, 1.0}), Tensor(int64_t{5})}); });
     EXPECT_NE(error.find("take: the index 5 is outside axis 0"), std::string::npos) << error;
   }
+}
+
+TEST(FunctionArguments, TwoInputsOfOneName) {
+  Expr a = scalar("a"), b = scalar("a"), c = scalar("c");
+  Function f = function({a, b, In(c, Tensor(1.0))}, {a - b + c}, {}, {.name = "f"});
+  for (const std::map<std::string, Tensor>& given :
+       {std::map<std::string, Tensor>{{"a", Tensor(1.0)}}, {{"a", Tensor(1.0)}, {"x", Tensor(2.0)}}})
+    EXPECT_EQ(without_call(error_text([&] { f(given); })),
+              "error: f: two inputs are called a\n"
+              "  expected: names that tell the inputs apart\n"
+              "  got:      a float64[], a float64[], c float64[]\n"
+              "  hint:     give the arguments in the order of the inputs");
+  EXPECT_EQ(f({Tensor(5.0), Tensor(2.0)})[0].text(), "4");
+}
+
+TEST(FunctionArguments, AValueOfAnotherTypeThanItsInput) {
+  const int built = __LINE__ + 1;
+  Expr a = scalar("a"), x = vector("x", {2});
+  auto text = [&](const char* expected, const char* got, int called, const char* hint) {
+    return str("error: function: the value of an input has another type\n  expected: ", expected, "\n  got:      ", got,
+               "\n", "  node:     built at ", __FILE__, ":", built, "; function is called at ", __FILE__, ":", called,
+               hint);
+  };
+  const char* cast = "\n  hint:     cast the value to the input's dtype";
+  int called = 0;
+  std::string got;
+  got = error_text([&] { called = __LINE__, function({In(a, 3.0F)}, {a * 2.0}); });
+  EXPECT_EQ(got, text("a float64[]", "float32[]", called, cast));
+  got = error_text([&] { called = __LINE__, function({In(a, Tensor::vector({1.0}))}, {a * 2.0}); });
+  EXPECT_EQ(got, text("a float64[]", "float64[1]", called, ""));
+  got = error_text([&] { called = __LINE__, function({In(x, Tensor::vector({1.0}))}, {x * 2.0}); });
+  EXPECT_EQ(got, text("x float64[2]", "float64[1]", called, ""));
+  // Integers are converted, as those of a call are.
+  EXPECT_EQ(function({In(a, 3)}, {a * 2.5})({})[0].text(), "7.5");
+  EXPECT_EQ(function({In(a, Tensor(3.0))}, {a * 2.5})({3})[0].text(), "7.5");
+}
+
+TEST(Function, OneThatWasMovedFromIsAnError) {
+  Expr x = scalar("x");
+  Function f = function({x}, {x * 2}), g = std::move(f);
+  int called = 0;
+  std::string got;
+  const std::string what = "error: a function is used that was moved from",
+                    hint = "\n  hint:     use the function that it was moved to, or move a copy";
+  auto at_call = [&] { return str(what, "\n  node:     it is called at ", __FILE__, ":", called, hint); };
+  got = error_text([&] { called = __LINE__, f({Tensor(1.0)}); });
+  EXPECT_EQ(got, at_call());
+  got = error_text([&] { called = __LINE__, f(std::map<std::string, Tensor>{{"x", Tensor(1.0)}}); });
+  EXPECT_EQ(got, at_call());
+  const std::vector<std::function<void()>> others = {[&] { f(std::span<const Tensor>()); },
+                                                     [&] { Function copy(f); },
+                                                     [&] { f.copy({}); },
+                                                     [&] { f.info(); },
+                                                     [&] { f.is_native(); },
+                                                     [&] { f.is_compiling(); },
+                                                     [&] { f.wait(); },
+                                                     [&] { f.identity(); },
+                                                     [&] { f.name(); },
+                                                     [&] { f.explain(); },
+                                                     [&] { f.watch({}, {}); },
+                                                     [&] { f.start_profile(); },
+                                                     [&] { f.profile(); }};
+  for (const std::function<void()>& use : others) EXPECT_EQ(error_text(use), what + hint);
+  EXPECT_EQ(g({Tensor(1.0)})[0].text(), "2");
 }
 
 }  // namespace

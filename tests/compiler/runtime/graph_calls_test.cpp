@@ -4,7 +4,9 @@
 #include "compiler/api.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/parse.h"
+#include "compiler/ir/print.h"
 #include "compiler/ops/registry.h"
+#include "tests/support/datasets_support.h"
 #include "tests/support/error_text.h"
 #include "tests/support/numbers.h"
 
@@ -107,6 +109,37 @@ TEST(GraphCalls, AGivenDerivativeTakesItsPlace) {
   EXPECT_EQ(got[0].text(), "[0.5, -1, 1]");
   EXPECT_EQ(got[1].text(), "[0, 0, 2]");
   EXPECT_EQ(got[2].as_double(), 4) << "forward mode takes the given derivative too";
+}
+
+TEST(GraphCalls, AnArgumentThatAGivenDerivativeLeavesOutIsDisconnected) {
+  const int built = __LINE__ + 1;
+  const Expr w = vector("w", {2}), v = vector("v", {2}), d = vector("d", {2});
+  const OpFromGraph op([](const Values& in) { return Values{in[0] * in[1]}; },
+                       [](const Values& in, const Values&, const Values& d) {
+                         return Values{d[0] * in[1], Expr()};
+                       });
+  const int applied = __LINE__ + 1;
+  const Expr y = op({w, v})[0];
+  const std::vector<Tensor> got =
+      values_in_modes({w, v, d}, {grad(sum(y), w), jvp(y, w, d), grad(sum(y) + sum(v), v)},
+                      {Tensor::vector({0.5, 2.0}), Tensor::vector({3.0, -1.0}), Tensor::vector({1.0, 2.0})});
+  EXPECT_EQ(got[0].text(), "[3, -1]");
+  EXPECT_EQ(got[1].text(), "[3, -2]");
+  EXPECT_EQ(got[2].text(), "[1, 1]");
+  int called = 0;
+  std::string error;
+  auto text = [&](const char* call, const char* name, const char* depends, const char* options) {
+    return str("error: ", name, ": ", depends, " v float64[2]\n  got:      the path from v ends at ", call,
+               " float64[2], built at ", __FILE__, ":", applied, ": no derivative passes it\n  node:     built at ",
+               __FILE__, ":", built, "; ", name, " is called at ", __FILE__, ":", called,
+               "\n  hint:     leave it out of wrt, or ask for zeros with ", options,
+               "{.disconnected = Disconnected::kZero}");
+  };
+  const std::string call = expr_text(y, 60);
+  error = error_text([&] { called = __LINE__, grad(sum(y), v); });
+  EXPECT_EQ(error, text(call.c_str(), "grad", "the cost does not depend on", "GradOptions"));
+  error = error_text([&] { called = __LINE__, jvp(y, v, d); });
+  EXPECT_EQ(error, text(call.c_str(), "jvp", "no output depends on", "JvpOptions"));
 }
 
 TEST(GraphCalls, ACapturedValueHasTheDerivativeOfTheGraphWhereThatOfTheArgumentsIsGiven) {
