@@ -24,11 +24,11 @@ namespace thtrain {
 /// of training takes one unit of each example, in * log P(x_i | the other x), the next ones of a fixed random order in
 /// the next step (where it has come to is the objective's state too), and for Gaussian units the means of the chain's
 /// end, or with persistent chains, which have other examples, E(v' | E(h | v)). On examples that are not trained on
-/// (`losses`) all units are taken where in * units is at most 20,000, or a chunk of n examples has at most 100,000 pairs
-/// of an example and a unit (n = 1,000 where it is not known); else m = 100,000 / n units of each example, those at the
-/// places m k to m k + m - 1, modulo in, of that order for the example k of the chunk, so that each unit is taken as
-/// often as any other. Of Gaussian units E(v' | E(h | v)). Weights of examples are not looked at (check_machines
-/// refuses them).
+/// (`losses`) all units are taken where in * units is at most 20,000, or a chunk of n examples has at most 100,000
+/// pairs of an example and a unit (n = 1,000 where it is not known); else m = 100,000 / n units of each example, those
+/// at the places m k to m k + m - 1, modulo in, of that order for the example k of the chunk, so that each unit is
+/// taken as often as any other. Of Gaussian units E(v' | E(h | v)). Weights of examples are not looked at
+/// (check_machines refuses them).
 ///
 /// G. Hinton, "Training products of experts by minimizing contrastive divergence", 2002; T. Tieleman, "Training
 /// restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008; the pseudo-likelihood:
