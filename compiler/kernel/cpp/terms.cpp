@@ -67,7 +67,8 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
       return str(n.type.is_vector() ? "(~" : "(!", a[0], ")");
     case Prim::kNegate:
     case Prim::kBitNot:
-      return str("(", kInfix[static_cast<int>(n.prim)], a[0], ")");
+      // "--x" would be another operator.
+      return str("(", kInfix[static_cast<int>(n.prim)], a[0].starts_with('-') ? " " : "", a[0], ")");
     case Prim::kBitAnd:
     case Prim::kBitOr:
     case Prim::kBitXor:

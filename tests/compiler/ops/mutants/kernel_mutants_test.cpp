@@ -34,38 +34,36 @@ struct Survivors {
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
-       {"clip: < for <=", "clip: > for >=", "fused_reduction: >= for >"}},
+       {"clip: < for <=", "maximum: > for >=", "minimum: < for <=", "min: <= for <", "log_softmax: <= for <",
+        "softmax: <= for <"}},
       {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
-       {"abs: <= for <", "sigmoid: <= for <", "softplus: <= for <", "isinf: >= for >"}},
+       {"abs: <= for <", "sigmoid: <= for <", "softplus: <= for <"}},
+      {"in rows of one block: what its extremum is compared with is one of its elements, and its number is 0",
+       {"argmax: >= for >", "argmax: || for &&", "argmin: <= for <", "argmin: || for &&",
+        "argmin: a number one larger"}},
       {"the row of what lies around an image is behind all others, and so is the next one",
        {"max_pool_pick: a number one larger"}},
       {"in a short loop that place is one vector or one element: no draw has an infinity, a NaN or a zero just there",
-       {
-           "abs: a number one larger",
-           "isinf: reads the element before",
-           "isnan: reads the element before",
-       }},
+       {"abs: a number one larger", "isinf: reads the element before", "isnan: reads the element before"}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
       {"only where the one element that decides a slice is in the last lane, or goes through one of four accumulators: "
        "no draw has it there",
-       {
-           "all: <= for <",
-       }},
+       {"all: <= for <", "all: does not read the last lane"}},
       {"complex numbers: a comparison with the limit between two rules, which agree there in the draws that meet it",
-       {"arccos: <= for <",     "arccosh: <= for <",    "arcsin: <= for <",  "arcsinh: <= for <",
-        "arctan: <= for <",     "arctan: >= for >",     "arctanh: <= for <", "arctanh: >= for >",
-        "cos: < for <=",        "cos: >= for >",        "cosh: < for <=",    "cosh: >= for >",
-        "exp: < for <=",        "exp: >= for >",        "log: <= for <",     "reciprocal: < for <=",
-        "reciprocal: <= for <", "reciprocal: >= for >", "sin: >= for >",     "sinh: < for <=",
-        "sinh: >= for >",       "sqrt: <= for <",       "tan: >= for >",     "tanh: >= for >",
-        "true_div: < for <=",   "true_div: <= for <",   "true_div: >= for >"}},
+       {"arccos: <= for <",     "arccosh: <= for <", "arcsin: <= for <",     "arcsinh: <= for <",
+        "arctan: <= for <",     "arctan: >= for >",  "arctanh: <= for <",    "arctanh: >= for >",
+        "cos: >= for >",        "cosh: < for <=",    "cosh: >= for >",       "exp: < for <=",
+        "exp: >= for >",        "log: <= for <",     "reciprocal: < for <=", "reciprocal: <= for <",
+        "reciprocal: >= for >", "sin: >= for >",     "sinh: < for <=",       "sinh: >= for >",
+        "sqrt: <= for <",       "tan: >= for >",     "tanh: >= for >",       "true_div: < for <=",
+        "true_div: <= for <",   "true_div: >= for >"}},
       {"complex numbers: a rule for pairs of special parts that no draw tells",
-       {"abs: operands swapped", "cast: && for ||", "cast: a number one larger", "cos: + for -",
-        "cos: a number one larger", "cosh: + for -", "cosh: a number one larger", "exp: + for -", "prod: min for max",
-        "reciprocal: < for >", "reciprocal: >= for <=", "reciprocal: without a sign, or a not", "sin: + for -",
-        "sin: a number one larger", "sinh: + for -", "sqrt: operands swapped", "true_div: a number one larger"}},
+       {"abs: operands swapped", "cast: && for ||", "cos: + for -", "cosh: + for -", "exp: + for -",
+        "prod: min for max", "sin: + for -", "sinh: + for -", "true_div: a number one larger",
+        "exp: without a sign, or a not", "reciprocal: branches swapped", "tan: a number one larger",
+        "tanh: a number one larger"}},
   };
   return table;
 }
@@ -118,7 +116,7 @@ std::vector<Expr> built(const OpCase& c, const std::vector<Expr>& variables) {
   return out;
 }
 
-// For each op one place of each kind of mutation, in one of its cases.
+// For each op up to three places of each kind of mutation, in its cases.
 std::vector<Place> places(const Op& op, const Target& target) {
   std::map<std::string, std::vector<Place>> by_kind;
   std::vector<std::string> kinds;
@@ -152,7 +150,7 @@ std::vector<Place> places(const Op& op, const Target& target) {
     std::vector<Place>& all = by_kind.at(kind);
     std::ranges::stable_sort(all, std::ranges::greater(), &Place::weight);
     out.push_back(all[0]);
-    if (all.size() > 1) out.push_back(all[1 + number++ * 7919 % (all.size() - 1)]);
+    for (int more = 0; more < 2 && all.size() > 1; ++more) out.push_back(all[1 + number++ * 7919 % (all.size() - 1)]);
   }
   return out;
 }
