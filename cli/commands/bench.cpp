@@ -30,6 +30,7 @@ void show(const std::string& what) {
 }
 
 int serve(const BenchArguments& arguments) {
+  if (arguments.name == "streams") return serve_streams(arguments.worker, arguments.options.quick), kDone;
   std::string dtype = arguments.options.dtypes.empty() ? "float32" : arguments.options.dtypes.front();
   WorkloadOptions options{.dtype = *dtype_named(dtype),
                           .threads = arguments.options.threads.empty() ? 1 : arguments.options.threads.front(),

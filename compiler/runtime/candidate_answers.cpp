@@ -15,16 +15,15 @@ namespace {
 using Answers = std::map<std::string, AppliesAnswer>;  // by the key's text
 
 std::string entry_name(const CandidateFile& file) {
-  return content_hash({"candidates 1", cpu().feature_text, std::to_string(TH_CANDIDATES_VERSION), file.hash});
+  return content_hash({"candidates 2", cpu().feature_text, std::to_string(TH_CANDIDATES_VERSION), file.hash});
 }
 
 // A line for each candidate that computes the key; one without a candidate where none does.
-std::string text_of(const Answers& answers) {
+std::string file_text(const Answers& answers) {
   std::string out;
   for (const auto& [key, answer] : answers) {
-    if (answer.empty()) out += text_of(TrialLine{kAppliesLine, {key}});
-    for (const auto& [name, bytes] : answer)
-      out += text_of(TrialLine{kAppliesLine, {key, name, std::to_string(bytes)}});
+    if (answer.empty()) out += text_of({key});
+    for (const auto& [name, bytes] : answer) out += text_of({key, name, std::to_string(bytes)});
   }
   return out;
 }
@@ -33,11 +32,9 @@ Answers read(const CandidateFile& file) {
   Answers out;
   const std::optional<EntryStore::Entry> entry = tuning_store().read(kTuningFolder, entry_name(file));
   for (const TrialLine& line : trial_lines(entry ? entry->content : "")) {
-    if (line.kind != kAppliesLine || line.fields.empty()) continue;
-    AppliesAnswer& answer = out[line.fields[0]];
-    if (line.fields.size() != 3) continue;
-    const std::string& text = line.fields[2];
-    std::from_chars(text.data(), text.data() + text.size(), answer[line.fields[1]]);
+    AppliesAnswer& answer = out[line[0]];
+    if (line.size() != 3) continue;
+    std::from_chars(line[2].data(), line[2].data() + line[2].size(), answer[line[1]]);
   }
   return out;
 }
@@ -65,7 +62,7 @@ void remember_answer(const CandidateFile& file, const kernel::ChoiceKey& key, co
   const std::shared_ptr<const FileDescriptor> between_processes = tuning_store().lock(kTuningFolder);
   Answers& known = answers_of(file, true);  // another process may have added to it
   known[key.text()] = answer;
-  tuning_store().write(kTuningFolder, entry_name(file), text_of(known));
+  tuning_store().write(kTuningFolder, entry_name(file), file_text(known));
 }
 
 }  // namespace thtrain

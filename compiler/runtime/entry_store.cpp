@@ -30,25 +30,7 @@ constexpr std::string_view kTemporaries = "tmp";
 
 /// "" or why the file could not be written.
 std::string write_bytes(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error_text(errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
-}
-
-// All, or none where the file is shorter.
-std::optional<std::string> read_bytes(int fd, size_t size) {
-  std::string bytes(size, '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    ssize_t got = ::read(fd, bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
+  return write_all(fd, bytes) ? "" : system_error_text(errno);
 }
 
 /// A new file in `folder`, readable and writable by this user alone; `name` becomes its name.
@@ -233,7 +215,7 @@ std::optional<std::string> EntryStore::checked_content(std::string_view kind, co
   if (file.get() < 0 || fstat(file.get(), &info) != 0) return refuse(system_error_text(errno), false);
   if (!S_ISREG(info.st_mode)) return refuse("it is no file", true);
   if (!is_private_to(info, owner_)) return refuse("another user may have written it", true);
-  std::optional<std::string> bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
+  std::optional<std::string> bytes = read_all(file.get(), static_cast<size_t>(info.st_size));
   std::optional<std::string> content = bytes ? detail::entry_content(kind, name, std::move(*bytes)) : std::nullopt;
   if (!content) return refuse("it was cut, altered, or written by another version of thtrain", true);
   return content;
@@ -413,7 +395,7 @@ static std::optional<std::string> own_bytes(const FileDescriptor& folder, const 
   FileDescriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info;
   if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid()) return {};
-  return read_bytes(file.get(), static_cast<size_t>(info.st_size));
+  return read_all(file.get(), static_cast<size_t>(info.st_size));
 }
 
 bool EntryStore::Workplace::is_untouched() const {

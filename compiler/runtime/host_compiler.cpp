@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -12,13 +14,27 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/run_program.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/shared_object.h"
 
 namespace thtrain {
 namespace {
 
-constexpr double kWordAfter = 10;  // seconds; a compiler is rarely that long at work
+constexpr double kDefaultLimit = 600;  // seconds
+
+/// Runs a compiler with messages in English. A line on standard error says so when it takes long.
+Finished run(const std::vector<std::string>& command, int folder, CompilerGroup& group) {
+  const double limit = compile_limit();
+  auto tell = [&](double seconds) {
+    if (seconds < group.word_after || group.was_told.exchange(true)) return;
+    std::fprintf(stderr, "thtrain: compiling: %s has been running for %.0f s; Ctrl-C stops it%s\n",
+                 printable(command[0]).c_str(), std::floor(seconds),
+                 limit > 0 ? str(", and THTRAIN_COMPILE_LIMIT after ", limit, " s").c_str() : "");
+  };
+  return run_program({.words = command, .environment = {{"LC_ALL", "C"}}, .folder = folder},
+                     {.limit_seconds = limit, .is_cancelled = &group.is_cancelled, .waiting = tell});
+}
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -63,7 +79,8 @@ CompilerSearch identify(EntryStore& store, const std::string& path) {
   std::string name = content_hash({path, std::to_string(info->st_size), std::to_string(info->st_mtim.tv_sec),
                                    std::to_string(info->st_mtim.tv_nsec)});
   if (auto known = store.read("compilers", name)) return {HostCompiler{path, known->content}, ""};
-  Finished version = run_program({path, "--version"}, {.limit_seconds = compile_limit(), .word_after = kWordAfter});
+  CompilerGroup alone;
+  const Finished version = run({path, "--version"}, AT_FDCWD, alone);
   std::string identity = first_line(version.output);
   if (version.exit_code != 0 || identity.empty())
     return {std::nullopt, str(path, " --version failed: ", why_it_failed(version))};
@@ -89,6 +106,11 @@ CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const c
     reason += str(reason.empty() ? "" : "; ", search.reason);
   }
   return {std::nullopt, reason.empty() ? "neither g++ nor clang++ is on PATH" : reason};
+}
+
+double compile_limit() {
+  return limit_of("THTRAIN_COMPILE_LIMIT", kDefaultLimit,
+                  "seconds that one run of the compiler may take, or 0 for no limit");
 }
 
 std::string generated_flags() {
@@ -187,10 +209,8 @@ std::vector<std::string> libraries() {
 
 /// Runs the compiler, which makes `output` of `source`; throws what compile_object throws.
 void run_compiler(const std::vector<std::string>& command, const std::string& source, const std::string& output,
-                  const CompilerFolder& folder, ProgramGroup* group) {
-  double limit = compile_limit();
-  Finished finished = run_program(
-      command, {.folder = folder.descriptor, .limit_seconds = limit, .word_after = kWordAfter, .group = group});
+                  const CompilerFolder& folder, CompilerGroup& group) {
+  const Finished finished = run(command, folder.descriptor, group);
   struct stat info;
   bool written = fstatat(folder.descriptor, output.c_str(), &info, 0) == 0 && info.st_size > 0;
   if (finished.exit_code == 0 && written) return;
@@ -199,7 +219,7 @@ void run_compiler(const std::vector<std::string>& command, const std::string& so
   std::string line = str("command", folder.path.empty() ? "" : " in " + folder.path, ": ", join(command, " "));
   if (finished.out_of_time)
     throw UserError(
-        {.what = str("the compiler did not end within ", limit, " s, and was ended"),
+        {.what = str("the compiler did not end within ", compile_limit(), " s, and was ended"),
          .got = last_lines(finished.output),
          .node = node,
          .hint = str("THTRAIN_COMPILE_LIMIT sets that time (0: no limit), THTRAIN_CXX the compiler\n", line)});
@@ -236,16 +256,17 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
   append(command, flags);
   append(command, {"-o", output, source});
   append(command, libraries());
-  run_compiler(command, source, output, folder, nullptr);
+  CompilerGroup alone;
+  run_compiler(command, source, output, folder, alone);
 }
 
 void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
-                  const std::string& output, const CompilerFolder& folder, ProgramGroup& group) {
+                  const std::string& output, const CompilerFolder& folder, CompilerGroup& group) {
   std::vector<std::string> command = {compiler.path};
   for (const std::string& flag : flags)
     if (flag != "-shared" && flag != "-nostdlib") command.push_back(flag);
   append(command, {"-ffunction-sections", "-c", "-o", output, source});
-  run_compiler(command, source, output, folder, &group);
+  run_compiler(command, source, output, folder, group);
 }
 
 void link_objects(const HostCompiler& compiler, const std::vector<std::string>& flags,
@@ -261,7 +282,8 @@ void link_objects(const HostCompiler& compiler, const std::vector<std::string>& 
   append(command, {"-o", output});
   append(command, objects);
   append(command, libraries());
-  run_compiler(command, source, output, folder, nullptr);
+  CompilerGroup alone;
+  run_compiler(command, source, output, folder, alone);
 }
 
 std::string made_in(const std::function<EntryStore::Workplace()>& make,

@@ -1,13 +1,15 @@
 // The system's C++ compiler: finding it, and compiling generated sources into shared objects with it.
 #pragma once
 
+#include <fcntl.h>
+
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/runtime/child_process.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/entry_store.h"
 
@@ -33,6 +35,17 @@ CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const c
 /// a sanitizer).
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu);
 
+/// How long one run of the host compiler may take, in seconds: THTRAIN_COMPILE_LIMIT, else 600; 0 for no limit.
+/// UserError where the variable holds no such number.
+double compile_limit();
+
+/// Compilers that run side by side for one program.
+struct CompilerGroup {
+  std::atomic<bool> is_cancelled{false};  // what runs is ended; its result is of no use
+  std::atomic<bool> was_told{false};      // the line on standard error is for all of them
+  double word_after = 10;                 // so many seconds it is written; a compiler is rarely that long at work
+};
+
 /// What the build adds to the flags, apart by spaces; empty in ordinary builds.
 std::string generated_flags();
 
@@ -52,7 +65,7 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
 
 /// Compiles `source` into the relocatable object `output`, to be linked. Flags and errors are those of compile_object.
 void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
-                  const std::string& output, const CompilerFolder& folder, ProgramGroup& group);
+                  const std::string& output, const CompilerFolder& folder, CompilerGroup& group);
 
 /// Links `objects` of compile_unit into the shared object `output`, which keeps what its exported functions need.
 /// Errors are those of compile_object and name `source`, the text of the whole.

@@ -54,14 +54,7 @@ std::shared_ptr<const SharedObject> open_in_place(const EntryStore::Entry& entry
 /// The content as a file that has no name and cannot be changed any more; null where the system offers none.
 std::shared_ptr<const FileDescriptor> in_memory(const EntryStore::Entry& entry) {
   auto file = std::make_shared<const FileDescriptor>(memfd_create("thtrain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  std::string_view rest = entry.content;
-  while (file->get() >= 0 && !rest.empty()) {
-    ssize_t written = ::write(file->get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return nullptr;
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
-  if (file->get() < 0) return nullptr;
+  if (file->get() < 0 || !write_all(file->get(), entry.content)) return nullptr;
   (void)fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   return file;
 }

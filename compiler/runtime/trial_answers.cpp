@@ -1,33 +1,24 @@
 #include "compiler/runtime/trial_answers.h"
 
+#include <algorithm>
+
 #include "compiler/base/escape.h"
 #include "compiler/base/str.h"
 
 namespace thtrain {
 
-static constexpr std::string_view kTrialMark = "thtrain-trial";
-
 std::string text_of(const TrialLine& line) {
-  std::string out = str(kTrialMark, "\t", line.kind);
-  for (const std::string& field : line.fields) out += "\t" + escaped(field);
-  return out + "\n";
+  return join(line, "\t", [](const std::string& field) { return escaped(field); }) + "\n";
 }
 
-std::vector<TrialLine> trial_lines(std::string_view output) {
+std::vector<TrialLine> trial_lines(std::string_view text) {
   std::vector<TrialLine> out;
-  for (size_t begin = 0, end; (end = output.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
-    const std::string_view line = output.substr(begin, end - begin);
-    if (!line.starts_with(kTrialMark)) continue;
-    std::vector<std::string> fields;
-    for (size_t at = kTrialMark.size(); at < line.size();) {
-      const size_t next = std::min(line.find('\t', at + 1), line.size());
-      fields.push_back(unescaped(line.substr(at + 1, next - at - 1)));
-      at = next;
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    TrialLine& line = out.emplace_back();
+    for (size_t at = 0, next; at <= end; at = next + 1) {
+      next = std::min(text.find('\t', at), end);
+      line.push_back(unescaped(text.substr(at, next - at)));
     }
-    if (fields.empty()) continue;
-    TrialLine found{fields.front(), {}};
-    found.fields.assign(fields.begin() + 1, fields.end());
-    out.push_back(std::move(found));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// The lines by which a process that tries candidates answers.
+// The lines by which a process that tries candidates answers, and in which answers are remembered.
 #pragma once
 
 #include <string>
@@ -7,27 +7,20 @@
 
 namespace thtrain {
 
-/// What a line says, and its fields.
-struct TrialLine {
-  std::string kind;
-  std::vector<std::string> fields;
-};
+/// The fields of a line, of which the first says what it is.
+using TrialLine = std::vector<std::string>;
 
-// What is done from now on: "in compute()". A second field: the candidate's code runs, for at most so many seconds.
-inline constexpr const char* kStageLine = "stage";
-inline constexpr const char* kDeclaredLine = "declared";  // a candidate
+inline constexpr const char* kStageLine = "stage";  // which code of the candidate runs from now on: "in compute()"
+inline constexpr const char* kDeclaredLine = "declared";  // computation, name, version, error bound of a candidate
 inline constexpr const char* kAppliesLine = "applies";    // name, bytes of workspace
 inline constexpr const char* kTimeLine = "time";          // seconds, flops, load
 inline constexpr const char* kRefusedLine = "refused";    // why
 inline constexpr const char* kErrorLine = "error";        // a Message: what, expected, got, hint
 inline constexpr const char* kDoneLine = "done";          // that was all
 
+/// The line with its end.
 std::string text_of(const TrialLine& line);
-/// Of a whole output; what is no such line is left out.
-std::vector<TrialLine> trial_lines(std::string_view output);
-
-inline constexpr const char* kWrongResult = "wrong result";
-/// The exit status where the answer cannot be written: the candidate's code closed what is not its own.
-inline constexpr int kNoAnswer = 97;
+/// The whole lines of a text.
+std::vector<TrialLine> trial_lines(std::string_view text);
 
 }  // namespace thtrain

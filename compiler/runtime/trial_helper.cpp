@@ -1,24 +1,24 @@
 // The process that tries candidates: what it is asked, and how it judges.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 
+#include "compiler/base/clock.h"
 #include "compiler/base/error.h"
+#include "compiler/base/file_descriptor.h"
 #include "compiler/runtime/candidate_trials.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/trial_answers.h"
 #include "compiler/runtime/trial_process.h"
 #include "compiler/runtime/trial_program.h"
-#include "compiler/runtime/user_candidate_calls.h"
 
 namespace thtrain {
 namespace {
@@ -28,18 +28,8 @@ using kernel::ChoiceKey;
 bool is_trying = false;
 int answers = -1;  // the descriptor
 
-int64_t memory_bytes() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-}
-
-void answer(const char* kind, std::vector<std::string> fields = {}) {
-  std::string text = text_of({kind, std::move(fields)});
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(answers, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(kNoAnswer);
-    done += static_cast<size_t>(written);
-  }
+void answer(const TrialLine& line) {
+  if (!write_all(answers, text_of(line))) _exit(1);
 }
 
 // The system ends the process after so long; 0: never.
@@ -51,54 +41,27 @@ void set_alarm(double seconds) {
   setitimer(ITIMER_REAL, &value, nullptr);
 }
 
-// The process that asked has a clock of its own, for a candidate that stops this process, its timers included.
-void begin_calls(const char* stage, double times = 1) {
-  const double seconds = times * trial_limit();
-  answer(kStageLine, {stage, str(seconds)});
-  set_alarm(seconds);
-}
-void end_calls(const char* stage) {
-  set_alarm(0);
-  answer(kStageLine, {stage});
-}
-
-/// While it lives, the candidate's code runs: `stage` says which.
+/// While it lives, the candidate's code runs: `which` says where, and it may take so many times the limit.
 class Stage {
  public:
-  explicit Stage(const char* stage, double times = 1) : stage_(stage) { begin_calls(stage, times); }
-  ~Stage() { end_calls(stage_); }
+  explicit Stage(const char* which, double times = 1) {
+    answer({kStageLine, which});
+    set_alarm(times * trial_limit());
+  }
+  ~Stage() { set_alarm(0); }
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
-
- private:
-  const char* stage_;
 };
 
-constexpr rlim_t kBesides = rlim_t{4} << 30;  // for what is mapped and never touched
-
-// A candidate that takes all memory fails, or is the first that the system ends.
-void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  const rlim_t most = static_cast<rlim_t>(memory_bytes()) + kBesides;
-  const rlimit limit{most, most};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
-  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file >= 0 && ::write(file, "1000", 4) == 4) close(file);
-}
-
-// What the candidate's code writes is not the answer; what it does to the process is the system's to end.
+// What the candidate's code prints is not the answer, and its crash leaves no file.
 void become_trial_process() {
   is_trying = true;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (nothing >= 0) dup2(nothing, standard);
-  for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) signal(number, SIG_DFL);
+  const FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), standard);
+  for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) signal(number, SIG_DFL);  // a sanitizer's are none
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  limit_memory();
 }
 
 // ---- judging -------------------------------------------------------------------------------------------------------
@@ -111,8 +74,6 @@ double mixed_numbers(size_t array, int64_t i) {
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
-constexpr const char* kInCompute = "in compute()";
-
 std::string place_of(const Tensor& t, int64_t i) {
   std::vector<int64_t> out(t.shape().size());
   for (size_t axis = out.size(); axis-- > 0; i /= t.shape()[axis]) out[axis] = i % t.shape()[axis];
@@ -121,6 +82,9 @@ std::string place_of(const Tensor& t, int64_t i) {
 
 // Above so many operations the definition takes too long.
 constexpr double kMostFlopsOfPlain = 2e9;
+// So many calls are compared, or those that this time takes, but at least two.
+constexpr int kMostCalls = 200;
+constexpr double kSecondsOfCalls = 0.25;
 
 std::string judging_candidate(const ChoiceKey& key, const Graph& graph, int threads) {
   const Computation& computation = *find_computation(key.computation);
@@ -142,32 +106,35 @@ class Judge {
   std::string refusal() {
     // Sums of products of small whole numbers are exact in every order.
     const bool is_exact = candidate_.rounding != RoundingClass::kOther && graph_.updates.empty();
-    for (const auto& [numbers, exact] : {std::pair(&small_numbers, is_exact), {&mixed_numbers, false}}) {
-      std::string complaint;
-      const std::vector<Tensor> one = run(*numbers, 0xFF, complaint), two = run(*numbers, 0x5A, complaint);
-      if (!complaint.empty()) return complaint;
-      if (std::string wrong = wrong_result(one, *numbers, exact); !wrong.empty()) return wrong;
-      for (size_t i = 0; i < one.size(); ++i)
-        if (!same_bits(one[i], two[i]))
-          return str(kWrongResult, ": two calls with equal arguments gave different bits");
-    }
-    return {};
+    std::string why = refusal(small_numbers, is_exact);
+    return why.empty() ? refusal(mixed_numbers, false) : why;
   }
 
  private:
-  std::vector<Tensor> run(const TrialNumbers& numbers, uint8_t fill, std::string& complaint) {
-    UserCallWatch watch{.begin = [] { begin_calls(kInCompute); },
-                        .end = [] { end_calls(kInCompute); },
-                        .is_guarded = true,
-                        .fill = fill};
-    const TrialArguments arguments = own_.arguments(numbers);
-    answer(kStageLine, {kInCompute});
-    watch_user_calls(&watch);
-    const bool done = own_.run(arguments);
-    watch_user_calls(nullptr);
-    if (complaint.empty()) complaint = watch.complaint;
-    if (complaint.empty() && !done) complaint = str("it failed: compute() returned ", own_.status());
-    return arguments.results();
+  // Several calls: one in a hundred may be wrong.
+  std::string refusal(const TrialNumbers& numbers, bool is_exact) {
+    const std::vector<Tensor> inputs = own_.arguments(numbers).inputs;
+    std::vector<Tensor> first;
+    const double begin = seconds_now();
+    for (int call = 0; call < 2 || (call < kMostCalls && seconds_now() - begin < kSecondsOfCalls); ++call) {
+      const TrialArguments given = own_.arguments(numbers);
+      own_.fill_arena(call % 2 == 0 ? 0xFF : 0x5A);
+      bool is_done;
+      {
+        const Stage stage("in compute()");
+        is_done = own_.run(given);
+      }
+      if (!is_done) return str("it failed: compute() returned ", own_.status());
+      const std::vector<Tensor> results = given.results();
+      if (call == 0) {
+        first = results;
+        if (std::string wrong = wrong_result(first, numbers, is_exact); !wrong.empty()) return wrong;
+      }
+      if (!std::equal(results.begin(), results.end(), first.begin(), same_bits))
+        return str(kWrongResult, ": two calls with equal arguments gave different bits");
+      if (!std::equal(inputs.begin(), inputs.end(), given.inputs.begin(), same_bits)) return "it changed its arguments";
+    }
+    return {};
   }
 
   std::vector<Tensor> plain(const TrialNumbers& numbers) {
@@ -227,14 +194,13 @@ std::string Judge::wrong_result(const std::vector<Tensor>& got, const TrialNumbe
 using Words = std::vector<std::string>;
 
 std::vector<DeclaredCandidate> load(const Words& words) {
-  const CandidateFile file{words.at(1), words.at(2)};
-  Stage stage("while it was loaded");
-  return load_for_trial(file);
+  const Stage stage("while it was loaded");
+  return load_for_trial({words.at(1), words.at(2)});
 }
 
 void tell_declared(const Words& words) {
   for (const DeclaredCandidate& d : load(words))
-    answer(kDeclaredLine, {d.computation, d.name, d.version, str(d.error_bound)});
+    answer({kDeclaredLine, d.computation, d.name, d.version, str(d.error_bound)});
 }
 
 ChoiceKey key_of_words(const Words& words) {
@@ -243,44 +209,34 @@ ChoiceKey key_of_words(const Words& words) {
 
 void tell_applying(const Words& words) {
   load(words);
-  Stage stage("in workspace()");
+  const Stage stage("in workspace()");
   for (const auto& [name, bytes] : applying_in_trial(key_of_words(words)))
-    answer(kAppliesLine, {name, std::to_string(bytes)});
+    answer({kAppliesLine, name, std::to_string(bytes)});
 }
 
 void try_one(const Words& words) {
   load(words);
   const ChoiceKey key = key_of_words(words);
-  const std::string& name = words.at(5);
   const int threads = std::stoi(words.at(6));
   std::optional<Candidate> candidate;
   {
-    Stage stage("in workspace()");
-    applying_in_trial(key);
-    candidate = find_candidate(key, name, machine());
+    const Stage stage("in workspace()");
+    candidate = find_candidate(key, words.at(5), machine());
   }
-  if (!candidate || candidate->file.empty()) {
-    answer(kRefusedLine, {"another candidate has its name, or it does not compute this"});
-    return;
-  }
-  if (candidate->workspace_bytes > memory_bytes()) {
-    answer(kRefusedLine,
-           {str("its workspace of ", candidate->workspace_bytes, " bytes is larger than this machine's memory")});
-    return;
-  }
+  if (!candidate || candidate->file.empty())
+    return answer({kRefusedLine, "another candidate has its name, or it does not compute this"});
+  const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (candidate->workspace_bytes > memory)
+    return answer({kRefusedLine, str("its workspace of ", candidate->workspace_bytes,
+                                     " bytes is larger than this machine's memory")});
   make_callable(*candidate, key);
-  if (const std::string refusal = Judge(key, *candidate, threads).refusal(); !refusal.empty()) {
-    answer(kRefusedLine, {refusal});
-    return;
-  }
+  if (std::string refusal = Judge(key, *candidate, threads).refusal(); !refusal.empty())
+    return answer({kRefusedLine, std::move(refusal)});
   // The first calls of a trial, and two seconds of others.
-  Stage stage("in compute(), while it was timed", 5);
+  const Stage stage("in compute(), while it was timed", 5);
   const std::vector<CandidateTrial> trials = time_candidates(key, {*candidate}, threads);
-  if (trials.empty()) {
-    answer(kRefusedLine, {"it failed while it was timed"});
-    return;
-  }
-  answer(kTimeLine, {str(trials[0].seconds), str(trials[0].flops), str(trials[0].load)});
+  if (trials.empty()) return answer({kRefusedLine, "it failed while it was timed"});
+  answer({kTimeLine, str(trials[0].seconds), str(trials[0].flops), str(trials[0].load)});
 }
 
 }  // namespace
@@ -304,13 +260,13 @@ int run_trial_process(const std::vector<std::string>& words) {
     words[0] == "declared" ? tell_declared(words) : words[0] == "applies" ? tell_applying(words) : try_one(words);
   } catch (const Error& error) {
     const Message& m = error.messages().front();
-    answer(kErrorLine, {m.what, m.expected, m.got, m.hint});
+    answer({kErrorLine, m.what, m.expected, m.got, m.hint});
   } catch (const std::exception& error) {
-    answer(kErrorLine, {error.what(), "", "", ""});
+    answer({kErrorLine, error.what(), "", "", ""});
   }
-  answer(kDoneLine);
+  answer({kDoneLine});
   if (words[0] != "declared") _exit(0);  // nothing of the shared object runs any more
-  begin_calls("when the process ended");
+  const Stage stage("when the process ended");
   std::exit(0);  // its destructors do, as they will where it is taken
 }
 

@@ -4,18 +4,17 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/run_program.h"
 #include "compiler/runtime/candidate_answers.h"
-#include "compiler/runtime/child_process.h"
+#include "compiler/runtime/host_compiler.h"
 #include "compiler/runtime/refusals.h"
 #include "compiler/runtime/trial_answers.h"
 #include "compiler/runtime/tuner.h"
@@ -24,10 +23,8 @@ namespace thtrain {
 namespace {
 
 constexpr double kTrialLimit = 20;
-constexpr int kCallsOfATrial = 8;          // each of which may take the limit
+constexpr int kCallsOfATrial = 16;         // each of which may take the limit
 constexpr double kTrialGraceSeconds = 60;  // for what is not the candidate's
-// After its limit the other process ends itself; one that is stopped does not.
-constexpr double kGraceOfACall = 3;
 constexpr const char* kProgram = "thtrain-trial";
 
 std::mutex program_mutex;
@@ -74,26 +71,19 @@ struct Answer {
   std::string trouble = {};      // what the candidate's code did instead of answering
   std::string unavailable = {};  // why there is no answer, where that is not its fault
 
-  std::vector<TrialLine> of(const char* kind) const {
+  // Those with so many fields behind their kind.
+  std::vector<TrialLine> of(const char* kind, size_t fields) const {
     std::vector<TrialLine> out;
     for (const TrialLine& line : lines)
-      if (line.kind == kind) out.push_back(line);
+      if (line[0] == kind && line.size() == fields + 1) out.push_back(line);
     return out;
   }
 };
 
-// The whole process: the host compiler's time is not the candidate's.
+// A process that is not ended by its own alarm is ended after this: the host compiler's time is not the candidate's.
 double process_limit() {
   const double own = trial_limit(), compiler = compile_limit();
   return own > 0 && compiler > 0 ? kCallsOfATrial * own + 2 * compiler + kTrialGraceSeconds : 0;
-}
-
-// How long the other process may write nothing: while the candidate's code runs, its limit.
-double limit_of_silence(const std::string& output) {
-  const std::vector<TrialLine> lines = trial_lines(output);
-  if (lines.empty() || lines.back().kind != kStageLine || lines.back().fields.size() != 2) return 0;
-  const double limit = number_of(lines.back().fields[1]);
-  return limit > 0 ? limit + kGraceOfACall : 0;
 }
 
 Answer ask(const std::vector<std::string>& question) {
@@ -103,37 +93,22 @@ Answer ask(const std::vector<std::string>& question) {
     out.unavailable = str("there is no ", kProgram, " beside this program, and THTRAIN_TRIAL does not name it");
     return out;
   }
-  const double limit = trial_limit();
   words->insert(words->end(), question.begin(), question.end());
-  const Finished finished = run_program(
-      *words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence, .ends_others = true});
+  const Finished finished =
+      run_program({.words = *words, .signal_at_end = SIGKILL}, {.limit_seconds = process_limit()});
   out.lines = trial_lines(finished.output);
-  const bool ended_by_itself = finished.signal == 0 && !finished.out_of_time;
-  if (!out.of(kDoneLine).empty() && ended_by_itself) return out;
-  const std::vector<TrialLine> stages = out.of(kStageLine);
-  if (stages.empty() || stages.back().fields.empty()) {
-    const std::string status = finished.trouble.empty() ? str("exit status ", finished.exit_code) : finished.trouble;
-    out.unavailable = str(words->front(), " did not answer: ", status);
-    return out;
-  }
-  const std::string& stage = stages.back().fields.front();
-  if (finished.signal == SIGALRM || finished.out_of_time)
-    out.trouble = str("it did not end within ", limit, " s ", stage);
+  if (!out.of(kDoneLine, 0).empty() && finished.signal == 0 && !finished.out_of_time) return out;
+  const std::vector<TrialLine> stages = out.of(kStageLine, 1);
+  const std::string status = finished.trouble.empty() ? str("exit status ", finished.exit_code) : finished.trouble;
+  if (stages.empty())
+    out.unavailable = str((*words)[0], " did not answer: ", status);
+  else if (finished.signal == SIGALRM || finished.out_of_time)
+    out.trouble = str("it did not end within ", trial_limit(), " s ", stages.back()[1]);
   else if (finished.signal != 0)
-    out.trouble = str("it was ", finished.trouble, " ", stage);
-  else if (finished.exit_code == kNoAnswer)
-    out.trouble = str("it closed files that are not its own ", stage);
+    out.trouble = str("it was ", status, " ", stages.back()[1]);
   else
-    out.trouble = str("it ended the process ", stage, ", with status ", finished.exit_code);
+    out.trouble = str("it ended the process ", stages.back()[1], ", with status ", finished.exit_code);
   return out;
-}
-
-// What the other process says as an error of the user's.
-void raise(const Answer& answer) {
-  for (const TrialLine& line : answer.of(kErrorLine))
-    if (line.fields.size() == 4)
-      throw UserError(
-          {.what = line.fields[0], .expected = line.fields[1], .got = line.fields[2], .hint = line.fields[3]});
 }
 
 void warn(const std::string& text) {
@@ -162,16 +137,8 @@ void set_trial_program(std::vector<std::string> words) {
 }
 
 double trial_limit() {
-  const char* text = std::getenv("THTRAIN_TRIAL_LIMIT");
-  if (!text || !*text) return kTrialLimit;
-  double seconds = -1;
-  const char* end = text + std::strlen(text);
-  auto [rest, error] = std::from_chars(text, end, seconds);
-  if (error != std::errc() || rest != end || !std::isfinite(seconds) || seconds < 0)
-    throw UserError({.what = "THTRAIN_TRIAL_LIMIT is not a time",
-                     .expected = "seconds that one call into a user's candidate may take, or 0 for no limit",
-                     .got = text});
-  return seconds;
+  return limit_of("THTRAIN_TRIAL_LIMIT", kTrialLimit,
+                  "seconds that one call into a user's candidate may take, or 0 for no limit");
 }
 
 TrialVerdict try_candidate(const Candidate& candidate, const kernel::ChoiceKey& key, int threads) {
@@ -183,16 +150,13 @@ TrialVerdict try_candidate(const Candidate& candidate, const kernel::ChoiceKey& 
   TrialVerdict out{.refusal = answer.trouble, .unavailable = answer.unavailable};
   if (!answer.trouble.empty()) note_end(identity, answer.trouble, key);
   if (!out.refusal.empty() || !out.unavailable.empty()) return out;
-  for (const TrialLine& line : answer.of(kErrorLine))
-    if (!line.fields.empty()) out.unavailable = line.fields[0];
-  for (const TrialLine& line : answer.of(kRefusedLine))
-    if (!line.fields.empty()) out.refusal = line.fields[0];
-  for (const TrialLine& line : answer.of(kTimeLine))
-    if (line.fields.size() == 3) {
-      out.seconds = number_of(line.fields[0]);
-      out.flops = number_of(line.fields[1]);
-      out.load = number_of(line.fields[2]);
-    }
+  for (const TrialLine& line : answer.of(kErrorLine, 4)) out.unavailable = line[1];
+  for (const TrialLine& line : answer.of(kRefusedLine, 1)) out.refusal = line[1];
+  for (const TrialLine& line : answer.of(kTimeLine, 3)) {
+    out.seconds = number_of(line[1]);
+    out.flops = number_of(line[2]);
+    out.load = number_of(line[3]);
+  }
   if (out.seconds <= 0 && out.refusal.empty() && out.unavailable.empty()) out.unavailable = "it was not timed";
   return out;
 }
@@ -210,14 +174,13 @@ std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file) {
   if (!answer.trouble.empty())
     throw UserError({.what = str(file.path, ": cannot be loaded: ", answer.trouble),
                      .expected = "constructors, destructors and a thtrain_candidates() that return"});
-  raise(answer);
+  for (const TrialLine& line : answer.of(kErrorLine, 4))
+    throw UserError({.what = line[1], .expected = line[2], .got = line[3], .hint = line[4]});
   std::vector<DeclaredCandidate> out;
-  for (const TrialLine& line : answer.of(kDeclaredLine))
-    if (line.fields.size() == 4) {
-      const double bound = number_of(line.fields[3]);
-      out.push_back({line.fields[0], line.fields[1], line.fields[2],
-                     bound > 0 ? RoundingClass::kOther : RoundingClass::kReordered, bound});
-    }
+  for (const TrialLine& line : answer.of(kDeclaredLine, 4)) {
+    const double bound = number_of(line[4]);
+    out.push_back({line[1], line[2], line[3], bound > 0 ? RoundingClass::kOther : RoundingClass::kReordered, bound});
+  }
   return out;
 }
 
@@ -232,12 +195,10 @@ AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKe
   const Answer answer = ask({"applies", file.path, file.hash, key.computation, key.properties});
   if (!answer.trouble.empty()) note_end(identity, answer.trouble, key);
   std::string trouble = answer.trouble.empty() ? answer.unavailable : answer.trouble;
-  for (const TrialLine& line : answer.of(kErrorLine))
-    if (!line.fields.empty()) trouble = line.fields[0];
+  for (const TrialLine& line : answer.of(kErrorLine, 4)) trouble = line[1];
   if (!trouble.empty()) return not_taken(std::move(trouble));
   AppliesAnswer out;
-  for (const TrialLine& line : answer.of(kAppliesLine))
-    if (line.fields.size() == 2) out[line.fields[0]] = static_cast<int64_t>(number_of(line.fields[1]));
+  for (const TrialLine& line : answer.of(kAppliesLine, 2)) out[line[1]] = static_cast<int64_t>(number_of(line[2]));
   remember_answer(file, key, out);
   return out;
 }

@@ -1,6 +1,5 @@
-// Candidates of shared objects are tried in a process of their own: one that crashes, hangs or writes where it must not
-// ends that process and not this one. It is a program that is executed anew, so that no thread of this process is in
-// it.
+// Candidates of shared objects are tried in a process of their own: one that crashes or hangs ends that process and not
+// this one. It is a program that is executed anew, so that no thread of this process is in it.
 #pragma once
 
 #include <optional>
@@ -28,11 +27,12 @@ struct TrialVerdict {
   std::string unavailable = {};             // why nothing was found out
 };
 
-/// Tries the candidate, of a shared object that load_candidates() took, on `threads` threads: its results beside those
-/// of the computation's plain candidate, what it writes around its workspace and its result, and its time. Interrupted
-/// where the user asks to stop. One that ended two such processes, or hung in them, is not tried for further keys, and
+/// Tries the candidate, of a shared object that load_candidates() took, on `threads` threads: its results compared with
+/// those of the computation's plain candidate, whether they are the same in each call, and its time. Interrupted where
+/// the user asks to stop. One that ended two such processes, or hung in them, is not tried for further keys, and
 /// refused.
 TrialVerdict try_candidate(const Candidate& candidate, const kernel::ChoiceKey& key, int threads);
+inline constexpr const char* kWrongResult = "wrong result";
 /// Does the refusal say that results differ? The debug mode computes with such a candidate all the same, and names it.
 bool is_of_wrong_result(const std::string& refusal);
 

@@ -1,5 +1,7 @@
 #include "compiler/runtime/trial_program.h"
 
+#include <algorithm>
+
 #include "compiler/base/error.h"
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/op.h"
@@ -88,6 +90,10 @@ TrialArguments TrialProgram::arguments(const TrialNumbers& numbers) const {
   for (std::vector<Tensor>* part : {&out.inputs, &out.variables, &out.constants, &out.outputs})
     for (Tensor& t : *part) out.entry.push_back({t.raw(), t.shape().data()});
   return out;
+}
+
+void TrialProgram::fill_arena(uint8_t byte) {
+  std::fill_n(arena_.data<uint8_t>(), arena_.size(), byte);
 }
 
 bool TrialProgram::run(const TrialArguments& arguments) {

@@ -42,6 +42,8 @@ class TrialProgram {
   void load();
   /// New arrays; outputs too get these numbers.
   TrialArguments arguments(const TrialNumbers& numbers) const;
+  /// Each byte of the memory of temporaries, workspaces among them.
+  void fill_arena(uint8_t byte);
   /// False where the program fails; then status() is the number that it gave.
   bool run(const TrialArguments& arguments);
   const std::string& candidate() const { return forced_->candidate; }

@@ -3,27 +3,13 @@
 
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
 
+#include "compiler/base/file_descriptor.h"
+
 namespace thtrain {
-
-/// Closes what it holds.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct OpenedFolder {
   std::shared_ptr<const FileDescriptor> descriptor = nullptr;  // null where there is none

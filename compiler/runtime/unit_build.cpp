@@ -54,7 +54,7 @@ std::vector<UnitBuild::Unit> UnitBuild::compile(const std::vector<size_t>& missi
   for (Unit& unit : units)
     unit.name = str(content_hash({"unit", unit.text, setting_.key}), "-", setting_.compiler_part);
 
-  ProgramGroup group;
+  CompilerGroup group;
   auto compile_one = [&](size_t i) {
     units[i].object = made_in([&] { return setting_.store->workplace(kUnits, units[i].name + ".cpp", units[i].text); },
                               [&](const EntryStore::Workplace& place) {

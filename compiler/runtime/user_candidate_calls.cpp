@@ -1,7 +1,6 @@
 #include "compiler/runtime/user_candidate_calls.h"
 
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -10,8 +9,6 @@
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/guarded_memory.h"
-#include "compiler/runtime/process_state.h"
 
 namespace thtrain {
 namespace {
@@ -39,8 +36,6 @@ std::map<int64_t, UserCall>& calls() {
   return all;
 }
 
-UserCallWatch* the_watch = nullptr;
-
 void split(const ThCandidateCall* call, void (*body)(void*, long, long), void* data, long n, long grain) {
   struct Part {
     void (*body)(void*, long, long);
@@ -53,48 +48,6 @@ void split(const ThCandidateCall* call, void (*body)(void*, long, long), void* d
   };
   ThContext* context = static_cast<ThContext*>(call->host);
   context->parallel_for(context, run, buffers, nullptr, n, grain, 1);
-}
-
-// Bytes from the first element to behind the last.
-size_t bytes_of(const ThArray& array, size_t element) {
-  long last = 0;
-  for (int i = 0; i < array.rank; ++i) last += (array.lengths[i] - 1) * array.strides[i];
-  return (static_cast<size_t>(last) + 1) * element;
-}
-
-void check(const GuardedMemory& memory, const std::string& what, std::string& complaint) {
-  auto complain = [&](const char* where, size_t bytes, const char* how) {
-    if (bytes > 0 && complaint.empty())
-      complaint = str("it wrote ", where, " its ", what, " of ", memory.bytes(), " bytes, up to ", bytes, " ", how);
-  };
-  complain("behind", memory.reached_behind(), "bytes behind the end");
-  complain("before", memory.reached_before(), "bytes before the begin");
-}
-
-int call_guarded(UserCallWatch& watch, const UserCall& user, ThCandidateCall call) {
-  const size_t element = call.dtype == TH_FLOAT32 ? 4 : 8;
-  const size_t out_bytes = bytes_of(call.out, element), a_bytes = bytes_of(call.a, element),
-               b_bytes = bytes_of(call.b, element);
-  GuardedMemory workspace(static_cast<size_t>(call.workspace_bytes), watch.fill), out(out_bytes, watch.fill);
-  const std::string a(static_cast<const char*>(call.a.data), a_bytes),
-      b(static_cast<const char*>(call.b.data), b_bytes);
-  void* const wanted = call.out.data;
-  if (call.adds) std::memcpy(out.data(), wanted, out_bytes);
-  call.workspace = workspace.data();
-  call.out.data = out.data();
-  watch.begin();
-  const ProcessState before;
-  const int result = user.compute(&call);
-  const std::string changed = before.change();
-  watch.end();
-  if (!changed.empty() && watch.complaint.empty()) watch.complaint = str("it ", changed);
-  std::memcpy(wanted, out.data(), out_bytes);
-  check(workspace, "workspace", watch.complaint);
-  check(out, "result", watch.complaint);
-  if (watch.complaint.empty() &&
-      (std::memcmp(a.data(), call.a.data, a_bytes) != 0 || std::memcmp(b.data(), call.b.data, b_bytes) != 0))
-    watch.complaint = "it changed its arguments";
-  return result;
 }
 
 extern "C" int user_candidate(ThContext* context, TH_USER_CANDIDATE_PARAMETERS) {
@@ -123,12 +76,7 @@ extern "C" int user_candidate(ThContext* context, TH_USER_CANDIDATE_PARAMETERS) 
                              context->threads,
                              split,
                              context};
-  if (!the_watch) return user.compute(&call);
-  if (the_watch->is_guarded) return call_guarded(*the_watch, user, call);
-  the_watch->begin();
-  const int result = user.compute(&call);
-  the_watch->end();
-  return result;
+  return user.compute(&call);
 }
 
 using Arguments = decltype(kernel::LibraryCall::arguments);
@@ -185,10 +133,6 @@ void lower_user_call(StepBuilder& builder, const std::string& name, int64_t numb
 
 NamedFunctions user_candidate_functions() {
   return {{kName, [] { return LibraryImplementation{reinterpret_cast<void*>(user_candidate), "1"}; }}};
-}
-
-void watch_user_calls(UserCallWatch* watch) {
-  the_watch = watch;
 }
 
 }  // namespace thtrain

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "compiler/kernel/step_builder.h"
@@ -27,16 +26,5 @@ void lower_user_call(kernel::StepBuilder& builder, const std::string& name, int6
 
 /// The functions that such steps call.
 NamedFunctions user_candidate_functions();
-
-/// For a process that tries candidates.
-struct UserCallWatch {
-  std::function<void()> begin, end;  // before and after each call
-  /// Each call gets a workspace and a result of its own, whose bytes are `fill` at first, with guards around them.
-  bool is_guarded = false;
-  uint8_t fill = 0xFF;
-  std::string complaint = {};  // what the first bad call did: "it wrote behind its result: up to 40 bytes further"
-};
-/// Null: none. Not while a program runs.
-void watch_user_calls(UserCallWatch* watch);
 
 }  // namespace thtrain

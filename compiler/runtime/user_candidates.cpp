@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -18,11 +19,10 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file_descriptor.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/process_state.h"
 #include "compiler/runtime/trial_process.h"
-#include "compiler/runtime/trusted_folder.h"
 #include "compiler/runtime/user_candidate_calls.h"
 
 namespace thtrain {
@@ -134,21 +134,24 @@ void check_processor(const CandidateFile& file) {
 #endif
 }
 
-// What loading a file changed, of the process that tries it: there nothing else runs. Objects that g++ 12 links with
-// -ffast-math have a constructor that lets the processor take small numbers for 0, in all of the thread's later work.
-void check_loading(const CandidateFile& file, const ProcessState& before) {
-  if (!is_trial_process()) return;
-  const std::string change = before.change();
-  if (change.empty()) return;
-  fail(file.path, str("loading it ", change), "a shared object that leaves the process as it is",
-       change == kChangedRounding ? "-ffast-math and -Ofast may link code that does: link without them" : "");
-}
+/// What objects that are linked with -ffast-math change when they are loaded is as before when this ends: how the
+/// processor rounds, in all of the thread's later work.
+class RoundingKept {
+ public:
+  RoundingKept() { std::fegetenv(&before_); }
+  ~RoundingKept() { std::fesetenv(&before_); }
+  RoundingKept(const RoundingKept&) = delete;
+  RoundingKept& operator=(const RoundingKept&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
 
 // Stays loaded until the process ends.
 std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   if (candidate_file(file.path).hash != file.hash) fail(file.path, "the file changed since it was loaded");
   check_processor(file);
-  const ProcessState before;
+  const RoundingKept rounding;
   void* handle = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();
@@ -164,7 +167,6 @@ std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   Adding adding;
   ThCandidateList list{add_one, &adding};
   reinterpret_cast<void (*)(ThCandidateList*)>(entry)(&list);
-  check_loading(file, before);
   if (adding.trouble) fail(file.path, adding.trouble->what, adding.trouble->expected);
   if (adding.found.empty()) fail(file.path, "adds no candidates", "list->add(list, &candidate) in TH_CANDIDATES");
   return std::move(adding.found);
@@ -286,15 +288,9 @@ CandidateFile candidate_file(const std::string& path) {
   if (file.get() < 0 || fstat(file.get(), &info) != 0)
     fail(absolute, str("cannot be read: ", system_error_text(errno)), "a shared object with candidates");
   if (!S_ISREG(info.st_mode)) fail(absolute, "is no file", "a shared object with candidates");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail(absolute, "cannot be read to its end", "a shared object with candidates");
-    done += static_cast<size_t>(got);
-  }
-  return {absolute, content_hash({bytes}).substr(0, kHashDigits)};
+  const std::optional<std::string> bytes = read_all(file.get(), static_cast<size_t>(info.st_size));
+  if (!bytes) fail(absolute, "cannot be read to its end", "a shared object with candidates");
+  return {absolute, content_hash({*bytes}).substr(0, kHashDigits)};
 }
 
 void load_candidates(const std::string& path) {

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "compiler/api.h"
+#include "compiler/base/run_program.h"
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/runtime/cache.h"

@@ -176,28 +176,6 @@ TEST(CompileFlags, NothingRelaxesIeeeArithmetic) {
   }
 }
 
-TEST(RunProgram, OutputExitCodeAndSignals) {
-  Finished fine = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
-  EXPECT_EQ(fine.exit_code, 3);
-  EXPECT_EQ(fine.output, "out\nerr\n");
-  Finished killed = run_program({"/bin/sh", "-c", "kill -9 $$"});
-  EXPECT_EQ(killed.exit_code, -1);
-  EXPECT_EQ(killed.trouble, "ended by SIGKILL (Killed)");
-  Finished absent = run_program({"/no/such/program"});
-  EXPECT_EQ(absent.exit_code, -1);
-  EXPECT_EQ(absent.trouble, "cannot start it: no such file or folder");
-  // Of a long output the beginning and the end are kept.
-  Finished long_output = run_program({"/bin/sh", "-c", "echo first; head -c 1000000 /dev/zero; echo last"});
-  EXPECT_TRUE(long_output.output.starts_with("first\n") && long_output.output.ends_with("last\n"));
-  EXPECT_LT(long_output.output.size(), 600000u);
-}
-
-TEST(RunProgram, HostThatIgnoresItsChildren) {
-  auto before = std::signal(SIGCHLD, SIG_IGN);
-  EXPECT_EQ(run_program({"/bin/sh", "-c", "echo out"}).output, "out\n");
-  std::signal(SIGCHLD, before);
-}
-
 class EachCompiler : public HostCompilerTest, public testing::WithParamInterface<const char*> {
  protected:
   HostCompiler compiler() {

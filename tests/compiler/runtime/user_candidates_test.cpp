@@ -132,42 +132,20 @@ TEST_F(SharedCandidates, BadOnesAreRefusedWithTheReason) {
       {"leaves", {.first = "_exit(0);"}, "it ended the process in compute\\(\\), with status 0"},
       {"hangs", {.first = "for (volatile int i = 0;;) i = 1;"}, "it did not end within 0.5 s in compute\\(\\)"},
       {"fails", {.first = "return 3;"}, "it failed: compute\\(\\) returned 3"},
-      {"greedy",
-       {.first = "static_cast<char*>(call->workspace)[call->workspace_bytes + 39] = 1;", .workspace = 1024},
-       "it wrote behind its workspace of 1024 bytes, up to 40 bytes behind the end"},
-      {"early",
-       {.first = "static_cast<char*>(call->workspace)[-3] = 1;", .workspace = 1024},
-       "it wrote before its workspace of 1024 bytes, up to 3 bytes before the begin"},
-      {"long",
-       {.last = "*element(call->out, 4, 5) = 1;"},
-       "it wrote behind its result of 192 bytes, up to 24 bytes behind the end"},
-      {"far",
-       {.last = "*element(call->out, 1 << 20, 0) = 1;"},
-       "it was ended by SIGSEGV \\(Segmentation fault\\) in compute\\(\\)"},
       {"eats", {.last = "*element(call->a, 0, 0) += 1;"}, "it changed its arguments"},
       {"dirty",
        {.last = "*element(call->out, 0, 0) += *static_cast<unsigned char*>(call->workspace);", .workspace = 64},
        "wrong result: element \\[0, 0\\] is [-0-9.]+, and [-0-9.]+ by the candidate library"},
       {"dice",
        {.last = "static int n; if (n++ % 2) *element(call->out, 0, 0) = -*element(call->out, 0, 0);"},
-       "wrong result: .*"},
-      {"stops", {.first = "kill(getpid(), SIGSTOP);"}, "it did not end within 0.5 s in compute\\(\\)"},
-      {"rounds",
-       {.first = "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);"},
-       "it changed how the processor rounds"},
-      {"masks",
-       {.first = "sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, nullptr);"},
-       "it changed which signals are blocked"},
-      {"deaf", {.first = "signal(SIGINT, SIG_IGN);"}, "it changed what signals do"},
-      {"moves", {.first = "if (chdir(\"/\")) return 1;"}, "it changed the working folder"},
-      {"twins", {.first = "fork();"}, "it started a process"},
-      {"closes",
-       {.first = "for (int i = 0; i < 99; ++i) close(i);"},
-       "it closed files that are not its own in compute\\(\\)"},
+       "wrong result: two calls with equal arguments gave different bits"},
+      {"once",
+       {.last = "static int n; if (n++ % 50 == 49) *element(call->out, 0, 0) += 1;"},
+       "wrong result: two calls with equal arguments gave different bits"},
       {"vast", {.workspace = 1L << 50}, "its workspace of 1125899906842624 bytes is larger than this machine's memory"},
       {"throws", {.first = "throw 1;"}, "it was ended by SIGABRT \\(Aborted\\) in compute\\(\\)"},
       {"late",
-       {.last = "static int n; if (n++ > 20) std::abort();"},
+       {.last = "static int n; if (n++ > 2000) std::abort();"},
        "it was ended by SIGABRT \\(Aborted\\) in compute\\(\\), while it was timed"},
   };
   for (const BadCase& bad : cases) {
@@ -327,12 +305,14 @@ TEST_F(SharedCandidates, FilesThatAreNoneAreErrors) {
 }
 
 // As the constructor does that -ffast-math links.
-TEST_F(SharedCandidates, AFileWhoseLoadingChangesTheProcessIsAnError) {
+TEST_F(SharedCandidates, LoadingOneLeavesHowTheProcessorRounds) {
   const std::string flush = "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);";
-  EXPECT_EQ(plain(load_error(plant("flushes", {.at_load = flush}, 18))),
-            "error: flushes.so: loading it changed how the processor rounds\n"
-            "  expected: a shared object that leaves the process as it is\n"
-            "  hint:     -ffast-math and -Ofast may link code that does: link without them");
+  load_candidates(plant("flushes", {.at_load = flush}, 21));
+  const auto rounding = __builtin_ia32_stmxcsr();
+  Function f = product(21, {.threads = kThreads, .candidates = {{"matrix_product", "flushes"}}});
+  EXPECT_EQ(taken_by(f), "flushes");
+  EXPECT_EQ(f({numbers({4, 6}), numbers({6, 21})})[0].shape(), (Shape{4, 21}));
+  EXPECT_EQ(__builtin_ia32_stmxcsr() & ~0x3Fu, rounding & ~0x3Fu) << "but for what happened";
 }
 
 TEST_F(SharedCandidates, AWorkspaceFunctionThatCrashesIsAWarning) {
@@ -400,11 +380,9 @@ TH_CANDIDATES {
   EXPECT_FALSE(is_usable(0.9e-2));
 }
 
-// For a copy of this program in another folder: says whether the candidate is offered.
-TEST_F(SharedCandidates, OfAnotherProgram) {
-  const char* path = std::getenv("THTRAIN_TEST_OBJECT");
-  if (!path) GTEST_SKIP() << "the next test runs it";
-  load_candidates(path);
+// For a copy of this program in another folder, which the next test runs: says whether the candidate is offered.
+TEST_F(SharedCandidates, DISABLED_OfAnotherProgram) {
+  load_candidates(std::getenv("THTRAIN_TEST_OBJECT"));
   std::printf("offered: %d\n", find_candidate(product_key(20), "far", machine()).has_value());
 }
 
@@ -415,7 +393,7 @@ TEST_F(SharedCandidates, WithoutAProgramThatTriesNothingIsTaken) {
   auto output = [&](const std::string& trial) {
     const std::string command =
         str("THTRAIN_TRIAL='", trial, "' THTRAIN_TEST_OBJECT='", object, "' '", copy,
-            "' --gtest_filter=SharedCandidates.OfAnotherProgram 2>&1 | grep -e offered -e warning");
+            "' --gtest_also_run_disabled_tests --gtest_filter=*OfAnotherProgram 2>&1 | grep -e offered -e warning");
     std::string out;
     std::FILE* pipe = popen(command.c_str(), "r");
     for (int c; pipe && (c = std::fgetc(pipe)) != EOF;) out += static_cast<char>(c);

@@ -1,18 +1,12 @@
-// Tests of compiler/runtime/child_process.h: compilers that hang, die and are interrupted.
-#include "compiler/runtime/child_process.h"
-
+// Compilers that hang, die or make no code: what the user reads.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "compiler/base/error.h"
 #include "compiler/runtime/cache.h"
@@ -23,145 +17,6 @@ namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Hangs with a process of its group that hangs too; both refuse to be asked politely. Their numbers go to $1.
-constexpr const char* kHangs =
-    "trap '' TERM INT HUP; echo begun; sleep 1000 & echo $$ $! > $0.ids.new; "
-    "mv $0.ids.new $0.ids; wait; sleep 1000";
-
-class ChildProcess : public FolderTest {
- protected:
-  std::string script(const std::string& name, const std::string& body) const { return put_script(name, body); }
-  static void wait_for(const std::string& path) {
-    for (int i = 0; i < 3000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_TRUE(fs::exists(path)) << path;
-  }
-  /// Are the processes whose numbers the script wrote gone?
-  static bool all_gone(const std::string& script) {
-    std::ifstream ids(script + ".ids");
-    int read = 0;
-    for (pid_t id = 0; ids >> id; ++read)
-      for (int i = 0; runs(id); ++i) {
-        if (i == 1000) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-    return read == 2;
-  }
-  /// Not where it only waits to be reaped.
-  static bool runs(pid_t id) {
-    std::ifstream file(str("/proc/", id, "/stat"));
-    std::string number, name, state;
-    return file >> number >> name >> state && state != "Z" && state != "X";
-  }
-};
-
-TEST_F(ChildProcess, OneThatHangsIsEndedAtItsLimitWithItsGroup) {
-  std::string path = script("hangs", kHangs);
-  Finished finished = run_program({path}, {.limit_seconds = 1});
-  EXPECT_TRUE(finished.out_of_time);
-  EXPECT_EQ(finished.exit_code, -1);
-  EXPECT_EQ(finished.output, "begun\n");
-  EXPECT_EQ(finished.trouble, "it did not end within 1 s");
-  EXPECT_TRUE(all_gone(path));
-}
-
-TEST_F(ChildProcess, OneThatClosesItsOutputAndHangsIsEndedToo) {
-  std::string path = script("hangs", "exec >&- 2>&-; sleep 1000");
-  EXPECT_TRUE(run_program({path}, {.limit_seconds = 0.3}).out_of_time);
-}
-
-TEST_F(ChildProcess, OneThatStopsItselfIsEndedAtTheLimitOfItsSilence) {
-  std::string path = script("stops", "echo begun; kill -STOP $$");
-  const auto limit = [](const std::string& output) { return output == "begun\n" ? 0.3 : 0; };
-  Finished finished = run_program({path}, {.limit_seconds = 60, .limit_of_silence = limit});
-  EXPECT_TRUE(finished.out_of_time);
-  EXPECT_EQ(finished.exit_code, -1);
-  EXPECT_EQ(finished.output, "begun\n");
-  EXPECT_EQ(finished.trouble, "it wrote nothing for 0.3 s");
-  path = script("writes", "echo begun; sleep 0.1; echo more; sleep 0.6; echo end");
-  EXPECT_EQ(run_program({path}, {.limit_seconds = 60, .limit_of_silence = limit}).output, "begun\nmore\nend\n");
-}
-
-TEST_F(ChildProcess, OneThatLeavesAServerBehindIsNotWaitedForLonger) {
-  std::string path = script("serves", "sleep 30 & echo done; echo $! > $0.id");
-  Finished finished = run_program({path}, {.limit_seconds = 20});
-  EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_EQ(finished.output, "done\n");
-  pid_t server = 0;
-  std::ifstream(path + ".id") >> server;
-  ASSERT_GT(server, 0);
-  EXPECT_EQ(kill(server, SIGKILL), 0) << "it was ended, or waited for";
-}
-
-TEST_F(ChildProcess, WaitingIsToldOnce) {
-  std::string path = script("slow", "sleep 1");
-  testing::internal::CaptureStderr();
-  run_program({path}, {.limit_seconds = 60, .word_after = 0.1});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            str("thtrain: compiling: ", path,
-                " has been running for 0 s; Ctrl-C stops it, and THTRAIN_COMPILE_LIMIT "
-                "after 60 s\n"));
-  testing::internal::CaptureStderr();
-  run_program({path}, {.word_after = 60});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-}
-
-TEST_F(ChildProcess, FlagOfTheHostEndsTheWholeGroup) {
-  std::string path = script("hangs", kHangs);
-  std::atomic<int> flag = 0;
-  set_interrupt_flag(&flag);
-  std::thread user([&] {
-    wait_for(path + ".ids");
-    flag = SIGINT;
-  });
-  try {
-    run_program({path});
-    ADD_FAILURE() << "no exception";
-  } catch (const Interrupted& interrupted) {
-    EXPECT_EQ(interrupted.signal(), SIGINT);
-    EXPECT_EQ(interrupted.messages()[0].what, path + " was ended by SIGINT (Interrupt)");
-  }
-  user.join();
-  set_interrupt_flag(nullptr);
-  EXPECT_TRUE(all_gone(path));
-}
-
-// A process that handles no signals: the first Ctrl-C ends it by that signal, and the compiler's group before it.
-TEST_F(ChildProcess, SignalEndsTheGroupAndThenThisProcess) {
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-    std::string path = script(str("hangs-", number), kHangs);
-    pid_t child = fork();
-    if (child == 0) {
-      signal(number, SIG_DFL);
-      try {
-        run_program({path});
-      } catch (const Interrupted&) {
-      }
-      _exit(3);
-    }
-    wait_for(path + ".ids");
-    kill(child, number);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
-    EXPECT_TRUE(all_gone(path));
-  }
-}
-
-TEST_F(ChildProcess, HandlersOfTheHostAreLeftAlone) {
-  static volatile sig_atomic_t seen;
-  seen = 0;
-  auto before = signal(SIGTERM, [](int) { seen = 1; });
-  std::string path = script("slow", str("kill -TERM ", getpid(), "; echo done"));
-  EXPECT_EQ(run_program({path}).output, "done\n");
-  EXPECT_EQ(seen, 1);
-  signal(SIGTERM, SIG_DFL);
-  run_program({script("quick", "exit 0")});
-  struct sigaction now {};
-  sigaction(SIGTERM, nullptr, &now);
-  EXPECT_EQ(now.sa_handler, SIG_DFL);
-  signal(SIGTERM, before);
-}
 
 TEST(CompileLimit, ComesFromTheEnvironment) {
   const char* before = std::getenv("THTRAIN_COMPILE_LIMIT");
@@ -187,12 +42,11 @@ TEST(CompileLimit, ComesFromTheEnvironment) {
   before ? setenv("THTRAIN_COMPILE_LIMIT", saved.c_str(), 1) : unsetenv("THTRAIN_COMPILE_LIMIT");
 }
 
-// The same through the cache: what the user reads.
-class BadCompiler : public ChildProcess {
+class BadCompiler : public FolderTest {
  protected:
   /// A compiler that says who it is, and then runs `body`.
   std::string compiler(const std::string& body) const {
-    return script("cxx", "if [ \"$1\" = --version ]; then echo 'cxx 1'; exit; fi\n" + body);
+    return put_script("cxx", "if [ \"$1\" = --version ]; then echo 'cxx 1'; exit; fi\n" + body);
   }
   /// The whole text of the error, with <...> for the source's name and for the command.
   template <class E>
@@ -226,6 +80,21 @@ TEST_F(BadCompiler, OneThatHangsIsEndedAndNamed) {
                       "/cache/objects/<...>\n  hint:     THTRAIN_COMPILE_LIMIT sets that "
                       "time (0: no limit), THTRAIN_CXX the compiler\n            command in ",
                       root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, WaitingIsToldOnce) {
+  const std::string path = compiler("sleep 0.5; while [ $1 != -o ]; do shift; done; echo made >$2");
+  std::ofstream(root_ + "/a.cpp") << "int x;\n";
+  for (const auto& [word_after, text] :
+       {std::pair(0.1, str("thtrain: compiling: ", path,
+                           " has been running for 0 s; Ctrl-C stops it, and THTRAIN_COMPILE_LIMIT after 600 s\n")),
+        {60.0, std::string()}}) {
+    CompilerGroup group;
+    group.word_after = word_after;
+    testing::internal::CaptureStderr();
+    compile_unit({path, "cxx 1"}, {}, root_ + "/a.cpp", root_ + "/a.o", {}, group);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), text);
+  }
 }
 
 TEST_F(BadCompiler, OneThatIsKilledHasItsOutputAndTheSignalsNameShown) {
