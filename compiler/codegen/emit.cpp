@@ -407,11 +407,7 @@ class Emitter {
   }
 
   void print_call(const Step& s, const ReferenceCall&) {
-    std::vector<std::string> lengths;
-    for (const BufferView& view : s.operands)
-      for (const Dim& dim : view.type.dims) lengths.push_back(code(dim));
-    line(str("run_reference(ctx, ", steps_, ", {", operand_list(s), "}, {", lengths.empty() ? "0" : join(lengths, ", "),
-             "});"));
+    line(str("run_reference(ctx, ", steps_, ", {", operand_list(s), "});"));
   }
 
   const Program& program_;

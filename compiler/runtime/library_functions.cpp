@@ -13,7 +13,6 @@
 #include "compiler/runtime/onednn.h"
 #include "compiler/runtime/onednn_conv.h"
 #include "compiler/runtime/random_functions.h"
-#include "compiler/runtime/user_candidate_calls.h"
 
 namespace thtrain {
 namespace {
@@ -39,9 +38,8 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() :
-         {blas_functions, conv_fft_functions, conv_patches_functions, lapack_functions, onednn_conv_functions,
-          onednn_functions, random_functions, user_candidate_functions})
+    for (NamedFunctions (*of_library)() : {blas_functions, conv_fft_functions, conv_patches_functions, lapack_functions,
+                                           onednn_conv_functions, onednn_functions, random_functions})
       out.merge(of_library());
     return out;
   }();

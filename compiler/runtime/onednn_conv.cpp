@@ -41,34 +41,44 @@ constexpr int kSource = 1, kDestination = 17, kWeights = 33, kScratchpad = 80, k
 constexpr int kSourceOf = 129, kSourceGradientOf = 130, kWeightsOf = 131, kWeightsGradientOf = 132,
               kDestinationOf = 133, kDestinationGradientOf = 134, kScratchpadOf = 136;  // of queries
 
+using Md = const MemoryDescription*;
+// Name, name in the library without dnnl_, type.
+#define TH_ONEDNN_FUNCTIONS(F)                                                                                    \
+  F(engine_create, engine_create, Status(Object*, int kind, size_t index))                                        \
+  F(stream_create, stream_create, Status(Object*, Object engine, unsigned flags))                                 \
+  F(memory_desc_init_by_strides, memory_desc_init_by_strides,                                                     \
+    Status(MemoryDescription*, int rank, const int64_t* dims, int dtype, const int64_t* strides))                 \
+  F(memory_desc_init_by_tag, memory_desc_init_by_tag,                                                             \
+    Status(MemoryDescription*, int rank, const int64_t* dims, int dtype, int tag))                                \
+  F(memory_desc_equal, memory_desc_equal, int(Md, Md))                                                            \
+  F(memory_desc_get_size, memory_desc_get_size, size_t(Md))                                                       \
+  F(memory_create, memory_create, Status(Object*, Md, Object engine, void* data))                                 \
+  F(memory_destroy, memory_destroy, Status(Object))                                                               \
+  F(primitive_attr_create, primitive_attr_create, Status(Object*))                                                \
+  F(primitive_attr_set_scratchpad_mode, primitive_attr_set_scratchpad_mode, Status(Object, int mode))             \
+  F(forward, dilated_convolution_forward_desc_init,                                                               \
+    Status(ConvolutionDescription*, int kind, int algorithm, Md source, Md weights, Md bias, Md destination,      \
+           const int64_t* strides, const int64_t* dilations, const int64_t* before, const int64_t* after))        \
+  F(backward_data, dilated_convolution_backward_data_desc_init,                                                   \
+    Status(ConvolutionDescription*, int algorithm, Md source, Md weights, Md destination, const int64_t* strides, \
+           const int64_t* dilations, const int64_t* before, const int64_t* after))                                \
+  F(backward_weights, dilated_convolution_backward_weights_desc_init,                                             \
+    Status(ConvolutionDescription*, int algorithm, Md source, Md weights, Md bias, Md destination,                \
+           const int64_t* strides, const int64_t* dilations, const int64_t* before, const int64_t* after))        \
+  F(primitive_desc_create, primitive_desc_create,                                                                 \
+    Status(Object*, const void* description, Object attributes, Object engine, Object hint))                      \
+  F(primitive_desc_destroy, primitive_desc_destroy, Status(Object))                                               \
+  F(primitive_desc_query_md, primitive_desc_query_md, Md(Object, int what, int index))                            \
+  F(reorder_primitive_desc_create, reorder_primitive_desc_create,                                                 \
+    Status(Object*, Md from, Object, Md to, Object, Object attributes))                                           \
+  F(primitive_create, primitive_create, Status(Object*, Object description))                                      \
+  F(primitive_destroy, primitive_destroy, Status(Object))                                                         \
+  F(primitive_execute, primitive_execute, Status(Object, Object stream, int count, const Argument*))
+
 struct OnednnApi {
-  using Md = const MemoryDescription*;
-  Status (*engine_create)(Object*, int kind, size_t index);
-  Status (*stream_create)(Object*, Object engine, unsigned flags);
-  Status (*memory_desc_init_by_strides)(MemoryDescription*, int rank, const int64_t* dims, int dtype,
-                                        const int64_t* strides);
-  Status (*memory_desc_init_by_tag)(MemoryDescription*, int rank, const int64_t* dims, int dtype, int tag);
-  int (*memory_desc_equal)(Md, Md);
-  size_t (*memory_desc_get_size)(Md);
-  Status (*memory_create)(Object*, Md, Object engine, void* data);
-  Status (*memory_destroy)(Object);
-  Status (*primitive_attr_create)(Object*);
-  Status (*primitive_attr_set_scratchpad_mode)(Object, int mode);
-  Status (*forward)(ConvolutionDescription*, int kind, int algorithm, Md source, Md weights, Md bias, Md destination,
-                    const int64_t* strides, const int64_t* dilations, const int64_t* before, const int64_t* after);
-  Status (*backward_data)(ConvolutionDescription*, int algorithm, Md source, Md weights, Md destination,
-                          const int64_t* strides, const int64_t* dilations, const int64_t* before,
-                          const int64_t* after);
-  Status (*backward_weights)(ConvolutionDescription*, int algorithm, Md source, Md weights, Md bias, Md destination,
-                             const int64_t* strides, const int64_t* dilations, const int64_t* before,
-                             const int64_t* after);
-  Status (*primitive_desc_create)(Object*, const void* description, Object attributes, Object engine, Object hint);
-  Status (*primitive_desc_destroy)(Object);
-  Md (*primitive_desc_query_md)(Object, int what, int index);
-  Status (*reorder_primitive_desc_create)(Object*, Md from, Object, Md to, Object, Object attributes);
-  Status (*primitive_create)(Object*, Object description);
-  Status (*primitive_destroy)(Object);
-  Status (*primitive_execute)(Object, Object stream, int count, const Argument*);
+#define TH_ONEDNN_FIELD(name, symbol, ...) std::type_identity_t<__VA_ARGS__>* name = nullptr;
+  TH_ONEDNN_FUNCTIONS(TH_ONEDNN_FIELD)
+#undef TH_ONEDNN_FIELD
   Object engine = nullptr, attributes = nullptr;
 };
 
@@ -77,30 +87,11 @@ std::unique_ptr<OnednnApi> load_conv() {
   if (!onednn() || onednn()->major != 2) return nullptr;
   auto out = std::make_unique<OnednnApi>();
   bool is_complete = true;
-  auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(onednn()->library, name));
-    is_complete = is_complete && function;
-  };
-  find("dnnl_engine_create", out->engine_create);
-  find("dnnl_stream_create", out->stream_create);
-  find("dnnl_memory_desc_init_by_strides", out->memory_desc_init_by_strides);
-  find("dnnl_memory_desc_init_by_tag", out->memory_desc_init_by_tag);
-  find("dnnl_memory_desc_equal", out->memory_desc_equal);
-  find("dnnl_memory_desc_get_size", out->memory_desc_get_size);
-  find("dnnl_memory_create", out->memory_create);
-  find("dnnl_memory_destroy", out->memory_destroy);
-  find("dnnl_primitive_attr_create", out->primitive_attr_create);
-  find("dnnl_primitive_attr_set_scratchpad_mode", out->primitive_attr_set_scratchpad_mode);
-  find("dnnl_dilated_convolution_forward_desc_init", out->forward);
-  find("dnnl_dilated_convolution_backward_data_desc_init", out->backward_data);
-  find("dnnl_dilated_convolution_backward_weights_desc_init", out->backward_weights);
-  find("dnnl_primitive_desc_create", out->primitive_desc_create);
-  find("dnnl_primitive_desc_destroy", out->primitive_desc_destroy);
-  find("dnnl_primitive_desc_query_md", out->primitive_desc_query_md);
-  find("dnnl_reorder_primitive_desc_create", out->reorder_primitive_desc_create);
-  find("dnnl_primitive_create", out->primitive_create);
-  find("dnnl_primitive_destroy", out->primitive_destroy);
-  find("dnnl_primitive_execute", out->primitive_execute);
+#define TH_ONEDNN_FIND(name, symbol, ...)                                                       \
+  out->name = reinterpret_cast<decltype(out->name)>(dlsym(onednn()->library, "dnnl_" #symbol)); \
+  is_complete = is_complete && out->name;
+  TH_ONEDNN_FUNCTIONS(TH_ONEDNN_FIND)
+#undef TH_ONEDNN_FIND
   if (!is_complete || out->engine_create(&out->engine, kCpu, 0) != 0 ||
       out->primitive_attr_create(&out->attributes) != 0 ||
       out->primitive_attr_set_scratchpad_mode(out->attributes, kUserScratchpad) != 0)
@@ -174,7 +165,7 @@ class Primitives {
     std::array<Object, 7> memories = {};
     size_t made = 0;
     Status status = 0;
-    auto memory_of = [&](OnednnApi::Md md, void* data) -> Object {
+    auto memory_of = [&](Md md, void* data) -> Object {
       Object out = nullptr;
       if (status == 0) status = api()->memory_create(&out, md, api()->engine, data);
       if (status == 0) memories[made++] = out;
@@ -204,8 +195,8 @@ class Primitives {
  private:
   struct Copy {
     MemoryDescription plain, any;
-    OnednnApi::Md own = nullptr;  // as the convolution has it
-    Object primitive = nullptr;   // none where they are the same
+    Md own = nullptr;            // as the convolution has it
+    Object primitive = nullptr;  // none where they are the same
     size_t offset = 0;
   };
 
@@ -260,7 +251,7 @@ class Primitives {
     Object hint = nullptr;
     auto forward = [&](int kind, Object& out) {
       auto description = std::make_unique<ConvolutionDescription>();
-      const Status made = all([&](OnednnApi::Md image, OnednnApi::Md filters, OnednnApi::Md result, auto... numbers) {
+      const Status made = all([&](Md image, Md filters, Md result, auto... numbers) {
         return api()->forward(description.get(), kind, kDirect, image, filters, nullptr, result, numbers...);
       });
       if (made != 0) return made;
@@ -269,7 +260,7 @@ class Primitives {
     status = c.pass == ConvPass::kForward ? forward(kForwardInference, description_) : forward(kForwardTraining, hint);
     if (status == 0 && c.pass != ConvPass::kForward) {
       auto description = std::make_unique<ConvolutionDescription>();
-      status = all([&](OnednnApi::Md image, OnednnApi::Md filters, OnednnApi::Md result, auto... numbers) {
+      status = all([&](Md image, Md filters, Md result, auto... numbers) {
         return c.pass == ConvPass::kInputGradient
                    ? api()->backward_data(description.get(), kDirect, image, filters, result, numbers...)
                    : api()->backward_weights(description.get(), kDirect, image, filters, nullptr, result, numbers...);
@@ -300,7 +291,7 @@ class Primitives {
         queries = {kSourceOf, kWeightsGradientOf, kDestinationGradientOf};
         output_ = kW;
     }
-    auto take_memory = [&](OnednnApi::Md md) {
+    auto take_memory = [&](Md md) {
       constexpr size_t kPage = 4096;
       const size_t offset = memory_bytes_;
       memory_bytes_ += (api()->memory_desc_get_size(md) + kPage - 1) / kPage * kPage;
@@ -331,7 +322,7 @@ class Primitives {
   std::array<Copy, 3> copies_ = {};
   std::array<int, 3> names_ = {};
   size_t output_ = kY;
-  OnednnApi::Md scratchpad_ = nullptr;
+  Md scratchpad_ = nullptr;
   size_t scratchpad_offset_ = 0, memory_bytes_ = 0;
 };
 

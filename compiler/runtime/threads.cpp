@@ -222,25 +222,21 @@ int thread_count(int requested) {
   const int cores = std::min(cpu().cores, kMaxThreads);
   const char* text = std::getenv("OMP_NUM_THREADS");
   if (!text || !*text) return cores;
-  static std::once_flag warned;
-  if (std::optional<int> first = first_of_list(text)) {
-    if (*first > kMaxThreads)
-      std::call_once(warned, [&] {
-        const Message message{
-            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMaxThreads, " threads are used"),
-            .expected = str("at most ", kMaxThreads),
-            .got = text};
-        std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
-      });
-    return std::min(*first, kMaxThreads);
-  }
-  std::call_once(warned, [&] {
-    const Message message{.what = str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
-                          .expected = "an integer above 0, or several with commas between them",
-                          .got = text};
-    std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
-  });
-  return cores;
+  auto warn = [&](std::string what, std::string expected) {
+    static std::once_flag warned;
+    std::call_once(warned, [&] {
+      const Message message{.what = std::move(what), .expected = std::move(expected), .got = text};
+      std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
+    });
+  };
+  const std::optional<int> first = first_of_list(text);
+  if (!first)
+    warn(str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
+         "an integer above 0, or several with commas between them");
+  else if (*first > kMaxThreads)
+    warn(str("OMP_NUM_THREADS is larger than thtrain's most; ", kMaxThreads, " threads are used"),
+         str("at most ", kMaxThreads));
+  return first ? std::min(*first, kMaxThreads) : cores;
 }
 
 Partition::Partition(long n, long grain, long multiple, int threads)

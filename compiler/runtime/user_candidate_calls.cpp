@@ -131,8 +131,11 @@ void lower_user_call(StepBuilder& builder, const std::string& name, int64_t numb
        kernel::RuntimeCheck{str("the candidate ", name, " failed"), "status 0, got {value}", builder.node().origin}});
 }
 
-NamedFunctions user_candidate_functions() {
-  return {{kName, [] { return LibraryImplementation{reinterpret_cast<void*>(user_candidate), "1"}; }}};
+void add_user_candidate_function() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    add_library_function(kName, [] { return LibraryImplementation{reinterpret_cast<void*>(user_candidate), "1"}; });
+  });
 }
 
 }  // namespace thtrain

@@ -24,7 +24,7 @@ void add_user_call(int64_t number, UserCall call);
 /// Writes the step of a node of one of the computations.
 void lower_user_call(kernel::StepBuilder& builder, const std::string& name, int64_t number, int64_t workspace_bytes);
 
-/// The functions that such steps call.
-NamedFunctions user_candidate_functions();
+/// Makes the function known that such steps call: before the first candidate is offered.
+void add_user_candidate_function();
 
 }  // namespace thtrain

@@ -231,6 +231,7 @@ std::vector<Candidate> offered_by(File& file, const ChoiceKey& key, const std::s
 }
 
 void add_file(const std::shared_ptr<File>& file) {
+  add_user_candidate_function();
   for (const char* computation : kComputations) {
     std::vector<std::string> names;
     for (const DeclaredCandidate& d : file->declared)

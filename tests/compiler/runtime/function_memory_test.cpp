@@ -102,7 +102,7 @@ TEST(FunctionMemory, BufferOfAVariableGivenAsAnArgument) {
 TEST(FunctionMemory, ArgumentsStayAsTheyAre) {
   Expr x = vector("x", {3});
   Shared w(three(), "w");
-  Function f = function({In(x, {}, /*borrow=*/true)}, {exp(x * 2) + x}, {{w, x}});
+  Function f = function({x}, {exp(x * 2) + x}, {{w, x}});
   Tensor given = three();
   f({given});
   w.get_value(true).data<double>()[0] = 7;
