@@ -13,7 +13,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file_descriptor.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/blas.h"
+#include "compiler/libraries/blas.h"
 #include "reports/json.h"
 
 namespace thtrain {

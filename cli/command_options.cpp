@@ -6,7 +6,7 @@
 #include "cli/completion/completion.h"
 #include "cli/help.h"
 #include "cli/validators.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/libraries/threads.h"
 
 namespace thtrain {
 namespace {

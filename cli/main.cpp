@@ -19,7 +19,7 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/trial_process.h"
+#include "compiler/tuning/trial_process.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

@@ -1,6 +1,6 @@
 #include "trainers/examples.h"
 
-#include "compiler/runtime/content_hash.h"
+#include "compiler/base/content_hash.h"
 #include "trainers/data_fingerprint.h"
 
 namespace thtrain {

@@ -9,8 +9,8 @@
 
 #include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
-#include "compiler/runtime/threads.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/libraries/threads.h"
+#include "compiler/tuning/tuner.h"
 #include "datasets/augmentation.h"
 #include "datasets/data_config.h"
 #include "nn/metric.h"

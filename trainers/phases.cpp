@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/runtime/machine.h"
+#include "compiler/host/machine.h"
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"

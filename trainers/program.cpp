@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/base/content_hash.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/print.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/refusals.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/tuning/refusals.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/runtime/bad_value_source.h"
-#include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
 #include "reports/json.h"

@@ -11,7 +11,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/machine.h"
+#include "compiler/host/machine.h"
 #include "datasets/file.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"

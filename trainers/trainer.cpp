@@ -4,12 +4,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "compiler/host/machine.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/refusals.h"
+#include "compiler/tuning/refusals.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"
 #include "nn/metrics/loss.h"

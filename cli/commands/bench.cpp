@@ -16,7 +16,7 @@
 #include "cli/commands/commands.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cpu.h"
+#include "compiler/host/cpu.h"
 #include "datasets/file.h"
 #include "reports/font.h"
 

@@ -12,8 +12,8 @@
 #include "cli/sweep/seeds.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/host/cpu.h"
+#include "compiler/libraries/threads.h"
 
 namespace thtrain {
 

@@ -19,7 +19,7 @@ struct KernelText {
   friend bool operator==(const KernelText&, const KernelText&) = default;
 };
 
-/// Its parts make one translation unit (whole_text), or several that are compiled apart (runtime/compile_units.h).
+/// Its parts make one translation unit (whole_text), or several that are compiled apart (host/compile_units.h).
 struct SourceText {
   std::string comment;               // what the program's arguments are
   std::vector<std::string> helpers;  // definitions, each before those that need it

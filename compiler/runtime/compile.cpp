@@ -5,11 +5,11 @@
 
 #include "compiler/base/build_info.h"
 #include "compiler/base/clock.h"
+#include "compiler/base/content_hash.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/print.h"
-#include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/library_functions.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/refusals.h"
+#include "compiler/libraries/library_functions.h"
+#include "compiler/tuning/refusals.h"
 
 namespace thtrain {
 namespace {

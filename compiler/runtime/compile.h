@@ -5,11 +5,11 @@
 #include <string>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/host/cache.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/cache.h"
 #include "compiler/runtime/program_image.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 

@@ -10,19 +10,19 @@
 
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
-#include "compiler/runtime/machine.h"
 #include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
-#include "compiler/runtime/threads.h"
 
 namespace thtrain {
 namespace {

@@ -14,7 +14,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/runtime/profile.h"
 #include "compiler/runtime/shared.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 

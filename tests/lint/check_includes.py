@@ -1,6 +1,7 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
-    compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < runtime < compiler/*.h (api.h)
+    compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < store < host < libraries < tuning <
+    runtime < compiler/*.h (api.h)
     api.h < nn < reports < trainers < bench < cli    api.h < datasets < reports    all < tests, docs
 
 Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
@@ -21,7 +22,11 @@ LEFT = {
     "compiler/passes": ["compiler/ops"],
     "compiler/plan": ["compiler/autodiff"],
     "compiler/codegen": ["compiler/plan"],
-    "compiler/runtime": ["compiler/codegen"],
+    "compiler/store": ["compiler/codegen"],
+    "compiler/host": ["compiler/store"],
+    "compiler/libraries": ["compiler/host"],
+    "compiler/tuning": ["compiler/libraries"],
+    "compiler/runtime": ["compiler/tuning"],
     "compiler": ["compiler/runtime"],
     "nn": ["compiler"],
     "datasets": ["compiler"],

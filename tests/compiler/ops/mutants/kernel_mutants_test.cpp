@@ -10,11 +10,11 @@
 #include <map>
 #include <set>
 
+#include "compiler/host/host_compiler.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/registry.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/host_compiler.h"
 #include "tests/support/native_program.h"
 #include "tests/support/op_case_runner.h"
 
