@@ -282,7 +282,7 @@ void measure_case(const StreamOptions& options, const Case& c, const std::string
         auto time = [&](const char* what) {
           progress(str(c.text, shuffled ? ", shuffled" : ", in order", ", ", threads,
                        threads == 1 ? " thread" : " threads", ", turn ", turn + 1, " of ", options.turns, ": ", what));
-          return apart(options, folder, str(what, " ", c.name, " ", shuffled, " ", threads));
+          return apart(options, folder, str(what, " ", c.name, " ", static_cast<int>(shuffled), " ", threads));
         };
         m.compute_us = std::min(m.compute_us, 1e6 * time(kComputing).seconds);
         m.read_us = std::min(m.read_us, 1e6 * time(kReading).seconds);

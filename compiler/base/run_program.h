@@ -21,8 +21,8 @@ void kill_running_programs() noexcept;
 /// Does one run now? For handlers of signals.
 bool is_program_running() noexcept;
 
-/// The seconds that an environment variable says, or `otherwise` where it is not set or empty. UserError where it holds
-/// no number of at least 0: `expected` ends "seconds that ..., or 0 for no limit".
+/// The seconds that an environment variable says, or `otherwise` where it is not set or empty. UserError with
+/// `expected` where it holds no number of at least 0.
 double limit_of(const char* variable, double otherwise, const std::string& expected);
 
 struct RunOptions {
