@@ -63,6 +63,7 @@ class Writer {
   void put(const std::string& text) { put(std::string_view(text)); }
   void put(const Dim& dim) { put(dim.text()); }
   void put(const Type& type) { put(type.text()); }
+  void put(const Dims& dims) { put(Type{.dtype = DType::kBool, .dims = dims}); }
   void put(const Tensor& value) {
     put(type_of(value).text());
     put(std::string_view(static_cast<const char*>(value.contiguous().raw()), value.bytes()));
@@ -122,6 +123,11 @@ class Reader {
   }
   void get(Dim& dim) { get_parsed(dim, Dim::parse); }
   void get(Type& type) { get_parsed(type, parse_type); }
+  void get(Dims& dims) {
+    Type type;
+    get(type);
+    dims = std::move(type.dims);
+  }
   void get(Tensor& value) {
     Type type;
     std::string data;
