@@ -15,6 +15,7 @@
 #include "cli/toml_mistakes.h"
 #include "cli/toml_nesting.h"
 #include "compiler/base/system_error.h"
+#include "compiler/base/utf8.h"
 #include "datasets/content.h"
 #include "datasets/file.h"
 

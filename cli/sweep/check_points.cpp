@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 #include "compiler/runtime/content_hash.h"
 #include "datasets/file.h"
 #include "trainers/image_data.h"
