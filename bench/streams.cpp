@@ -14,6 +14,9 @@
 #include "bench/scratch_folder.h"
 #include "compiler/base/error.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/idx.h"
+#include "datasets/sources/npy.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
 

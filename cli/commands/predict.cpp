@@ -10,6 +10,7 @@
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "datasets/sources/csv.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
 #include "trainers/image_data.h"

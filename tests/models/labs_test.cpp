@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "datasets/sources/cifar10.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/digits.h"
 #include "datasets/sources/piano_rolls.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/conv.h"
