@@ -135,7 +135,11 @@ class WordCheck {
   }
 
   // A key outside of sections, such as `seed`.
-  static bool is_outermost_key(const std::string& key) { return schema_of<Experiment>().find(key) != nullptr; }
+  static bool is_outermost_key(const std::string& key) {
+    const FieldSpec* field = schema_of<Experiment>().find(key);
+    using Value = FieldAccess::Value;
+    return field && field->access->value != Value::kTable && field->access->value != Value::kKind;
+  }
 
   // What other programs call a key, such as `run_dir`, may be an option of another command: that is meant.
   bool is_other_option(const std::string& key) const {
