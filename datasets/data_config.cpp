@@ -17,6 +17,16 @@ const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
   return kinds;
 }
 
+std::string sources_with(const std::string& key) {
+  std::vector<std::string_view> names;
+  for (const Kind<DataConfig>& source : DataConfig::kinds())
+    if (source.schema().find(key)) names.push_back(source.name);
+  if (names.size() < 2) return join(names, "");
+  const std::string_view last = names.back();
+  names.pop_back();
+  return str(join(names, ", "), " and ", last);
+}
+
 // ---- in the terms of datasets/load.h ----
 
 void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::string& path) {

@@ -72,6 +72,9 @@ struct SplitConfig : DataConfig {
   static void describe_split(Fields<T>& f);
 };
 
+/// "npy, idx and csv": the sources that have this key, for messages.
+std::string sources_with(const std::string& key);
+
 /// Examples in files that may be larger than memory. Validation and test examples come from files of their own, or are
 /// cut from the training file.
 struct FileConfig : SplitConfig {
