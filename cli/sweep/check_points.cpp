@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "cli/command_listing.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
 #include "cli/text.h"
-#include "cli/command_listing.h"
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/utf8.h"
