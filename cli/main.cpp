@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "cli/commands/commands.h"
 #include "cli/interrupt.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"

@@ -1,7 +1,7 @@
 // Piano rolls that `thtrain sample` writes.
 #pragma once
 
-#include "cli/commands/commands.h"
+#include "cli/commands/sample.h"
 #include "cli/load_experiment.h"
 
 namespace thtrain {

@@ -14,6 +14,7 @@
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/base/utf8.h"
 #include "compiler/libraries/blas.h"
 
 namespace thtrain {

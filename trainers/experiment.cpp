@@ -115,9 +115,11 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("How much an example of each class counts in the loss, or of values each output. Empty: each the same.");
   f.field("l1", &LossConfig::l1)
       .range(at_least(0))
+      .independent()
       .help("Factor of the sum of |W| over the weight matrices that are trained, without biases.");
   f.field("l2", &LossConfig::l2)
       .range(at_least(0))
+      .independent()
       .synonyms({"weight_decay"})
       .help("Factor of the sum of W^2 over the weight matrices that are trained, without biases.");
   f.field("contraction", &LossConfig::contraction)
@@ -182,6 +184,7 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .help("Number of examples in a minibatch.");
   f.field("epochs", &C::epochs)
       .range(at_least(1))
+      .independent()
       .unit("epochs")
       .synonyms({"n_epochs", "max_epochs", "num_epochs"})
       .help("Largest number of passes over the training set.");
@@ -353,6 +356,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
 void Experiment::describe(Fields<Experiment>& f) {
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
+      .independent()
       .synonyms({"random_seed"})
       .help("Seed of the initial weights and of the shuffling; the numbers are those of NumPy's RandomState.");
   f.kind("data", &Experiment::data, "source").required().help("What to train on.");
@@ -426,11 +430,9 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
                        std::set<std::string>& found) {
   for (const FieldSpec& field : schema.fields) {
     const std::string inner = path.empty() ? field.name : str(path, '.', field.name);
-    const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
-    if (field.name == key || is_synonym) found.insert(inner);
+    if (field.name == key || std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0) found.insert(inner);
     if (field.tag == key && !field.inlined) found.insert(str(inner, '.', key));
-    const bool is_list = field.access->container == FieldAccess::Container::kList;
-    const std::string element = is_list ? str(inner, ".0") : inner;
+    const std::string element = field.access->container == FieldAccess::Container::kList ? str(inner, ".0") : inner;
     if (field.access->value == FieldAccess::Value::kTable) find_paths(field.access->schema(), key, element, found);
     for (const Alternative& kind : field.access->alternatives)
       find_paths(kind.schema(), key, field.inlined ? path : element, found);

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
+#include "cli/commands/sample.h"
 #include "cli/load_experiment.h"
 #include "cli/piano_roll_sample.h"
 #include "cli/run_hints.h"
@@ -125,7 +126,10 @@ std::vector<size_t> symbols_in(const std::string& text, const std::vector<std::s
 
 }  // namespace
 
-int run_sample(const SampleArguments& arguments) {
+// Writes text by a model that tells the next symbol of a sequence: standard output gets `start` and what the model
+// goes on with. Of a model of piano rolls it gets one: sample_piano_roll(). UserError where the run's model tells no
+// such thing.
+static int run_sample(const SampleArguments& arguments) {
   LoadedExperiment loaded = load_run_to_use(arguments.run_dir, {});
   take_phase(loaded, arguments.phase);
   if (gives_piano_rolls(loaded.experiment)) {
@@ -162,6 +166,42 @@ int run_sample(const SampleArguments& arguments) {
                              : next_symbol(logits, symbols.size(), arguments.temperature, random));
   print_text(text + "\n");
   return kDone;
+}
+
+static Command declare_sample(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<SampleArguments>();
+  command.add_option("DIR", arguments->run_dir, "a run's folder")->required();
+  add_phase(command, arguments->phase);
+  add_weights(command, arguments->weights);
+  command.add_option("--start", arguments->start, "text that is gone on with; without it a symbol that is drawn")
+      ->type_name("TEXT ");  // "TEXT" alone stands for what has no name
+  command
+      .add_option("--length", arguments->length,
+                  "how many symbols (500 unless given) or steps of a piano roll (200) are written")
+      ->type_name("N")
+      ->check(number_in("sample", "--length", int64_t{1}, int64_t{100'000'000}));
+  command
+      .add_option("--gibbs", arguments->gibbs, "steps of Gibbs sampling for each step of an rnn_rbm; 25 unless given")
+      ->type_name("N")
+      ->check(number_in("sample", "--gibbs", int64_t{1}, int64_t{1'000'000}));
+  command
+      .add_option("--temperature", arguments->temperature,
+                  "logits are divided by it; 0: the most probable symbol; 1 unless given")
+      ->type_name("T")
+      ->check(number_in("sample", "--temperature", 0.0, 1000.0));
+  command.add_option("--seed", arguments->seed, "of the drawing; 1 unless given")
+      ->type_name("N")
+      ->check(number_in("sample", "--seed", int64_t{0}, int64_t{4294967295}));
+  return [arguments] { return run_sample(*arguments); };
+}
+
+CommandSpec sample_command() {
+  return {"sample",
+          "write text by a model of the next symbol, or a piano roll",
+          {{"thtrain sample runs/chars-1", "500 symbols"},
+           {"thtrain sample runs/chars-1 --start 'The ' --temperature 0.7", "what follows those, less daring"},
+           {"thtrain sample runs/rnnrbm_jsb-1 --length 64", "a piano roll of 64 steps"}},
+          declare_sample};
 }
 
 }  // namespace thtrain

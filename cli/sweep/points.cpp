@@ -10,6 +10,7 @@
 
 #include "cli/text.h"
 #include "compiler/base/config_node.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
 

@@ -83,6 +83,7 @@ struct FieldSpec {
   bool inlined = false;  // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
   bool by_name = false;  // of a OneOf: the kind's name alone stands for its table
   bool required = false;
+  bool independent = false;  // no other key of an experiment can contradict its value
   Range range = {};
   bool one_or_list = false;                 // of a list: one value stands for a list of it alone
   std::vector<std::string> choices = {};    // of strings and enumerations; of integers, words that stand for some
@@ -146,6 +147,10 @@ class FieldBuilder {
   }
   FieldBuilder& synonyms(std::vector<std::string> names) {
     spec().synonyms = std::move(names);
+    return *this;
+  }
+  FieldBuilder& independent() {
+    spec().independent = true;
     return *this;
   }
   /// Of a kind: `schedule = "step"` stands for `schedule = {type = "step"}`.

@@ -5,6 +5,8 @@
 #include <functional>
 #include <tuple>
 
+#include "compiler/base/utf8.h"
+
 namespace thtrain {
 
 ConfigNode ConfigNode::of(bool value) {
@@ -31,10 +33,6 @@ ConfigNode* ConfigNode::find(std::string_view name) {
 }
 
 // ---- text ----
-
-int character_count(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 static std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -107,8 +105,7 @@ std::string description(const ConfigNode& node) {
   switch (node.kind) {
     case ConfigNode::Kind::kString: {
       // Long text is cut at 60 bytes, but never inside a UTF-8 character.
-      size_t end = std::min<size_t>(node.text.size(), 60);
-      while (end < node.text.size() && end > 0 && (node.text[end] & 0xC0) == 0x80) --end;
+      const size_t end = whole_characters(node.text, 60);
       return str("a string, ", quoted(node.text.substr(0, end)), end < node.text.size() ? "..." : "");
     }
     case ConfigNode::Kind::kDate:

@@ -43,9 +43,6 @@ std::string toml_value(const ConfigNode& node);
 /// A whole table as a TOML file. Every number is written with the fewest digits that read back as the same number.
 std::string toml_text(const ConfigNode& table);
 
-/// Characters of UTF-8 text, which are what columns count.
-int character_count(std::string_view text);
-
 /// Where the positions of overrides say that they are.
 inline constexpr std::string_view kCommandLine = "command line";
 

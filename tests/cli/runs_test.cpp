@@ -8,6 +8,7 @@
 
 #include "cli/runs_table.h"
 #include "compiler/base/config_node.h"
+#include "compiler/base/utf8.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "datasets/load.h"
+#include "datasets/sources/digits.h"
 #include "tests/support/datasets_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/trainer.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "datasets/sources/digits.h"
 #include "nn/layers/corrupt.h"
 #include "nn/layers/dropout.h"
 #include "nn/layers/rbm.h"

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "nn/metrics/loss.h"
 #include "nn/metrics/mean_absolute_error.h"
 #include "nn/metrics/mean_squared_error.h"

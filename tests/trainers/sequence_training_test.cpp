@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/npy.h"
+#include "datasets/sources/npy.h"
 #include "datasets/sources/reber.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/flatten.h"

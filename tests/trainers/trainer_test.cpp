@@ -4,6 +4,7 @@
 
 #include "datasets/file.h"
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/evaluator.h"

@@ -1,5 +1,5 @@
 // What is said of texts that are no TOML, with what was expected and where.
-#include "cli/toml_mistakes.h"
+#include "cli/toml_check.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string mistakes(const std::string& text) {
 
 // ---- keys that are given twice ----
 
-TEST(TomlMistakes, AValueBeforeTablesOfItsNameIsOneMistake) {
+TEST(TomlCheck, AValueBeforeTablesOfItsNameIsOneMistake) {
   EXPECT_EQ(
       mistakes("model = 26\nseed = 3\n[[model.layers]]\ntype = \"dense\"\n[[model.layers]]\ntype = \"softmax\"\n"),
       R"(
@@ -52,7 +52,7 @@ error: key model.layers is given twice
 )");
 }
 
-TEST(TomlMistakes, TheFirstPlaceIsThatOfTheSameTable) {
+TEST(TomlCheck, TheFirstPlaceIsThatOfTheSameTable) {
   EXPECT_EQ(mistakes("[a]\nx = 1\n[b]\nx = 5\nx = 6\n[c]\nx = 1\n"), R"(
 error: key x is given twice
   expected: each key once
@@ -87,7 +87,7 @@ error: key a.b is given twice
 )");
 }
 
-TEST(TomlMistakes, WithinALineTheColumnSaysIt) {
+TEST(TomlCheck, WithinALineTheColumnSaysIt) {
   EXPECT_EQ(mistakes("x = {a = 1, b = {a = 2}, a = 3}\n"), R"(
 error: key a is given twice
   expected: each key once
@@ -108,7 +108,7 @@ error: key e is given twice
 
 // ---- syntax ----
 
-TEST(TomlMistakes, NumbersAreShownWhole) {
+TEST(TomlCheck, NumbersAreShownWhole) {
   EXPECT_EQ(mistakes("seed = 99999999999999999999\nx = 1e400\ny = -010\n"), R"(
 error: not valid TOML: the integer does not fit 64 bits
   expected: an integer from -9223372036854775808 to 9223372036854775807
@@ -141,7 +141,7 @@ error: not valid TOML: leading zeroes are prohibited
         |      ^^^^^^^^^^^^^^^^^^^^)");
 }
 
-TEST(TomlMistakes, EachSaysWhatIsExpected) {
+TEST(TomlCheck, EachSaysWhatIsExpected) {
   for (const char* text : {"x = \"abc\n",
                            "x = 'abc\n",
                            "x = True\n",
@@ -190,7 +190,101 @@ TEST(TomlMistakes, EachSaysWhatIsExpected) {
   }
 }
 
-TEST(TomlMistakes, LinesOfArraysAreNoHeaders) {
+// After the parts of the specification of TOML 1.0; Python's tomllib takes and refuses the same.
+TEST(TomlCheck, WhatIsTomlHasNoMistakes) {
+  for (const char* text : {
+           "",
+           "# a comment \xe2\x82\xac\n",
+           "a-b_1 = 1\n1234 = 2\n\"a.b\" = 3\n'quoted \"value\"' = 4\n\"\" = 5\n",
+           "a . b = 1\na.c = 2\n3.14 = 'pi'\n",
+           "a = \"\\b\\t\\n\\f\\r\\\"\\\\\\u00e9\\U0001F600\"\n",
+           "a = \"\"\"\none\n\"two\" \"\"three\"\" \\\n   four\"\"\"\nb = 1\n",
+           "a = \"\"\"\"quoted\"\"\"\"\"\nb = ''''raw'''''\n",
+           "a = 'C:\\raw'\nb = '''\nraw\\\n'''\n",
+           "a = +99\nb = -0\nc = 1_000\nd = 0xDEAD_beef\ne = 0o755\nf = 0b1101\ng = +0\n",
+           "a = 1.0\nb = 5e+22\nc = -2E-2\nd = 6.626e-34\ne = 224_617.445_991\nf = inf\ng = -nan\nh = 0e0\n",
+           "a = 1979-05-27T07:32:00Z\nb = 1979-05-27T00:32:00.999-07:00\nc = 1979-05-27 07:32:00\nd = 2024-02-29\n",
+           "a = 07:32:00.5\n",
+           "a = [ 1, 2 ]\nb = [ # one\n  1,\n\n  [\"x\", {y = 1}], # two\n]\nc = []\n",
+           "[a]\n[ b . \"c d\" ]\nx = 1\n[a.b.c]\n[a.b]\n",
+           "a = { x = 1, y.z = 2 }\nb = {}\n",
+           "[[p]]\nx = 1\n[p.q]\ny = 1\n[[p.r]]\n[[p]]\n[p.q]\n[[p.r]]\n[[p.r]]\n",
+           "a = 1\r\n[b]\r\nc = 2",
+           "\t a\t=\t1\t# c",
+       })
+    EXPECT_EQ(mistakes(text), "\n") << text;
+}
+
+TEST(TomlCheck, WhatIsNoTomlHasOne) {
+  for (const char* text : {
+           "a = 1 b = 2\n",
+           "a = \n",
+           "= 1\n",
+           "a b = 1\n",
+           "a = 1\na = 2\n",
+           "a = 1\na.b = 2\n",
+           "a = \"\\x41\"\n",
+           "a = \"\\u12\"\n",
+           "a = \"\\ud800\"\n",
+           "a = \"\\U00110000\"\n",
+           "a = \"one\ntwo\"\n",
+           "a = 'it's'\n",
+           "a = \"\"\"x\"\n",
+           "a = \"\"\"\\ x\"\"\"\n",
+           "a = '''b''''''\n",
+           "\"\"\"a\"\"\" = 1\n",
+           "a = 01\n",
+           "a = 1__0\n",
+           "a = _1\n",
+           "a = 1_\n",
+           "a = +0x1\n",
+           "a = 0X1\n",
+           "a = 0b2\n",
+           "a = 0o8\n",
+           "a = .5\n",
+           "a = 5.\n",
+           "a = 1.e1\n",
+           "a = 1e\n",
+           "a = 1e1.0\n",
+           "a = Inf\n",
+           "a = 2023-02-29\n",
+           "a = 1979-5-27\n",
+           "a = 24:00:00\n",
+           "a = 1979-05-27T07:32\n",
+           "a = 07:32:00Z\n",
+           "a = 1979-05-27T07:32:00+25:00\n",
+           "a = [1 2]\n",
+           "a = [,]\n",
+           "a = [1,,2]\n",
+           "a = [1\n",
+           "a = {x = 1,}\n",
+           "a = {x = 1\n}\n",
+           "a = {x}\n",
+           "a = {x = 1 y = 2}\n",
+           "a = {x = 1}\na.y = 2\n",
+           "a = {x = 1}\n[a.y]\n",
+           "[]\n",
+           "[a.]\n",
+           "[a]]\n",
+           "[ [a]]\n",
+           "[a] b = 1\n",
+           "[a]\n[a]\n",
+           "a = 1\n[a]\n",
+           "[a]\n[[a]]\n",
+           "a = []\n[[a]]\n",
+           "[[a]]\n[a]\n",
+           "[a]\nb.c = 1\n[a.b]\n",
+           "\xc3\xa9 = 1\n",
+           "a = \xc3\xa9\n",
+           "a = \"\xff\"\n",
+           "# \xed\xa0\x80\n",
+           "a = \"\x7f\"\n",
+           "a\r = 1\n",
+       })
+    EXPECT_NE(mistakes(text), "\n") << text;
+}
+
+TEST(TomlCheck, LinesOfArraysAreNoHeaders) {
   EXPECT_EQ(mistakes("x = [\n[1, {a = 1, a = 2}],\n]\n"), R"(
 error: key a is given twice
   expected: each key once
@@ -202,7 +296,7 @@ error: key a is given twice
 }
 
 // Pieces of TOML in any order: whatever is wrong with them is told, with a place within the text.
-TEST(TomlMistakes, OfRandomTextsHavePlaces) {
+TEST(TomlCheck, OfRandomTextsHavePlaces) {
   constexpr const char* kPieces[] = {"a",
                                      "b",
                                      "a.b",
