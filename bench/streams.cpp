@@ -14,6 +14,8 @@
 #include "bench/scratch_folder.h"
 #include "compiler/base/error.h"
 #include "datasets/npy.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/softmax.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
 

@@ -101,7 +101,7 @@ struct SampleArguments {
   double temperature = 1;
 };
 /// Writes text by a model that tells the next symbol of a sequence: standard output gets `start` and what the model
-/// goes on with. Of a model of piano rolls it gets one: sample_piano_roll(). UserError where the run's model tells no
+/// goes on with. Of a model of piano rolls it gets one. UserError where the run's model tells no
 /// such thing.
 int run_sample(const SampleArguments& arguments);
 

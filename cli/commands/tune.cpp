@@ -15,6 +15,7 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "compiler/runtime/tuning_store.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/program.h"

@@ -14,6 +14,7 @@
 #include "compiler/runtime/content_hash.h"
 #include "datasets/file.h"
 #include "trainers/image_data.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "datasets/load.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/softmax.h"
 #include "tests/support/datasets_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/trainer.h"
