@@ -18,6 +18,8 @@
 #include "datasets/sources/csv.h"
 #include "datasets/sources/idx.h"
 #include "datasets/sources/npy.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/softmax.h"
 #include "reports/json.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"

@@ -147,6 +147,8 @@ std::string phase_name(const Experiment& of_phase);
 /// The experiment of the phases, as read_experiment gives it: for programs. UserError unless there are some, and each
 /// has its own `phase.back()`.
 Experiment experiment_of(std::vector<Experiment> phases);
+/// Is one of the layers of such a kind: &LayerOptions::Maker::is_recurrent?
+bool has_layer(const Experiment& experiment, bool LayerOptions::Maker::*is);
 /// Is this layer trained in the phase that `experiment` is?
 bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 

@@ -10,7 +10,9 @@
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"
 #include "trainers/image_data.h"
-#include "trainers/run.h"
+#include "trainers/run/restore.h"
+#include "trainers/run/run.h"
+#include "trainers/run/wrap_up.h"
 #include "trainers/table_facts.h"
 
 namespace thtrain {

@@ -1,4 +1,4 @@
-#include "trainers/run.h"
+#include "trainers/run/run.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "cli/tuning_progress.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"

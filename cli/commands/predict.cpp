@@ -15,6 +15,7 @@
 #include "trainers/data_state.h"
 #include "trainers/image_data.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 #include "trainers/prediction_input.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"

@@ -19,9 +19,10 @@
 #include "reports/profile_report.h"
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
-#include "trainers/run.h"
+#include "trainers/run/restore.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

@@ -15,6 +15,7 @@
 #include "compiler/store/tuning_store.h"
 #include "compiler/tuning/candidate_trials.h"
 #include "compiler/tuning/tuner.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/program.h"

@@ -16,6 +16,7 @@
 #include "compiler/base/utf8.h"
 #include "datasets/file.h"
 #include "trainers/image_data.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"

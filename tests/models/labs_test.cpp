@@ -9,6 +9,7 @@
 #include "datasets/sources/piano_rolls.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/conv.h"
+#include "nn/layers/dense.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/rnn_rbm.h"
 #include "nn/objectives/contrastive_divergence.h"

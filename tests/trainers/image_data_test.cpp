@@ -11,6 +11,7 @@
 #include "trainers/checkpoint.h"
 #include "trainers/feed.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

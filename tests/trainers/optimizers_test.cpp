@@ -5,6 +5,7 @@
 #include "tests/support/training_support.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {

@@ -17,7 +17,9 @@
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

@@ -15,7 +15,9 @@
 #include "tests/support/run_result.h"
 #include "trainers/epoch_order.h"
 #include "trainers/feed.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

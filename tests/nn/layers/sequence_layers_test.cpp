@@ -15,6 +15,7 @@
 #include "nn/layers/one_hot.h"
 #include "nn/layers/rnn.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "nn/optimizers/adagrad.h"
 #include "nn/optimizers/sgd.h"
 #include "tests/support/datasets_support.h"

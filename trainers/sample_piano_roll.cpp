@@ -1,37 +1,29 @@
-#include "cli/piano_roll_sample.h"
+#include "trainers/sample_piano_roll.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cli/step_by_step.h"
 #include "compiler/base/random_state.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/piano_rolls.h"
-#include "nn/layers/rnn_rbm.h"
+#include "nn/boltzmann_machine.h"
+#include "nn/model_pass.h"
 #include "nn/noise.h"
-#include "nn/objectives/binary_crossentropy.h"
 #include "trainers/build_model.h"
 #include "trainers/outputs.h"
 #include "trainers/program.h"
+#include "trainers/stepping_model.h"
 
 namespace thtrain {
 
 namespace {
 
-constexpr int64_t kLength = 200, kGibbsSteps = 25;  // as the Deep Learning Tutorials (rnnrbm)
 // Steps of a model of the next keys that are drawn before those that are kept. The first follows a silent one, and how
 // a piece begins was not learned: a piece's first step is never a target.
 constexpr int64_t kLeadIn = 16;
 constexpr const char* kWhat = "piano rolls";
-
-const OneOf<LayerOptions>* machine_of(const Experiment& experiment) {
-  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
-  auto found =
-      std::find_if(layers.begin(), layers.end(), [](const auto& l) { return l.template is<RnnRbm::Options>(); });
-  return found == layers.end() ? nullptr : &*found;
-}
 
 // The rows of the first matrix W, on the way from the keys.
 int64_t keys_of(const Experiment& experiment, const std::string& weights) {
@@ -48,47 +40,30 @@ int64_t keys_of(const Experiment& experiment, const std::string& weights) {
               .got = join(arrays, ", ", [](const auto& entry) { return entry.first; })});
 }
 
-void refuse_option(const std::string& option, const std::string& why) {
-  throw UserError(
-      Message{.what = str("thtrain sample: ", option, " has no use: ", why), .expected = str("no ", option)});
-}
+// ---- from the machine of each step ---------------------------------------------------------------------------------
 
-std::string text_of(const Tensor& roll, int64_t keys) {  // [steps, 1, keys]
-  const int64_t steps = roll.dim(0);
-  std::string out = str("@ sample ", steps, ' ', keys, '\n');
-  for (int64_t step = 0; step < steps; ++step) {
-    std::vector<int64_t> sounding;
-    for (int64_t key = 0; key < keys; ++key)
-      if (roll.as_double(step * keys + key) != 0) sounding.push_back(key);
-    out += join(sounding, " ", [](int64_t key) { return std::to_string(key); }) + "\n";
+const MachineLayer& generating_layer(const Model& model, const Experiment& experiment) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!layers[i].kind_of().maker.generates_sequences) continue;
+    const auto* machine = dynamic_cast<const MachineLayer*>(model.layers()[i].get());
+    TH_CHECK(machine, "layer ", layers[i]->name, " is no machine");
+    const std::vector<std::string>& inputs = layers[i]->inputs;
+    const bool takes_examples = inputs.empty() ? i == 0 : inputs == std::vector<std::string>{"x"};
+    if (takes_examples) return *machine;
+    throw UserError(Message{.what = str("layer ", machine->name(), " (", machine->type(),
+                                        ") takes what another layer gives: its visible units are no keys"),
+                            .expected = str("an ", machine->type(), " layer that takes the examples"),
+                            .config = machine->position()});
   }
-  return out;
-}
-
-// ---- from the machine of each step
-// ------------------------------------------------------------------------------------
-
-const RnnRbm& machine_layer(const Model& model, const Experiment& experiment) {
-  const OneOf<LayerOptions>& options = *machine_of(experiment);
-  for (const auto& layer : model.layers())
-    if (const auto* machine = dynamic_cast<const RnnRbm*>(layer.get())) {
-      const bool takes_examples = options->inputs.empty() ? &options == &experiment.model.layers.front()
-                                                          : options->inputs == std::vector<std::string>{"x"};
-      if (takes_examples) return *machine;
-      throw UserError(Message{.what = str("layer ", machine->name(),
-                                          " (rnn_rbm) takes what another layer gives: its "
-                                          "visible units are no keys"),
-                              .expected = "an rnn_rbm layer that takes the examples",
-                              .config = machine->position()});
-    }
-  TH_CHECK(false, "a model without an rnn_rbm");
+  TH_CHECK(false, "a model without a layer that draws sequences");
   __builtin_unreachable();
 }
 
-Tensor drawn_by_machine(const Model& model, const Experiment& experiment, const SampleArguments& arguments) {
-  const RnnRbm& machine = machine_layer(model, experiment);
-  RandomState random(arguments.seed);
-  std::vector<Tensor> values = {Tensor(arguments.length.value_or(kLength))};
+Tensor drawn_by_machine(const Model& model, const Experiment& experiment, const RollSampling& how) {
+  const MachineLayer& machine = generating_layer(model, experiment);
+  RandomState random(how.seed);
+  std::vector<Tensor> values = {Tensor(how.length)};
   const Expr steps = tensor("steps", {}, DType::kInt64);
   std::vector<Expr> states;
   for (const Shared* state : {&machine.visible_random(), &machine.hidden_random()}) {
@@ -97,23 +72,22 @@ Tensor drawn_by_machine(const Model& model, const Experiment& experiment, const 
     states.push_back(tensor(state == &machine.visible_random() ? "visible_random" : "hidden_random",
                             {shape[0], shape[1]}, DType::kInt32));
   }
-  const Expr roll = machine.generate(steps, 1, arguments.gibbs.value_or(kGibbsSteps), states[0], states[1]).visible;
+  const Expr roll = machine.generate(steps, 1, how.gibbs_steps, states[0], states[1]).visible;
   return function({steps, states[0], states[1]}, {Out(roll)}, {},
                   function_options(experiment.compiler, "sample"))(values)[0];
 }
 
-// ---- from the probability of each key
-// ---------------------------------------------------------------------------------
+// ---- from the probability of each key ------------------------------------------------------------------------------
 
 // From the keys of a step to the logits of those of the next one.
-Function step_of(const Model& model, const Experiment& experiment, int64_t keys) {
+Function keys_step_of(const Model& model, const Experiment& experiment, int64_t keys) {
   const Expr now = tensor("keys", {1, 1, keys}, model.dtype());
   ModelPass pass = model.pass({now}, Phase::kGeneration);
   const TrainedOutput of = outputs_of(experiment).front();
   const ModelOutput output = pass.model_output(of.layer);
   const Dims& dims = output.value.dims();
   const bool fits = output.is_sequence && output.link != ModelOutput::Link::kSoftmax &&
-                    of.objective->name() == BinaryCrossentropy::Options::kName && dims.size() == 2 && dims[1].is(keys);
+                    of.objective->gives_probabilities() && dims.size() == 2 && dims[1].is(keys);
   if (!fits)
     throw UserError(
         Message{.what = str("the output ", of.layer, " does not tell the next keys of a piano roll"),
@@ -126,11 +100,11 @@ Function step_of(const Model& model, const Experiment& experiment, int64_t keys)
   return function({now}, {Out(logits_of(output))}, pass.updates(), function_options(experiment.compiler, "sample"));
 }
 
-Tensor drawn_by_key(const Model& model, const Experiment& experiment, int64_t keys, const SampleArguments& arguments,
+Tensor drawn_by_key(const Model& model, const Experiment& experiment, int64_t keys, const RollSampling& how,
                     const std::string& weights) {
-  Function step = step_of(model, experiment, keys);
-  RandomState random(arguments.seed);
-  const int64_t steps = arguments.length.value_or(kLength);
+  Function step = keys_step_of(model, experiment, keys);
+  RandomState random(how.seed);
+  const int64_t steps = how.length;
   Tensor roll = Tensor::zeros(DType::kFloat64, {steps, 1, keys}), now = Tensor::zeros(model.dtype(), {1, 1, keys});
   std::vector<double> sounds(static_cast<size_t>(keys));
   for (int64_t t = -kLeadIn; t < steps; ++t) {
@@ -139,7 +113,7 @@ Tensor drawn_by_key(const Model& model, const Experiment& experiment, int64_t ke
       throw UserError(Message{.what = str(weights, ": the model gives numbers that are not finite"),
                               .expected = "weights of a run that did not diverge"});
     for (int64_t key = 0; key < keys; ++key) {
-      const double logit = logits.as_double(key), temperature = arguments.temperature;
+      const double logit = logits.as_double(key), temperature = how.temperature;
       sounds[static_cast<size_t>(key)] =
           temperature == 0 ? logit > 0 : random.uniform(0, 1) < 1 / (1 + std::exp(-logit / temperature));
     }
@@ -151,24 +125,22 @@ Tensor drawn_by_key(const Model& model, const Experiment& experiment, int64_t ke
 
 }  // namespace
 
-bool gives_piano_rolls(const Experiment& experiment) {
-  return experiment.data.is<PianoRollsConfig>() || machine_of(experiment);
+bool has_generating_layer(const Experiment& experiment) {
+  return has_layer(experiment, &LayerOptions::Maker::generates_sequences);
 }
 
-std::string sample_piano_roll(const LoadedExperiment& loaded, const SampleArguments& arguments,
-                              const std::string& weights) {
-  const bool has_machine = machine_of(loaded.experiment);
-  if (!arguments.start.empty()) refuse_option("--start", "the run's model gives piano rolls, which no text begins");
-  if (has_machine && arguments.temperature != 1)
-    refuse_option("--temperature", "an rnn_rbm draws its steps from a chain");
-  if (!has_machine && arguments.gibbs) refuse_option("--gibbs", "the run's model has no layer of type rnn_rbm");
-  const Experiment experiment = step_by_step(loaded.experiment, kWhat);
-  FloatXScope floatx(experiment.compiler.floatX);
+bool gives_piano_rolls(const Experiment& experiment) {
+  return experiment.data.is<PianoRollsConfig>() || has_generating_layer(experiment);
+}
+
+Tensor sample_piano_roll(const Experiment& given, const std::string& weights, const RollSampling& how) {
+  const Experiment experiment = step_by_step(checked_experiment(given), kWhat);
+  const FloatXScope floatx(experiment.compiler.floatX);
   const int64_t keys = keys_of(experiment, weights);
   const Model model = stepping_model(experiment, {keys}, 0, weights, kWhat);
-  return text_of(has_machine ? drawn_by_machine(model, experiment, arguments)
-                             : drawn_by_key(model, experiment, keys, arguments, weights),
-                 keys);
+  const Tensor roll = has_generating_layer(experiment) ? drawn_by_machine(model, experiment, how)
+                                                       : drawn_by_key(model, experiment, keys, how, weights);
+  return roll.reshape({how.length, keys});
 }
 
 }  // namespace thtrain

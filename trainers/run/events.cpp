@@ -1,45 +1,47 @@
-// What a run writes for TensorBoard.
+#include "trainers/run/events.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "datasets/file.h"
-#include "reports/event_file.h"
-#include "trainers/run.h"
 
 namespace thtrain {
 
 namespace fs = std::filesystem;
 
 // Epochs of all phases in a row, from 1: the lines of metrics.jsonl.
-int64_t Run::events_step() const {
-  int64_t out = state_.reported();
-  for (const PhaseHistory& phase : start_.before) out += phase.earlier.count + std::ssize(phase.epochs);
+int64_t RunEvents::step() const {
+  int64_t out = training_.state.reported();
+  for (const PhaseHistory& phase : training_.start.before) out += phase.earlier.count + std::ssize(phase.epochs);
   return out;
 }
 
 // "pretrain/loss/train" in a phase.
-std::string Run::events_tag(const std::string& name) const {
-  return phase_.empty() ? name : str(phase_, '/', name);
+std::string RunEvents::tag(const std::string& name) const {
+  return training_.phase.empty() ? name : str(training_.phase, '/', name);
 }
 
-// What an earlier process wrote of the next epoch and of those behind it goes. The pictures of the end come one step
-// behind the last epoch, so that they go too where a run is extended.
-void Run::begin_events() {
-  if (!experiment_.output.tensorboard) return;
-  const int64_t next = events_step() + 1;
-  events_ = std::make_unique<EventFile>(folder_.path(), next);
-  if (start_.before.empty() || was_resumed_) events_->text("config", next, str("```toml\n", config_, "```\n"));
+void RunEvents::begin(bool was_resumed) {
+  if (!training_.experiment.output.tensorboard) return;
+  const int64_t next = step() + 1;
+  events_ = std::make_unique<EventFile>(context_.folder.path(), next);
+  if (training_.start.before.empty() || was_resumed)
+    events_->text("config", next, str("```toml\n", context_.config, "```\n"));
 }
 
-void Run::write_epoch_events(const EpochReport& report) {
+void RunEvents::write_epoch_events() {
   if (!events_) return;
-  const int64_t step = events_step();
-  const MetricNames& names = program_.metric_names();
+  write_values(training_.state.history.back());
+  write_weights();
+}
+
+void RunEvents::write_values(const EpochReport& report) {
+  const MetricNames& names = training_.program.metric_names();
   std::set<std::string> written;
   auto add = [&](const std::string& name, const std::optional<double>& value) {
-    if (value && written.insert(name).second) events_->scalar(events_tag(name), step, *value);
+    if (value && written.insert(name).second) events_->scalar(tag(name), step(), *value);
   };
   add("loss/train", report.train_loss);
   add("loss/valid", report.valid_loss);
@@ -55,33 +57,37 @@ void Run::write_epoch_events(const EpochReport& report) {
   add("learning_rate", report.learning_rate);
   if (report.evaluations) add("evaluations", static_cast<double>(*report.evaluations));
   add("seconds", report.seconds);
-  for (const auto& [name, array] : weight_arrays()) {
+}
+
+void RunEvents::write_weights() {
+  for (const auto& [name, array] : training_.weight_arrays()) {
     if (!is_float(array.dtype()) || array.size() == 0) continue;
     std::vector<double> values(static_cast<size_t>(array.size()));
     for (size_t i = 0; i < values.size(); ++i) values[i] = array.as_double(static_cast<int64_t>(i));
     const bool are_finite = std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-    if (are_finite) events_->histogram(events_tag(name), step, histogram_of(values));
+    if (are_finite) events_->histogram(tag(name), step(), histogram_of(values));
   }
 }
 
 // Of the filters, which are drawn after each epoch, the last ones.
-void Run::write_picture_events() {
+void RunEvents::write_picture_events() {
   if (!events_) return;
+  const std::vector<EpochReport>& history = training_.state.history;
   std::vector<fs::path> pictures;
   std::error_code error;
   const std::string filters = "filters_at_epoch_";
-  for (fs::directory_iterator at(folder_.file("plots"), error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(context_.folder.file("plots"), error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().stem().string();
     const size_t mark = name.find(filters);
-    const bool is_last = mark == std::string::npos || state_.history.empty() ||
-                         name.substr(mark + filters.size()) == std::to_string(state_.history.back().epoch);
+    const bool is_last = mark == std::string::npos || history.empty() ||
+                         name.substr(mark + filters.size()) == std::to_string(history.back().epoch);
     if (at->path().extension() == ".png" && is_last) pictures.push_back(at->path());
   }
   std::sort(pictures.begin(), pictures.end());
   for (const fs::path& path : pictures) {
-    std::string tag = path.stem().string();
-    if (const size_t mark = tag.find(filters); mark != std::string::npos) tag = tag.substr(0, mark) + "filters";
-    events_->picture("plots/" + tag, events_step() + 1, read_file(path.string()));
+    std::string name = path.stem().string();
+    if (const size_t mark = name.find(filters); mark != std::string::npos) name = name.substr(0, mark) + "filters";
+    events_->picture("plots/" + name, step() + 1, read_file(path.string()));
   }
 }
 
