@@ -57,7 +57,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"fuse_pooling", "max_pool(conv(x, w)) -> pooled_conv(x, w)", fuse_pooling}, "fused"},
       {{"fuse_epilogues", "tanh(dot(x, W) + b) -> fused_product(x, W, b)", fuse_epilogues}, "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
-      {{"fuse_scatters", "scatter_add(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},
+      {{"fuse_scatters", "scatter(W, fused(d), idx) -> fused_scatter(W, d, idx)", fuse_scatters}, "fused"},
   };
   return table;
 }
