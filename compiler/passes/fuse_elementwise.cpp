@@ -28,8 +28,6 @@ class ElementwiseFuser : public RegionFuser {
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused(std::move(body), std::move(inputs));
   }
-
-  Graph fuse_body(const Graph& body) const override { return ElementwiseFuser(body).run(); }
 };
 
 }  // namespace

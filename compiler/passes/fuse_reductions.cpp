@@ -139,8 +139,6 @@ class ReductionFuser : public RegionFuser {
     return make_fused_reduction(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return ReductionFuser(body).run(); }
-
  private:
   bool reduction_joins(const Node& node, FusionRegion& region) const {
     RowDomain rows{node.inputs[0].dims(), node.props.get<Ints>("axes")};

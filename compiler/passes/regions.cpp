@@ -254,17 +254,8 @@ void RegionFuser::build_single(const Node& node) {
     inputs.push_back(built(e));
     changed |= !inputs.back().same(e);
   }
-  std::vector<GraphPtr> bodies;
-  for (const GraphPtr& body : node.bodies) {
-    if (node.op->fused) {  // its body is a kernel already
-      bodies.push_back(body);
-      continue;
-    }
-    bodies.push_back(std::make_shared<const Graph>(fuse_body(*body)));
-    changed = true;
-  }
   std::shared_ptr<const Node> made =
-      changed ? clone_with_inputs(node, std::move(inputs), std::move(bodies)) : node.self.lock();
+      changed ? clone_with_inputs(node, std::move(inputs), node.bodies) : node.self.lock();
   built_[&node].made = consing_.cons(made);
 }
 

@@ -48,8 +48,6 @@ class RegionFuser {
   /// readers becomes two inputs of the body, as does one that is read by different kinds of access.
   virtual bool is_of_slices(const FusionRegion&, const Node&) const { return false; }
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
-  /// The same fusion for a body graph.
-  virtual Graph fuse_body(const Graph& body) const = 0;
 
   bool is_root(const Node& node) const { return places_.at(&node).is_root; }
   std::span<const Node* const> readers(const Node& node) const { return readers_.of(node); }
