@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {

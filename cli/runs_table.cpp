@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
+#include "config/config_node.h"
 #include "datasets/file.h"
 
 namespace thtrain {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

@@ -1,7 +1,8 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
     compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < runtime < compiler/*.h (api.h)
-    api.h < nn < reports < trainers < bench < cli    api.h < datasets < reports    all < tests, docs
+    base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
+    all < tests, docs
 
 Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
@@ -23,8 +24,9 @@ LEFT = {
     "compiler/codegen": ["compiler/plan"],
     "compiler/runtime": ["compiler/codegen"],
     "compiler": ["compiler/runtime"],
-    "nn": ["compiler"],
-    "datasets": ["compiler"],
+    "config": ["compiler/base"],
+    "nn": ["compiler", "config"],
+    "datasets": ["compiler", "config"],
     "reports": ["nn", "datasets"],
     "trainers": ["reports"],
     "bench": ["trainers"],
