@@ -8,6 +8,7 @@
 #include "cli/command_words.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/tuning/trial_process.h"
 
 namespace thtrain {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {

@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "compiler/base/config_node.h"
+#include "compiler/base/nearest_name.h"
+#include "config/config_node.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/utf8.h"
+#include "config/config_node.h"
 #include "datasets/file.h"
 
 namespace thtrain {

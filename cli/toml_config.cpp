@@ -14,6 +14,7 @@
 
 #include "cli/toml_check.h"
 #include "cli/toml_nesting.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/base/system_error.h"
 #include "compiler/base/utf8.h"
 #include "datasets/content.h"

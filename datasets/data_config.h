@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "datasets/load.h"
 
 namespace thtrain {

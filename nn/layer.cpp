@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 
 namespace thtrain {
 

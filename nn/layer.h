@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/graph.h"
+#include "config/config.h"
 #include "nn/init.h"
 #include "nn/param.h"
 

@@ -4,9 +4,14 @@
 #include <set>
 
 #include "compiler/base/escape.h"
-#include "compiler/base/near_value.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/ir/bad_values.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/shape/length_list.h"
+#include "compiler/ops/shape/shape.h"
+#include "config/near_value.h"
 #include "nn/model_pass.h"
+#include "nn/sequences.h"
 
 namespace thtrain {
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/graph.h"
+#include "config/config.h"
 #include "nn/param.h"
 #include "nn/predictions.h"
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/base/nearest_name.h"
 #include "datasets/content.h"
 #include "datasets/images.h"
 #include "datasets/npz.h"

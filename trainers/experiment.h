@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/tuning/tuner.h"
+#include "config/config.h"
 #include "datasets/augmentation.h"
 #include "datasets/data_config.h"
 #include "nn/metric.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "compiler/base/config_node.h"
 #include "compiler/base/error.h"
+#include "compiler/base/nearest_name.h"
 
 namespace thtrain {
 namespace {

@@ -2,7 +2,8 @@
 
     compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < store < host < libraries < tuning <
     runtime < compiler/*.h (api.h)
-    api.h < nn < reports < trainers < bench < cli    api.h < datasets < reports    all < tests, docs
+    base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
+    all < tests, docs
 
 Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
@@ -28,8 +29,9 @@ LEFT = {
     "compiler/tuning": ["compiler/libraries"],
     "compiler/runtime": ["compiler/tuning"],
     "compiler": ["compiler/runtime"],
-    "nn": ["compiler"],
-    "datasets": ["compiler"],
+    "config": ["compiler/base"],
+    "nn": ["compiler", "config"],
+    "datasets": ["compiler", "config"],
     "reports": ["nn", "datasets"],
     "trainers": ["reports"],
     "bench": ["trainers"],

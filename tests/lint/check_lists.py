@@ -5,7 +5,8 @@ import re
 
 import tree
 
-ROOMS = {"compiler", "nn", "datasets", "reports", "trainers", "cli", "bench", "tests", "docs", "configs", "cmake"}
+ROOMS = {"compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "bench", "tests", "docs", "configs",
+         "cmake"}
 COMPILER_ROOMS = {"base", "ir", "kernel", "ops", "autodiff", "passes", "plan", "codegen", "store", "host",
                   "libraries", "tuning", "runtime"}
 # Ignored by git: built, or a user's own.

@@ -169,7 +169,7 @@ endforeach()
 elseif(PART STREQUAL "components_that_are_not_there")
   configure_error(error -DASKED=compilr)
   require_text("${error}"
-               "thtrain has no component \"compilr\": its components are compiler, nn, datasets, reports and trainers")
+               "no component \"compilr\": its components are compiler, config, nn, datasets, reports and trainers")
   configure_error(error -DASKED=datasets -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON)
   require_text("${error}" "the component \"datasets\" of thtrain needs ZLIB, which is not found")
   configure_error(error -DASKED=trainers -DCMAKE_DISABLE_FIND_PACKAGE_Freetype=ON)

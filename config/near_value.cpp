@@ -1,11 +1,11 @@
-#include "compiler/base/near_value.h"
+#include "config/near_value.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
-#include "compiler/base/config_node.h"
+#include "compiler/base/nearest_name.h"
 
 namespace thtrain {
 

@@ -61,7 +61,4 @@ class Findings {
   std::vector<Message> messages_;
 };
 
-/// The candidate that `name` is most likely a misspelling of; "" where none is near. The first of equally near ones.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace thtrain

@@ -1,5 +1,5 @@
 // What a declaration prints: the resolved configuration and the reference page.
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 

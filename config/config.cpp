@@ -1,10 +1,11 @@
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 
-#include "compiler/base/near_value.h"
+#include "compiler/base/nearest_name.h"
+#include "config/near_value.h"
 
 namespace thtrain {
 

@@ -4,7 +4,7 @@
 //   struct SgdConfig : Section {
 //     double learning_rate = 0.01;                       // the default is the member's initial value
 //     std::optional<int64_t> seed;                       // may be left out, and then has no value
-//     std::vector<OneOf<LayerConfig>> layers;            // tables that name their kind: compiler/base/config_kind.h
+//     std::vector<OneOf<LayerConfig>> layers;            // tables that name their kind: config/config_kind.h
 //     static void describe(Fields<SgdConfig>& f) {
 //       f.field("learning_rate", &SgdConfig::learning_rate).range(above(0)).help("Length of a step.").synonyms({"lr"});
 //       f.field("seed", &SgdConfig::seed).range(at_least(0)).help("Of the shuffling.");
@@ -30,8 +30,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/config_access.h"
-#include "compiler/base/config_node.h"
+#include "config/config_access.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

@@ -1,11 +1,12 @@
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "compiler/base/near_value.h"
+#include "compiler/base/nearest_name.h"
+#include "config/near_value.h"
 
 namespace thtrain {
 namespace {

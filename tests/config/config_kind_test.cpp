@@ -1,8 +1,8 @@
-#include "compiler/base/config_kind.h"
+#include "config/config_kind.h"
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 namespace {

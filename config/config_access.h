@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "compiler/base/config_kind.h"
-#include "compiler/base/config_node.h"
+#include "config/config_kind.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 
