@@ -81,6 +81,7 @@ const std::vector<HelpRow>& examples_of(const std::string& command) {
       {"explain",
        {{"thtrain explain lab.toml", "the graph of the training step"},
         {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
+        {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries, for any machine"},
         {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}}},
       {"tune",
        {{"thtrain tune lab.toml", "measure, and remember the fastest"},

@@ -8,6 +8,7 @@
 #include "compiler/runtime/blas.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/cpu.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
@@ -16,7 +17,7 @@ Fingerprint machine_fingerprint(int64_t threads) {
   return {{"thtrain", std::string(build_id)},
           {"threads", std::to_string(thread_count(static_cast<int>(threads)))},
           {"processor", cpu().feature_text},
-          {"vector_bytes", std::to_string(cpu().vector_bytes)},
+          {"vector_bytes", std::to_string(machine().lanes_of(DType::kUInt8))},
           {"blas", str(blas().version, " ", blas().corename)},
           {"compiler", cache().compiler_text()}};
 }

@@ -14,7 +14,7 @@ class ElementwiseFuser : public RegionFuser {
   using RegionFuser::RegionFuser;
 
  protected:
-  bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node); }
+  bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node, limits_); }
 
   bool joins(const Node& node, FusionRegion& region) const override {
     if (node.op->gather && !is_used_only_in(node, region)) return false;
@@ -29,13 +29,13 @@ class ElementwiseFuser : public RegionFuser {
     return make_fused(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return ElementwiseFuser(body).run(); }
+  Graph fuse_body(const Graph& body) const override { return ElementwiseFuser(body, context_).run(); }
 };
 
 }  // namespace
 
-Graph fuse_elementwise(const Graph& graph, const PassContext&) {
-  return ElementwiseFuser(graph).run();
+Graph fuse_elementwise(const Graph& graph, const PassContext& context) {
+  return ElementwiseFuser(graph, context).run();
 }
 
 }  // namespace thtrain

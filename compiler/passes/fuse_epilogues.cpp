@@ -41,7 +41,7 @@ bool computes_complex(const Node& node) {
 class EpilogueFuser : public RegionFuser {
  public:
   EpilogueFuser(const Graph& graph, const PassContext& context, NodeMap<bool> possible)
-      : RegionFuser(graph), context_(context), possible_(std::move(possible)) {}
+      : RegionFuser(graph, context), possible_(std::move(possible)) {}
 
  protected:
   bool is_fusable(const Node& node) const override {
@@ -92,7 +92,6 @@ class EpilogueFuser : public RegionFuser {
     });
   }
 
-  const PassContext& context_;
   NodeMap<bool> possible_;  // nodes whose implementation can take an epilogue
 };
 

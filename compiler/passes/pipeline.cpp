@@ -78,7 +78,7 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
                        .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
   }
   Graph current = graph;
-  PassContext context{options.level, options.fired, options.chooser, has_bodies(graph, options.extra)};
+  PassContext context{options.level, options.fired, options.chooser, has_bodies(graph, options.extra), options.target};
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
   for (const PipelineEntry& entry : pipeline())

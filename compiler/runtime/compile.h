@@ -8,6 +8,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/cache.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/program_image.h"
 #include "compiler/runtime/tuner.h"
 
@@ -26,6 +27,7 @@ struct CompiledProgram {
 };
 
 struct CompileOptions {
+  kernel::Target target = machine();
   PipelineOptions pipeline;
   int threads = 1;
   bool probes = false;

@@ -66,6 +66,7 @@ class Reader {
 };
 
 void write_source(Writer& w, const SourceText& source) {
+  w.number(static_cast<int64_t>(source.language));
   w.text(source.comment);
   w.number(static_cast<int64_t>(source.helpers.size()));
   for (const std::string& helper : source.helpers) w.text(helper);
@@ -80,8 +81,11 @@ void write_source(Writer& w, const SourceText& source) {
   for (const std::string& name : source.libraries) w.text(name);
 }
 
-/// False where a kernel names a helper that there is not.
+/// False where it is in no language, or a kernel names a helper that there is not.
 bool read_source(Reader& r, SourceText& out) {
+  const int64_t language = r.number();
+  if (language < 0 || language > static_cast<int64_t>(kernel::Language::kC99)) return false;
+  out.language = static_cast<kernel::Language>(language);
   out.comment = r.text();
   for (size_t n = r.count(); n-- > 0 && !r.failed;) out.helpers.push_back(r.text());
   for (size_t n = r.count(); n-- > 0 && !r.failed;) {

@@ -12,14 +12,13 @@ namespace thtrain {
 using kernel::StepBuilder;
 using kernel::Term;
 
-bool may_be_gathered(const Node& node) {
-  constexpr int64_t kMaxSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
+bool may_be_gathered(const Node& node, const kernel::FusionLimits& limits) {
   const GatherRule* rule = node.op->gather;
   if (!rule || is_complex(node.types[0].dtype)) return false;
   const Expr& index = node.inputs[rule->indices];
   if (is_constant(index) && index.rank() == 0) return false;
   const Dim elements = node.types[0].elements();
-  return rule->reads_rows(node) || !elements.is_known() || elements.value() <= kMaxSingle;
+  return rule->reads_rows(node) || !elements.is_known() || elements.value() <= limits.single_loads;
 }
 
 static size_t place_in(std::span<const Expr> inputs, const Expr& e) {

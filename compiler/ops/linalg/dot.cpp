@@ -125,6 +125,7 @@ void lower_dot(StepBuilder& b) {
   if (is_complex(dtype)) return b.call_reference();
   if (!has_blas(dtype)) return lower_loops_dot(b);
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
+  if (!b.target().has_libraries()) return lower_loops_loop_products(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;

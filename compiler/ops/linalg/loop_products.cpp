@@ -15,30 +15,38 @@ Term factor_term(StepBuilder& b, const GemmFactor& factor, DType dtype) {
   return b.load(b.input(static_cast<size_t>(std::get<int>(factor))), 0);
 }
 
+// Of a matrix, or of a vector that has one of the two axes.
+Term element(StepBuilder& b, const kernel::Operand& operand, const Term& row, const Term& column, bool has_rows) {
+  if (operand.type.rank() == 2) return b.index_of(operand, {row, column});
+  return operand.type.rank() == 1 ? b.index_of(operand, {has_rows ? row : column}) : Term(0);
+}
+
+}  // namespace
+
 void lower_loops_loop_products(StepBuilder& b) {
   const ProductStep step = product_step(b);
   const kernel::Operand& out = b.output();
+  const Type &left = step.a.type, &right = step.b.type;
   const DType dtype = out.type.dtype;
+  const Dim rows = left.rank() == 2 ? left.dims[0] : 1, columns = right.rank() == 2 ? right.dims[1] : 1;
   b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](Term i) {
-    b.code().loop("j", b.length(out.type.dims[1]), [&](Term j) {
+    b.code().loop("j", b.length(columns), [&](Term j) {
       const Term sum = b.code().var("sum", kernel::constant(dtype, 0));
-      b.code().loop("l", b.length(step.a.type.dims[1]), [&](Term l) {
-        const Term left = b.load(step.a, b.index_of(step.a, {i, l})),
-                   right = b.load(step.b, b.index_of(step.b, {l, j}));
-        b.code().assign(sum, sum + left * right);
+      b.code().loop("l", b.length(left.dims.back()), [&](Term l) {
+        const Term x = b.load(step.a, element(b, step.a, i, l, false)),
+                   y = b.load(step.b, element(b, step.b, l, j, true));
+        b.code().assign(sum, sum + x * y);
       });
       Term value = factor_term(b, step.alpha, dtype) * sum;
       if (step.reads_c) {
         const kernel::Operand& c = b.input(0);
-        value = value + factor_term(b, step.beta, dtype) * b.load(c, b.index_of(c, {i, j}));
+        value = value + factor_term(b, step.beta, dtype) * b.load(c, element(b, c, i, j, left.rank() == 2));
       }
-      b.store(out, b.index_of(out, {i, j}), value);
+      b.store(out, element(b, out, i, j, left.rank() == 2), value);
     });
   });
-  b.finish_kernel("product_loops", "out0 = alpha in . in + beta in0, by its definition", out.type.dims[0], 1);
+  b.finish_kernel("product_loops", "out0 = alpha in . in + beta in0, by its definition", rows, 1);
 }
-
-}  // namespace
 
 // Not worth a trial: it is taken by name.
 CandidateSource loop_products() {

@@ -142,7 +142,7 @@ void lower_mrg_uniform(StepBuilder& b) {
       });
     one.store(b, s, streams, count);
   });
-  const Dim worth = Dim(kernel::kGrainOfWork / kWork);
+  const Dim worth = Dim(b.target().grain_of_work() / kWork);
   b.finish_kernel("mrg_uniform", "out1 = the next numbers of each stream", wide,
                   max(floor_div(worth, max(whole_rows, Dim(1))), Dim(1)), lanes);
 }
