@@ -91,11 +91,9 @@ std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiati
   if (!held_values.empty()) {
     Rebuilder rebuilder;
     roots = rebuilder.rebuild(plain.outputs, [&](const Node& node, const std::vector<Expr>& inputs) {
-      std::vector<Expr> out;
       auto at = held_of.find(&node);
-      if (at == held_of.end()) return out;
-      const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, node.bodies);
-      for (size_t o = 0; o < node.types.size(); ++o) out.emplace_back(made, o);
+      if (at == held_of.end()) return std::vector<Expr>();
+      std::vector<Expr> out = outputs_of(*clone_with_inputs(node, inputs, node.bodies));
       for (auto [output, number] : at->second)
         out[output] = apply(held_op(), {out[output]}, {{"number", static_cast<int64_t>(number)}});
       return out;

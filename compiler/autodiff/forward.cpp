@@ -16,12 +16,6 @@
 namespace thtrain {
 namespace {
 
-std::vector<Expr> outputs_of(const Node& node) {
-  std::vector<Expr> out;
-  for (size_t o = 0; o < node.types.size(); ++o) out.push_back(node[o]);
-  return out;
-}
-
 // The outputs of a node that are among these values and no constants.
 std::vector<size_t> outputs_that_move(const Node& node, const ValueSet& values, const ValueSet& constants) {
   std::vector<size_t> out;

@@ -5,27 +5,20 @@
 #include "compiler/base/str.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/scalar_op.h"
 
 namespace thtrain {
 namespace {
 
 // Null: written as a call.
-const char* operator_of(const std::string& op) {
-  static const std::unordered_map<std::string, const char*> operators{
-      {"add", " + "}, {"sub", " - "}, {"mul", " * "}, {"true_div", " / "}, {"lt", " < "},  {"le", " <= "},
-      {"gt", " > "},  {"ge", " >= "}, {"eq", " == "}, {"neq", " != "},     {"and", " & "}, {"or", " | "}};
-  auto at = operators.find(op);
-  return at == operators.end() ? nullptr : at->second;
+const char* symbol_of(const Node& node) {
+  return node.op->scalar ? node.op->scalar->symbol : nullptr;
 }
 
 std::string cut(std::string text, size_t width) {
   if (text.size() <= width) return text;
   text.resize(width - 3);
   return text + "...";
-}
-
-bool is_operation(const Node& node) {
-  return (operator_of(node.op->name) && node.inputs.size() >= 2) || node.op->name == "neg";
 }
 
 // The formula of one value of a step, written no further than it is shown: shared values would double it at every use.
@@ -66,7 +59,7 @@ class FormulaText {
       text_ += constant ? constant->text(1) : "?";
       return;
     }
-    const bool parentheses = beside_operator && is_operation(node);
+    const bool parentheses = beside_operator && symbol_of(node);
     if (parentheses) text_ += '(';
     application(node, [&](size_t input, bool beside) { this->value(node.inputs[input], beside); });
     if (parentheses) text_ += ')';
@@ -74,14 +67,13 @@ class FormulaText {
 
   template <class Operand>
   void application(const Node& node, Operand operand) {
-    const char* infix = node.inputs.size() >= 2 ? operator_of(node.op->name) : nullptr;
-    const bool is_call = !is_operation(node);
-    text_ += is_call ? str(node.op->name, '(') : infix ? "" : "-";
+    const char* symbol = symbol_of(node);
+    text_ += !symbol ? str(node.op->name, '(') : node.inputs.size() == 1 ? symbol : "";
     for (size_t i = 0; i < node.inputs.size() && !is_full(); ++i) {
-      if (i > 0) text_ += infix ? infix : ", ";
-      operand(i, !is_call);
+      if (i > 0) text_ += symbol ? str(' ', symbol, ' ') : ", ";
+      operand(i, symbol != nullptr);
     }
-    if (is_call) text_ += ')';
+    if (!symbol) text_ += ')';
   }
 
   const Node& step_;

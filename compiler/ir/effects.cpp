@@ -14,12 +14,6 @@ bool is_token(const Expr& value) {
   return value.type().kind == TypeKind::kToken;
 }
 
-std::vector<Expr> outputs_of(const std::shared_ptr<const Node>& node) {
-  std::vector<Expr> out;
-  for (size_t i = 0; i < node->types.size(); ++i) out.emplace_back(node, i);
-  return out;
-}
-
 std::vector<const Node*> effects_of(const Graph& graph) {
   std::vector<const Node*> out = topological_order(graph.roots());
   std::erase_if(out, [](const Node* node) { return !has_effect(*node); });
@@ -54,7 +48,7 @@ class Threader {
 
  private:
   static std::vector<Expr> take(const std::shared_ptr<const Node>& made, Expr& token) {
-    std::vector<Expr> out = outputs_of(made);
+    std::vector<Expr> out = outputs_of(*made);
     TH_CHECK(is_token(out.back()), made->op->name, " has an effect and gives no token");
     token = out.back();
     return out;
@@ -123,7 +117,7 @@ std::vector<Expr> without_effect(const Node& node, std::span<const Expr> inputs)
   if (node.op->has_effect && node.op->without_effect) return node.op->without_effect(node, inputs);
   std::vector<GraphPtr> bodies;
   for (const GraphPtr& body : node.bodies) bodies.push_back(std::make_shared<const Graph>(without_effects(*body)));
-  return outputs_of(clone_with_inputs(node, {inputs.begin(), inputs.end()}, std::move(bodies)));
+  return outputs_of(*clone_with_inputs(node, {inputs.begin(), inputs.end()}, std::move(bodies)));
 }
 
 Graph without_effects(const Graph& graph) {

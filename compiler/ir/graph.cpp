@@ -207,25 +207,42 @@ std::vector<Expr> Rebuilder::rebuild(std::span<const Expr> roots, const Rewrite&
 
 Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
   Rebuilder rebuilder;
-  auto with_bodies = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (node.bodies.empty()) return rewrite ? rewrite(node, inputs) : std::vector<Expr>{};
-    std::vector<GraphPtr> bodies;
-    bool changed = false;
-    for (const GraphPtr& body : node.bodies) {
-      Graph rebuilt = rewrite_graph(*body, rewrite);
-      const bool same = same_roots(rebuilt, *body);
-      changed |= !same;
-      bodies.push_back(same ? body : std::make_shared<const Graph>(std::move(rebuilt)));
-    }
-    if (!changed) return rewrite ? rewrite(node, inputs) : std::vector<Expr>{};
-    std::shared_ptr<const Node> remade = clone_with_inputs(node, inputs, std::move(bodies));
-    if (rewrite)
-      if (std::vector<Expr> outputs = rewrite(*remade, inputs); !outputs.empty()) return outputs;
-    std::vector<Expr> outputs;
-    for (size_t i = 0; i < remade->types.size(); ++i) outputs.emplace_back(remade, i);
-    return outputs;
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+}
+
+static bool has_own_bodies(const Node* node) {
+  return !node->bodies.empty() && !node->op->fused;
+}
+
+bool has_bodies(const Graph& graph) {
+  return std::ranges::any_of(topological_order(graph.roots()), has_own_bodies);
+}
+
+Graph map_bodies(const Graph& graph, const std::function<Graph(const Graph&)>& change) {
+  if (!has_bodies(graph)) return graph;
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (!has_own_bodies(&node)) return {};
+    std::vector<GraphPtr> bodies = node.bodies;
+    for (GraphPtr& body : bodies)
+      if (Graph changed = change(*body); !same_roots(changed, *body))
+        body = std::make_shared<const Graph>(std::move(changed));
+    if (bodies == node.bodies) return {};
+    return outputs_of(*clone_with_inputs(node, inputs, std::move(bodies)));
+  });
+}
+
+NodeMap<std::vector<bool>> outputs_read(const Graph& graph, const Op& op) {
+  NodeMap<std::vector<bool>> out;
+  const auto note = [&](const Expr& value) {
+    if (value.node().op != &op) return;
+    std::vector<bool>& outputs = out[&value.node()];
+    outputs.resize(value.node().types.size());
+    outputs[value.output()] = true;
   };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, with_bodies); });
+  const std::vector<Expr> roots = graph.roots();
+  for (const Node* node : topological_order(roots)) std::ranges::for_each(node->inputs, note);
+  std::ranges::for_each(roots, note);
+  return out;
 }
 
 const Node* root_of(const Expr& value) {

@@ -90,8 +90,17 @@ class Rebuilder {
   size_t unique_count_ = 0;
 };
 
-/// Rebuilds a whole graph, bodies first (each by its own Rebuilder), and merges equal nodes.
+/// Rebuilds a graph, but for the bodies of its nodes, and merges equal nodes.
 Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite);
+
+/// Has a node of the graph a body of its own: a loop, a branch? (Those of fused nodes are no programs, and do not
+/// count.)
+bool has_bodies(const Graph& graph);
+/// The graph, each such body of which is what `change` makes of it.
+Graph map_bodies(const Graph& graph, const std::function<Graph(const Graph&)>& change);
+
+/// Which outputs of each node of this op are read by nodes of the graph, or are its roots.
+NodeMap<std::vector<bool>> outputs_read(const Graph& graph, const Op& op);
 
 /// The node whose elements the value shows, through views.
 const Node* root_of(const Expr& value);

@@ -69,18 +69,10 @@ static std::shared_ptr<const Node> finish(std::shared_ptr<Node> node, const Node
   return node;
 }
 
-static std::shared_ptr<Node> typed(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
-                                   Origin origin) {
-  auto node = std::make_shared<Node>();
-  node->op = &op;
-  node->inputs = std::move(inputs);
-  node->props = std::move(props);
-  node->bodies = std::move(bodies);
-  node->origin = std::move(origin);
-  for (const Expr& input : node->inputs)
-    if (!input.has_value()) throw UserError(located(empty_message(str(op.name, ": an input")), node->origin));
-  node->types = op.infer({op, node->inputs, node->props, node->bodies, node->origin, nullptr});
-  return node;
+static std::vector<Type> inferred(const Node& node) {
+  for (const Expr& input : node.inputs)
+    if (!input.has_value()) throw UserError(located(empty_message(str(node.op->name, ": an input")), node.origin));
+  return node.op->infer({*node.op, node.inputs, node.props, node.bodies, node.origin, nullptr});
 }
 
 // Where no line of a user is known, as in a call by std::accumulate, an input's line is the nearest that is.
@@ -93,9 +85,14 @@ static Origin origin_of(const std::vector<Expr>& inputs, const std::source_locat
 
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
                                       std::source_location where) {
-  Origin origin = origin_of(inputs, where);
-  std::shared_ptr<const Node> out =
-      finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), std::move(origin)));
+  auto node = std::make_shared<Node>();
+  node->op = &op;
+  node->origin = origin_of(inputs, where);
+  node->inputs = std::move(inputs);
+  node->props = std::move(props);
+  node->bodies = std::move(bodies);
+  node->types = inferred(*node);
+  const std::shared_ptr<const Node> out = finish(std::move(node));
   EffectScope::record(out);
   return out;
 }
@@ -115,31 +112,49 @@ static bool keeps_types(const Node& node, const std::vector<Expr>& inputs, const
   return true;
 }
 
+// The same but for inputs and bodies; without a serial number.
+static std::shared_ptr<Node> copy_of(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies) {
+  auto out = std::make_shared<Node>();
+  out->op = node.op;
+  out->props = node.props;
+  out->inputs = std::move(inputs);
+  out->bodies = std::move(bodies);
+  out->types = node.types;
+  out->recompute = node.recompute;
+  out->origin = node.origin;
+  out->name = node.name;
+  out->shared = node.shared;
+  return out;
+}
+
 std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs,
                                               std::vector<GraphPtr> bodies) {
-  std::shared_ptr<Node> out;
-  if (keeps_types(node, inputs, bodies)) {
-    out = std::make_shared<Node>();
-    out->op = node.op;
-    out->inputs = std::move(inputs);
-    out->props = node.props;
-    out->bodies = std::move(bodies);
-    out->types = node.types;
-    out->origin = node.origin;
-  } else {
-    out = typed(*node.op, std::move(inputs), node.props, std::move(bodies), node.origin);
-  }
-  out->recompute = node.recompute;
-  out->name = node.name;
+  const bool keeps = keeps_types(node, inputs, bodies);
+  std::shared_ptr<Node> out = copy_of(node, std::move(inputs), std::move(bodies));
+  if (!keeps) out->types = inferred(*out);
   return finish(std::move(out), &node);
 }
 
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute) {
   if (node->recompute == recompute) return node;
-  auto out = typed(*node->op, node->inputs, node->props, node->bodies, node->origin);
+  std::shared_ptr<Node> out = copy_of(*node, node->inputs, node->bodies);
   out->recompute = recompute;
-  out->name = node->name;
   return finish(std::move(out));
+}
+
+Expr leaf_like(const Expr& leaf, Type type, uint64_t serial) {
+  std::shared_ptr<Node> out = copy_of(leaf.node(), {}, {});
+  out->types = {std::move(type)};
+  out->serial = serial;
+  out->self = out;
+  return Expr(std::shared_ptr<const Node>(std::move(out)));
+}
+
+std::vector<Expr> outputs_of(const Node& node) {
+  std::vector<Expr> out;
+  out.reserve(node.types.size());
+  for (size_t o = 0; o < node.types.size(); ++o) out.push_back(node[o]);
+  return out;
 }
 
 static Expr make_input_leaf(Type type, std::string name, Props props, const std::source_location& where) {
@@ -177,20 +192,13 @@ Expr make_constant(Tensor value, std::source_location where) {
 }
 
 Expr named(const Expr& value, std::string name) {
-  auto node = std::make_shared<Node>();
   const Node& old = value.node();
   if (old.is_leaf())
     throw UserError({.what = "named: an input or a shared variable has the name that it was made with",
                      .expected = "a value that an op computes, or a constant",
                      .got = old.name.empty() ? std::string("a variable without a name") : escaped(old.name),
                      .node = old.origin.text()});
-  node->op = old.op;
-  node->props = old.props;
-  node->inputs = old.inputs;
-  node->bodies = old.bodies;
-  node->types = old.types;
-  node->recompute = old.recompute;
-  node->origin = old.origin;
+  std::shared_ptr<Node> node = copy_of(old, old.inputs, old.bodies);
   node->name = std::move(name);
   return Expr(finish(std::move(node), &old), value.output());
 }

@@ -137,6 +137,12 @@ std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr
 /// The same node under another recomputation tag: merging leaves the two apart.
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute);
 
+/// A leaf of another type, with the name, origin and variable of `leaf`.
+Expr leaf_like(const Expr& leaf, Type type, uint64_t serial);
+
+/// All outputs of a node, which a shared_ptr holds already.
+std::vector<Expr> outputs_of(const Node& node);
+
 /// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
 Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
 /// The same for a body, where it stands for another value in each turn: it is no length that a call knows before it

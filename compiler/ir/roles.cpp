@@ -9,13 +9,17 @@ bool is_source(const Node& node) {
   return node.is_leaf() || node.inputs.empty();
 }
 
-// Products that add to their first input: what the optimizer adds to becomes an operand of the gradient's product.
-// Their other operands are the second and third one, which are computed for the gradient; factors belong to the update.
-bool is_accumulation(const Op& op) {
-  return op.name == "gemm" || op.name == "gemv" || op.name == "ger";
+// Operands of a product, which are computed for the gradient; scalar factors and what is added to belong to the update.
+bool is_operand_of_product(const Node& node, size_t input) {
+  return access_of(node, input) == Access::kWhole;
 }
-bool is_factor_of_product(size_t input) {
-  return input == 2 || input == 3;
+
+// A product that adds to its first input: what the optimizer adds to becomes an operand of the gradient's product.
+bool is_accumulation(const Node& node) {
+  if (node.inputs.empty() || access_of(node, 0) != Access::kElement) return false;
+  for (size_t i = 1; i < node.inputs.size(); ++i)
+    if (is_operand_of_product(node, i)) return true;
+  return false;
 }
 
 // The graph as if nothing were fused: an atom is a node, or an operation inside of a fused one.
@@ -33,7 +37,7 @@ class RoleFinder {
     }
     for (const Update& update : graph_.updates)
       if (Atom& atom = atom_at(update.value); atom.node->origin.in_gradient)
-        atom.is_updated = is_accumulation(*atom.node->op);
+        atom.is_updated = is_accumulation(*atom.node);
     mark_what_is_needed();
     for (const Atom& atom : atoms_) {
       const Roles roles = roles_of_atom(atom);
@@ -102,7 +106,7 @@ class RoleFinder {
       for (size_t k = 0; k < atoms_[i].inputs.size(); ++k) {
         const Atom& reader = atoms_[i];
         Atom& input = atoms_[reader.inputs[k]];
-        const bool is_for_update = reader.is_updated && !is_factor_of_product(k);
+        const bool is_for_update = reader.is_updated && !is_operand_of_product(*reader.node, k);
         input.for_output = input.for_output || reader.for_output;
         input.for_gradient =
             input.for_gradient || reader.for_gradient || (reader.node->origin.in_gradient && !is_for_update);

@@ -7,10 +7,7 @@ namespace thtrain {
 namespace {
 
 std::vector<Expr> on_other_inputs(const Node& node, std::vector<Expr> inputs) {
-  std::shared_ptr<const Node> made = make_node(*node.op, std::move(inputs), node.props, node.bodies);
-  std::vector<Expr> out;
-  for (size_t o = 0; o < node.types.size(); ++o) out.emplace_back(made, o);
-  return out;
+  return outputs_of(*make_node(*node.op, std::move(inputs), node.props, node.bodies));
 }
 
 }  // namespace

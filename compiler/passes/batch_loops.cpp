@@ -12,7 +12,6 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/turns_rule.h"
 #include "compiler/passes/accumulations.h"
-#include "compiler/passes/bodies.h"
 #include "compiler/passes/over_turns.h"
 
 namespace thtrain {
@@ -305,8 +304,7 @@ class LoopBatcher {
         all.know(parts_.body.inputs[parts_.body_state(i, d)], history_of(i, taps.depth() - taps.delays[d]), true);
       if (!before_.is_known(next(i))) all.know(next(i), history_of(i, taps.depth()), true);
     }
-    std::vector<Expr> out;
-    for (size_t o = 0; o < loop_.types.size(); ++o) out.emplace_back(loop_.self.lock(), o);
+    std::vector<Expr> out = outputs_of(loop_);
     for (const auto& [i, place] : new_state_) {
       out[i] = made_[place];
       out[parts_.history(i)] = made_[new_state_.size() + place];
@@ -359,32 +357,19 @@ class LoopBatcher {
 }  // namespace
 
 Graph batch_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies || !has_bodies(graph)) return graph;
-  if (!allowed(Safety::kReassociating, context.level)) return graph;
-  const Graph inner = in_bodies(graph, batch_loops, context);
-  NodeMap<std::vector<bool>> read;
-  auto note = [&](const Expr& value) {
-    if (value.node().op != &scan_op()) return;
-    std::vector<bool>& outputs = read[&value.node()];
-    outputs.resize(value.node().types.size());
-    outputs[value.output()] = true;
-  };
-  for (const Node* node : topological_order(inner.roots()))
-    for (const Expr& input : node->inputs) note(input);
-  for (const Expr& root : inner.roots()) note(root);
-  Rebuilder rebuilder;
-  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+  const NodeMap<std::vector<bool>> read = outputs_read(graph, scan_op());
+  if (read.size() == 0) return graph;
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.op != &scan_op()) return {};
     if (const ScanParts parts(node); parts.until || parts.token || parts.in_turns) return {};
     InheritOrigin origin(node.origin);
     const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
-    const std::vector<bool>& is_read = read[&node];
+    const std::vector<bool>& is_read = read.at(&node);
     const std::vector<Expr> batched = LoopBatcher(loop, is_read).run();
     for (size_t o = 0; o < batched.size(); ++o)
       if (is_read[o]) context.note("batch_loops", "batch_loops", Expr(loop, o), batched[o], Safety::kReassociating);
     return batched;
-  };
-  return map_roots(inner, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+  });
 }
 
 }  // namespace thtrain

@@ -22,17 +22,9 @@ static bool folds(const Node& node, const std::vector<Expr>& inputs) {
   return true;
 }
 
-static bool anything_folds(const Graph& graph) {
-  for (const Node* node : topological_order(graph.roots())) {
-    if (folds(*node, node->inputs)) return true;
-    for (const GraphPtr& body : node->bodies)
-      if (anything_folds(*body)) return true;
-  }
-  return false;
-}
-
 Graph constant_fold(const Graph& graph, const PassContext& context) {
-  if (!anything_folds(graph)) return graph;
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  if (std::ranges::none_of(order, [](const Node* node) { return folds(*node, node->inputs); })) return graph;
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (!folds(node, inputs)) return {};
     std::vector<Tensor> values;

@@ -38,13 +38,10 @@ class Finder {
     for (const Expr& root : roots) ++readers_[&root.node()];
     for (size_t i = order.size(); i-- > 0;) look_at(*order[i]);  // readers first: the outermost sum wins
 
-    const bool bodies = std::any_of(order.begin(), order.end(), [](const Node* node) { return !node->bodies.empty(); });
-    if (found_.empty() && !bodies) return graph_;
-
-    Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) {
-      return rewritten(node, inputs);
-    };
-    return map_roots(graph_, [&](const Expr& root) { return rebuilder_.rebuild(root, rewrite); });
+    if (found_.empty()) return graph_;
+    return map_roots(graph_, [&](const Expr& root) {
+      return rebuilder_.rebuild(root, [&](const Node& node, const std::vector<Expr>&) { return rewritten(node); });
+    });
   }
 
  private:
@@ -125,16 +122,7 @@ class Finder {
     return unique(known == 1 ? out : known == -1 ? -out : out * number(known, dtype));
   }
 
-  std::vector<Expr> rewritten(const Node& node, const std::vector<Expr>& inputs) {
-    if (!node.bodies.empty() && !node.op->fused) {
-      std::vector<GraphPtr> bodies;
-      for (const GraphPtr& body : node.bodies)
-        bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));
-      std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-      std::vector<Expr> out;
-      for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
-      return out;
-    }
+  std::vector<Expr> rewritten(const Node& node) {
     auto at = found_.find(&node);
     if (at == found_.end()) return {};
     Expr out = accumulated(at->second, node.types[0].dtype);
@@ -189,7 +177,6 @@ class Finder {
 }  // namespace
 
 Graph find_gemm(const Graph& graph, const PassContext& context) {
-  if (!allowed(Safety::kReassociating, context.level)) return graph;
   return Finder(graph, context).run();
 }
 

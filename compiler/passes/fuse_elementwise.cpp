@@ -28,14 +28,12 @@ class ElementwiseFuser : public RegionFuser {
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused(std::move(body), std::move(inputs));
   }
-
-  Graph fuse_body(const Graph& body) const override { return ElementwiseFuser(body, context_).run(); }
 };
 
 }  // namespace
 
 Graph fuse_elementwise(const Graph& graph, const PassContext& context) {
-  return ElementwiseFuser(graph, context).run();
+  return ElementwiseFuser(graph, context.target.fusion_limits()).run();
 }
 
 }  // namespace thtrain

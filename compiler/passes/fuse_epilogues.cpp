@@ -40,8 +40,8 @@ bool computes_complex(const Node& node) {
 
 class EpilogueFuser : public RegionFuser {
  public:
-  EpilogueFuser(const Graph& graph, const PassContext& context, NodeMap<bool> possible)
-      : RegionFuser(graph, context), possible_(std::move(possible)) {}
+  EpilogueFuser(const Graph& graph, const kernel::FusionLimits& limits, NodeMap<bool> possible)
+      : RegionFuser(graph, limits), possible_(std::move(possible)) {}
 
  protected:
   bool is_fusable(const Node& node) const override {
@@ -76,8 +76,6 @@ class EpilogueFuser : public RegionFuser {
     return (*main)->op->epilogue->make(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return fuse_epilogues(body, context_); }
-
  private:
   // The region's node with an epilogue; has_reduction says that there is one.
   static const Node* main_of(const FusionRegion& region) {
@@ -98,14 +96,10 @@ class EpilogueFuser : public RegionFuser {
 }  // namespace
 
 Graph fuse_epilogues(const Graph& graph, const PassContext& context) {
-  if (!context.chooser) return graph;
   NodeMap<bool> possible;
-  bool bodies = false;
-  for (const Node* node : topological_order(graph.roots())) {  // asked about in their order
-    bodies = bodies || (!node->bodies.empty() && !node->op->fused);
+  for (const Node* node : topological_order(graph.roots()))  // asked about in their order
     if (node->op->epilogue && can_be_fused(*node, *context.chooser)) possible.try_emplace(node);
-  }
-  return possible.size() > 0 || bodies ? EpilogueFuser(graph, context, std::move(possible)).run() : graph;
+  return possible.size() > 0 ? EpilogueFuser(graph, context.target.fusion_limits(), std::move(possible)).run() : graph;
 }
 
 }  // namespace thtrain

@@ -84,7 +84,6 @@ class SiblingExpander {
 }  // namespace
 
 Graph fuse_matvec_update(const Graph& graph, const PassContext& context) {
-  if (!allowed(Safety::kReassociating, context.level)) return graph;
   const std::vector<const Node*> order = topological_order(graph.roots());
   const bool any = std::any_of(order.begin(), order.end(), [](const Node* node) { return reduced_array(*node); });
   return any ? SiblingExpander(graph, context, order).run() : graph;

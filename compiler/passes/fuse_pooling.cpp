@@ -25,21 +25,14 @@ class PoolingFuser {
     for (const Node* node : order_)
       if (is_pooling(*node))
         if (std::optional<Walk> walk = walk_below(*node)) found_.try_emplace(node, std::move(*walk));
-    const bool has_bodies = std::any_of(order_.begin(), order_.end(), has_body);
-    if (found_.size() == 0 && !has_bodies) return graph_;
-    Rebuilder rebuilder;
-    return map_roots(graph_, [&](const Expr& root) {
-      return rebuilder.rebuild(root, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-        InheritOrigin origin(node.origin);
-        if (const Walk* walk = found_.find(&node)) return {fused(node, *walk, inputs[0])};
-        return has_body(&node) ? with_bodies(node, inputs) : std::vector<Expr>();
-      });
+    if (found_.size() == 0) return graph_;
+    return rewrite_graph(graph_, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+      const Walk* walk = found_.find(&node);
+      return walk ? std::vector<Expr>{fused(node, *walk, inputs[0])} : std::vector<Expr>();
     });
   }
 
  private:
-  static bool has_body(const Node* node) { return !node->bodies.empty() && !node->op->fused; }
-
   // A convolution and the elementwise nodes between it and a pooling: the pooling and they alone read them. Readers
   // stand first.
   struct Walk {
@@ -118,16 +111,6 @@ class PoolingFuser {
     return Expr(make_pooled_conv(std::move(body), std::move(outer)), 0);
   }
 
-  std::vector<Expr> with_bodies(const Node& node, const std::vector<Expr>& inputs) const {
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(fuse_pooling(*body, context_)));
-    const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    std::vector<Expr> out;
-    for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
-    return out;
-  }
-
   const Graph& graph_;
   const PassContext& context_;
   const std::vector<const Node*> order_;
@@ -139,7 +122,7 @@ class PoolingFuser {
 }  // namespace
 
 Graph fuse_pooling(const Graph& graph, const PassContext& context) {
-  return context.chooser ? PoolingFuser(graph, context).run() : graph;
+  return PoolingFuser(graph, context).run();
 }
 
 }  // namespace thtrain

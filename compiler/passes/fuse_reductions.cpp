@@ -133,8 +133,6 @@ class ReductionFuser : public RegionFuser {
     return make_fused_reduction(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return ReductionFuser(body, context_).run(); }
-
  private:
   bool reduction_joins(const Node& node, FusionRegion& region) const {
     RowDomain rows{node.inputs[0].dims(), node.props.get<Ints>("axes")};
@@ -190,7 +188,7 @@ std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs)
 }  // namespace
 
 Graph fuse_reductions(const Graph& graph, const PassContext& context) {
-  return ReductionFuser(rewrite_graph(graph, written_out), context).run();
+  return ReductionFuser(rewrite_graph(graph, written_out), context.target.fusion_limits()).run();
 }
 
 }  // namespace thtrain

@@ -8,7 +8,6 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
@@ -102,25 +101,20 @@ std::shared_ptr<const Node> with_captures(const Node& loop, const std::vector<Ex
 }  // namespace
 
 Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies || !has_bodies(graph)) return graph;
-  const Graph inner = in_bodies(graph, hoist_from_loops, context);
-  Rebuilder rebuilder;
-  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+  if (!has_bodies(graph)) return graph;
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.op != &scan_op() || ScanParts(node).count.is(0)) return {};
     InheritOrigin origin(node.origin);
     const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
     const std::vector<Expr> values = Invariants(ScanParts(*loop)).found();
     if (values.empty()) return {};
     const std::shared_ptr<const Node> made = with_captures(*loop, values);
-    std::vector<Expr> out;
-    for (size_t o = 0; o < made->types.size(); ++o) {
-      out.emplace_back(made, o);
-      if (made->types[o].kind == TypeKind::kTensor)
+    std::vector<Expr> out = outputs_of(*made);
+    for (size_t o = 0; o < out.size(); ++o)
+      if (out[o].type().kind == TypeKind::kTensor)
         context.note("hoist_from_loops", "hoist_from_loops", Expr(loop, o), out[o], Safety::kExact);
-    }
     return out;
-  };
-  return map_roots(inner, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+  });
 }
 
 }  // namespace thtrain

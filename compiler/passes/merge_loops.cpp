@@ -8,7 +8,6 @@
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
-#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
@@ -239,9 +238,7 @@ std::map<size_t, std::vector<Loop>> loops_by_depth(const Graph& graph) {
 }  // namespace
 
 Graph merge_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies) return graph;
-  if (!has_bodies(graph)) return graph;
-  Graph out = in_bodies(graph, merge_loops, context);
+  Graph out = graph;
   for (size_t level = 0;; ++level) {
     const std::map<size_t, std::vector<Loop>> loops = loops_by_depth(out);
     const auto at = loops.lower_bound(level);

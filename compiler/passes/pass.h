@@ -40,7 +40,6 @@ struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: nothing is known of them
-  bool has_bodies = true;                    // false: no node of the graph has a loop's or a branch's body
   kernel::Target target = {};                // that the graph is compiled for
 
   void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
@@ -53,7 +52,11 @@ struct PassContext {
 struct Pass {
   std::string name;
   std::string what;  // example: before -> after
+  /// Rewrites one graph. The runner takes it to the bodies of loops and branches, too.
   Graph (*run)(const Graph&, const PassContext&);
+  Safety safety = Safety::kExact;  // it runs at the levels that allow this
+  bool needs_chooser = false;      // it runs where PassContext::chooser is known
+  bool bodies_last = false;        // the graph comes before its bodies: what it needs of them changes
 };
 
 }  // namespace thtrain

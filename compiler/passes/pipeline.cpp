@@ -37,6 +37,7 @@ bool allowed(Safety safety, Level level) {
 }
 
 const std::vector<PipelineEntry>& pipeline() {
+  constexpr Safety reassociating = Safety::kReassociating;
   static const std::vector<PipelineEntry> table{
       {{"choose_gradients", "stable_gradient(plain, stable) -> stable", choose_gradients}, "canonical"},
       {{"drop_gradient_ops", "stop_gradient(x) -> x", drop_gradient_ops}, "canonical"},
@@ -46,27 +47,46 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
       {{"merge_loops", "scan(s -> f(s)), scan(s -> f(s), g(s)) -> scan(s -> f(s), g(s))", merge_loops}, "specialized"},
-      {{"trim_loops", "scan(a, b -> f(a), g(a, b))[0] -> scan(a -> f(a))[0]", trim_loops}, "specialized"},
+      {{.name = "trim_loops",
+        .what = "scan(a, b -> f(a), g(a, b))[0] -> scan(a -> f(a))[0]",
+        .run = trim_loops,
+        .bodies_last = true},
+       "specialized"},
       {{"hoist_from_loops", "scan(s + dot(A, c)) -> let y = dot(A, c) in scan(s + y)", hoist_from_loops},
        "specialized"},
-      {{"batch_loops", "scan(h -> f(dot(u_t, W), h)) -> let z = dot(u, W) in scan(h -> f(z_t, h))", batch_loops},
+      {{"batch_loops", "scan(h -> f(dot(u_t, W), h)) -> let z = dot(u, W) in scan(h -> f(z_t, h))", batch_loops,
+        reassociating},
        "specialized"},
-      {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
-      {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update}, "specialized"},
+      {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm, reassociating}, "specialized"},
+      {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update, reassociating},
+       "specialized"},
       {{"fuse_reductions", "exp(x) / sum(exp(x), 1) -> fused_reduction(x)", fuse_reductions}, "fused"},
-      {{"fuse_pooling", "max_pool(conv(x, w)) -> pooled_conv(x, w)", fuse_pooling}, "fused"},
-      {{"fuse_epilogues", "tanh(dot(x, W) + b) -> fused_product(x, W, b)", fuse_epilogues}, "fused"},
+      {{.name = "fuse_pooling",
+        .what = "max_pool(conv(x, w)) -> pooled_conv(x, w)",
+        .run = fuse_pooling,
+        .needs_chooser = true},
+       "fused"},
+      {{.name = "fuse_epilogues",
+        .what = "tanh(dot(x, W) + b) -> fused_product(x, W, b)",
+        .run = fuse_epilogues,
+        .needs_chooser = true},
+       "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
       {{"fuse_scatters", "scatter_add(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},
   };
   return table;
 }
 
-// Passes of a user may make some.
-static bool has_bodies(const Graph& graph, const std::vector<Pass>& extra) {
-  if (!extra.empty()) return true;
-  const std::vector<const Node*> order = topological_order(graph.roots());
-  return std::any_of(order.begin(), order.end(), [](const Node* node) { return !node->bodies.empty(); });
+static bool runs(const Pass& pass, const PassContext& context) {
+  return allowed(pass.safety, context.level) && (!pass.needs_chooser || context.chooser);
+}
+
+Graph run_pass(const Pass& pass, const Graph& graph, const PassContext& context) {
+  if (!runs(pass, context)) return graph;
+  const auto inside = [&](const Graph& around) {
+    return map_bodies(around, [&](const Graph& body) { return run_pass(pass, body, context); });
+  };
+  return pass.bodies_last ? inside(pass.run(graph, context)) : pass.run(inside(graph), context);
 }
 
 Graph optimize(const Graph& graph, const PipelineOptions& options) {
@@ -78,7 +98,8 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
                        .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
   }
   Graph current = graph;
-  PassContext context{options.level, options.fired, options.chooser, has_bodies(graph, options.extra), options.target};
+  const PassContext context{options.level, options.fired, options.chooser, options.target};
+  const bool bodies = !options.extra.empty() || has_bodies(graph);  // a program's own passes may make some
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
   for (const PipelineEntry& entry : pipeline())
@@ -86,7 +107,8 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
   for (const PipelineEntry& entry : entries) {
     size_t before = options.records ? node_count(current) : 0, noted = options.fired ? options.fired->size() : 0;
     auto start = std::chrono::steady_clock::now();
-    Graph next = entry.pass.run(current, context);
+    const bool is_flat = !bodies && runs(entry.pass, context);
+    Graph next = is_flat ? entry.pass.run(current, context) : run_pass(entry.pass, current, context);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (size_t i = noted; options.fired && i < options.fired->size(); ++i) (*options.fired)[i].pass = entry.pass.name;
     if (options.verify) {

@@ -45,6 +45,10 @@ struct PipelineOptions {
 
 Graph optimize(const Graph& graph, const PipelineOptions& options);
 
+/// Runs a pass on a graph and on all bodies of its loops and branches, the innermost first unless Pass::bodies_last.
+/// The graph itself where the pass does not run at that level, or needs a chooser that is not there.
+Graph run_pass(const Pass& pass, const Graph& graph, const PassContext& context);
+
 /// What a cached program depends on: names and order of the passes, level, what was left out.
 std::string pipeline_text(const PipelineOptions& options);
 

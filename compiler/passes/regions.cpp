@@ -42,9 +42,8 @@ bool exceeds_cache(const Type& type, const kernel::FusionLimits& limits) {
   return elements.is_known() && elements.value() * static_cast<int64_t>(size_of(type.dtype)) >= limits.cached_bytes;
 }
 
-RegionFuser::RegionFuser(const Graph& graph, const PassContext& context)
-    : context_(context),
-      limits_(context.target.fusion_limits()),
+RegionFuser::RegionFuser(const Graph& graph, const kernel::FusionLimits& limits)
+    : limits_(limits),
       graph_(graph),
       order_(topological_order(graph.roots())),
       readers_(order_),
@@ -258,17 +257,8 @@ void RegionFuser::build_single(const Node& node) {
     inputs.push_back(built(e));
     changed |= !inputs.back().same(e);
   }
-  std::vector<GraphPtr> bodies;
-  for (const GraphPtr& body : node.bodies) {
-    if (node.op->fused) {  // its body is a kernel already
-      bodies.push_back(body);
-      continue;
-    }
-    bodies.push_back(std::make_shared<const Graph>(fuse_body(*body)));
-    changed = true;
-  }
   std::shared_ptr<const Node> made =
-      changed ? clone_with_inputs(node, std::move(inputs), std::move(bodies)) : node.self.lock();
+      changed ? clone_with_inputs(node, std::move(inputs), node.bodies) : node.self.lock();
   built_[&node].made = consing_.cons(made);
 }
 

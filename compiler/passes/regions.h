@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/passes/pass.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
@@ -32,7 +32,7 @@ class RegionFuser {
     size_t most_operands = 0;  // at least as many as it reads
   };
 
-  RegionFuser(const Graph& graph, const PassContext& context);
+  RegionFuser(const Graph& graph, const kernel::FusionLimits& limits);
   virtual ~RegionFuser() = default;
   Graph run();
 
@@ -49,8 +49,6 @@ class RegionFuser {
   /// readers becomes two inputs of the body, as does one that is read by different kinds of access.
   virtual bool is_of_slices(const FusionRegion&, const Node&) const { return false; }
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
-  /// The same fusion for a body graph.
-  virtual Graph fuse_body(const Graph& body) const = 0;
 
   bool is_root(const Node& node) const { return places_.at(&node).is_root; }
   std::span<const Node* const> readers(const Node& node) const { return readers_.of(node); }
@@ -59,8 +57,7 @@ class RegionFuser {
   /// Is the node a member of that region?
   bool is_in(const Node& node, const FusionRegion& region) const;
 
-  const PassContext& context_;
-  const kernel::FusionLimits limits_;  // of its target
+  const kernel::FusionLimits limits_;
 
  private:
   void grow();

@@ -21,19 +21,6 @@ Dims renamed(const Dims& dims, const LengthMap& map) {
   return out;
 }
 
-Expr new_leaf(const Expr& old, Type type, uint64_t serial) {
-  const Node& node = old.node();
-  auto leaf = std::make_shared<Node>();
-  leaf->op = node.op;
-  leaf->types = {std::move(type)};
-  leaf->origin = node.origin;
-  leaf->name = node.name;
-  leaf->serial = serial;
-  leaf->shared = node.shared;
-  leaf->self = leaf;
-  return Expr(std::shared_ptr<const Node>(leaf));
-}
-
 // Nodes whose properties hold lengths are made anew under the new names.
 std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>& inputs,
                                        const std::vector<GraphPtr>& bodies, const LengthMap& map) {
@@ -60,7 +47,7 @@ GraphPtr renamed_body(const GraphPtr& body, const LengthMap& map) {
   for (const Expr& input : body->inputs) {
     Type type = input.type();
     type.dims = renamed(type.dims, map);
-    inputs.push_back(type == input.type() ? input : new_leaf(input, type, input.node().serial));
+    inputs.push_back(type == input.type() ? input : leaf_like(input, type, input.node().serial));
     changed |= !inputs.back().same(input);
     rebuilder.replace(input, inputs.back());
   }
@@ -77,10 +64,7 @@ Rebuilder::Rewrite renaming(const LengthMap& map) {
     for (const GraphPtr& body : node.bodies) bodies.push_back(renamed_body(body, map));
     std::shared_ptr<const Node> fresh = with_props(node, inputs, bodies, map);
     if (!fresh && bodies != node.bodies) fresh = clone_with_inputs(node, inputs, std::move(bodies));
-    std::vector<Expr> out;
-    if (fresh)
-      for (size_t i = 0; i < fresh->types.size(); ++i) out.emplace_back(fresh, i);
-    return out;
+    return fresh ? outputs_of(*fresh) : std::vector<Expr>();
   };
 }
 
@@ -94,7 +78,7 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs,
     type.dims = renamed(type.dims, map);
     uint64_t serial = number_inputs ? i : input.node().serial;
     bool same = type == input.type() && serial == input.node().serial;
-    inputs.push_back(same ? input : new_leaf(input, type, serial));
+    inputs.push_back(same ? input : leaf_like(input, type, serial));
     rebuilder.replace(input, inputs.back());
   }
   for (const auto& [from, to] : replacements) rebuilder.replace(from, to);

@@ -74,7 +74,7 @@ class RuleIndex {
   std::unordered_map<const Op*, std::vector<Candidate>> by_op_;
 };
 
-// What a whole graph, its bodies included, may still cost.
+// What a whole graph may still cost.
 struct Budget {
   size_t new_nodes;
   bool first = true;   // the nodes of the graph given have been tidied before
@@ -164,16 +164,7 @@ class Sweep : public RuleContext {
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i) changed = changed || !inputs[i].same(node.inputs[i]);
-    if (node.bodies.empty() || node.op->fused)
-      return changed ? clone_with_inputs(node, inputs, node.bodies) : node.self.lock();
-    std::vector<GraphPtr> bodies = node.bodies;
-    for (GraphPtr& body : bodies) {
-      Graph swept = Sweep(rules_, context_, pass_, budget_).run(*body);
-      const bool same = same_roots(swept, *body);
-      if (!same) body = std::make_shared<const Graph>(std::move(swept));
-      changed = changed || !same;
-    }
-    return changed ? clone_with_inputs(node, inputs, std::move(bodies)) : node.self.lock();
+    return changed ? clone_with_inputs(node, inputs, node.bodies) : node.self.lock();
   }
 
   // The one node of this identity. Of a commutative op the order that was met first stays.
@@ -244,28 +235,13 @@ class Sweep : public RuleContext {
     std::vector<Expr> inputs;
     for (const Expr& input : node.inputs) inputs.push_back(intern(input, done));
     std::shared_ptr<const Node> made = with_inputs(node, inputs);
-    if (made->recompute != recompute_ && !made->is_leaf() && made->op != &constant_op()) made = tagged(*made);
+    // What a rule makes of a deliberate recomputation is one too, so that it does not merge with the original.
+    if (!made->is_leaf() && made->op != &constant_op()) made = tagged(made, recompute_);
     std::shared_ptr<const Node> own = unique(made);
     if (own == made && budget_.new_nodes > 0) --budget_.new_nodes;
     Expr out(own, value.output());
     if (own->types.size() == 1) out = normalized(out);
     done.try_emplace(&node, out);
-    return out;
-  }
-
-  // What a rule makes of a deliberate recomputation is one too, so that it does not merge with the original.
-  std::shared_ptr<const Node> tagged(const Node& node) const {
-    auto out = std::make_shared<Node>();
-    out->op = node.op;
-    out->props = node.props;
-    out->inputs = node.inputs;
-    out->bodies = node.bodies;
-    out->types = node.types;
-    out->recompute = recompute_;
-    out->origin = node.origin;
-    out->name = node.name;
-    out->serial = next_serial();
-    out->self = out;
     return out;
   }
 
@@ -315,19 +291,11 @@ class Sweep : public RuleContext {
 
 }  // namespace
 
-static bool has_candidates(const Graph& graph, const RuleIndex& index) {
-  for (const Node* node : topological_order(graph.roots())) {
-    if (!index.of(node->op).empty()) return true;
-    for (const GraphPtr& body : node->bodies)
-      if (has_candidates(*body, index)) return true;
-  }
-  return false;
-}
-
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
                   const std::string& pass, std::span<const Rule* const> cleanup) {
   const RuleIndex index(rules, cleanup, context.level);
-  if (!has_candidates(graph, index)) return graph;
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  if (std::ranges::all_of(order, [&](const Node* node) { return index.of(node->op).empty(); })) return graph;
   Graph current = graph;
   Budget budget{.new_nodes = kMaxGrowth * node_count(graph) + 256};
   for (int i = 0; i < kMaxSweeps; ++i) {

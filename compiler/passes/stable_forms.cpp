@@ -6,6 +6,7 @@
 #include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/merge.h"
+#include "compiler/passes/pipeline.h"
 #include "compiler/passes/rules.h"
 
 namespace thtrain {
@@ -59,6 +60,22 @@ static const std::vector<const Rule*>& differentiable_stable_rules() {
   return rules;
 }
 
+static const std::vector<Pass>& differentiable_passes() {
+  static const std::vector<Pass> passes{{"choose_gradients", "", choose_gradients},
+                                        {"merge", "", merge},
+                                        {"constant_fold", "", constant_fold},
+                                        {"canonicalize", "",
+                                         [](const Graph& graph, const PassContext& context) {
+                                           return apply_rules(graph, differentiable_canonical_rules(), context,
+                                                              "canonicalize");
+                                         }},
+                                        {"stabilize", "", [](const Graph& graph, const PassContext& context) {
+                                           return apply_rules(graph, differentiable_stable_rules(), context,
+                                                              "stabilize", differentiable_canonical_rules());
+                                         }}};
+  return passes;
+}
+
 static bool has_forms(const std::vector<Expr>& roots) {
   const std::vector<const Node*> order = topological_order(roots);
   return std::ranges::any_of(order, [](const Node* node) {
@@ -67,27 +84,15 @@ static bool has_forms(const std::vector<Expr>& roots) {
   });
 }
 
-// Forms stand in the bodies of loops and branches too: those of the derivatives are made of them.
-static std::vector<Expr> value_of_form(const Node& node, const std::vector<Expr>& inputs) {
-  if (node.op == &derived_as_op()) return {inputs[0]};
-  if (std::ranges::none_of(node.bodies, [](const GraphPtr& body) { return has_forms(body->roots()); })) return {};
-  std::vector<GraphPtr> bodies;
-  for (const GraphPtr& body : node.bodies) {
-    Rebuilder rebuilder;
-    bodies.push_back(std::make_shared<const Graph>(
-        map_roots(*body, [&](const Expr& root) { return rebuilder.rebuild(root, value_of_form); })));
-  }
-  InheritOrigin origin(node.origin);
-  const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-  std::vector<Expr> out;
-  for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
-  return out;
+static Graph without_forms(const Graph& graph) {
+  return rewrite_graph(map_bodies(graph, without_forms), [](const Node& node, const std::vector<Expr>& inputs) {
+    return node.op == &derived_as_op() ? std::vector<Expr>{inputs[0]} : std::vector<Expr>();
+  });
 }
 
 std::vector<Expr> values_of_forms(const std::vector<Expr>& derivatives) {
   if (!has_forms(derivatives)) return derivatives;
-  Rebuilder rebuilder;
-  return rebuilder.rebuild(derivatives, value_of_form);
+  return without_forms({.inputs = {}, .outputs = derivatives, .updates = {}}).outputs;
 }
 
 // A number of elements, or a label: what a mean divides by.
@@ -126,10 +131,7 @@ std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& all) {
   graph.outputs = values;
   std::vector<Fired> fired;
   const PassContext context{.fired = &fired};
-  graph = constant_fold(merge(choose_gradients(graph, context), context), context);
-  const std::vector<const Rule*>& canonical = differentiable_canonical_rules();
-  graph = apply_rules(graph, canonical, context, "canonicalize");
-  graph = apply_rules(graph, differentiable_stable_rules(), context, "stabilize", canonical);
+  for (const Pass& pass : differentiable_passes()) graph = run_pass(pass, graph, context);
   const bool changed =
       std::any_of(fired.begin(), fired.end(), [](const Fired& f) { return f.safety == Safety::kRangeChanging; });
   if (!changed) return std::nullopt;

@@ -6,7 +6,6 @@
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
-#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
@@ -62,8 +61,7 @@ class Trimmer {
                                               .name = loop_.props.get_or<std::string>("name", {}),
                                               .in_turns = parts_.in_turns},
                                              std::move(body), std::move(inputs));
-    std::vector<Expr> out;
-    for (size_t o = 0; o < loop_.types.size(); ++o) out.emplace_back(loop_.self.lock(), o);
+    std::vector<Expr> out = outputs_of(loop_);
     for (size_t k = 0; k < states.size(); ++k) {
       out[states[k]] = made[k];
       out[parts_.history(states[k])] = made[states.size() + k];
@@ -111,23 +109,12 @@ class Trimmer {
   std::unordered_set<const Node*> needed_;  // inputs of the body
 };
 
-// The loops of this graph, not those inside.
-Graph trimmed_here(const Graph& graph, const PassContext& context) {
-  NodeMap<std::vector<bool>> read;
-  bool has_loops = false;
-  auto note = [&](const Expr& value) {
-    if (value.node().op != &scan_op()) return;
-    has_loops = true;
-    std::vector<bool>& outputs = read[&value.node()];
-    outputs.resize(value.node().types.size());
-    outputs[value.output()] = true;
-  };
-  for (const Node* node : topological_order(graph.roots()))
-    for (const Expr& input : node->inputs) note(input);
-  for (const Expr& root : graph.roots()) note(root);
-  if (!has_loops) return graph;
-  Rebuilder rebuilder;
-  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+}  // namespace
+
+Graph trim_loops(const Graph& graph, const PassContext& context) {
+  const NodeMap<std::vector<bool>> read = outputs_read(graph, scan_op());
+  if (read.size() == 0) return graph;
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.op != &scan_op()) return {};
     InheritOrigin origin(node.origin);
     const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
@@ -139,15 +126,7 @@ Graph trimmed_here(const Graph& graph, const PassContext& context) {
       if (is_read[o] && loop->types[o].kind == TypeKind::kTensor)
         context.note("trim_loops", "trim_loops", Expr(loop, o), out[o], Safety::kExact);
     return out;
-  };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
-}
-
-}  // namespace
-
-Graph trim_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies) return graph;
-  return in_bodies(trimmed_here(graph, context), trim_loops, context);
+  });
 }
 
 }  // namespace thtrain

@@ -20,6 +20,7 @@ const Op& add_op() {
           [](const ScalarGradientArgs& g) {
             return Exprs{g.dout(), g.dout()};
           },
+      .symbol = "+",
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; },
       .spread = spread_sum,
@@ -41,6 +42,7 @@ const Op& sub_op() {
           [](const ScalarGradientArgs& g) {
             return Exprs{g.dout(), neg(g.dout())};
           },
+      .symbol = "-",
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; },
       .spread = spread_sum,
       .spreads_moduli = true};
@@ -98,6 +100,7 @@ const Op& mul_op() {
           [](const ScalarGradientArgs& g) {
             return Exprs{g.dout() * g.y(), g.dout() * g.x()};
           },
+      .symbol = "*",
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
@@ -129,6 +132,7 @@ const Op& true_div_op() {
             Expr da = g.dout() / g.y();
             return Exprs{da, neg(da * g.out())};
           },
+      .symbol = "/",
       .singular_in = 1,
       .low = 0.5,
       .high = 3,
@@ -157,6 +161,7 @@ const Op& neg_op() {
       .code = code1<kReals>([](Term x) { return -x; }),
       .complex_code = complex1([](const Parts& x) { return -x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout())}; },
+      .symbol = "-",
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return Dim(0) - v[0]; },
       .spread = spread_same,
       .spreads_moduli = true,

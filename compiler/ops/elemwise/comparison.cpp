@@ -12,7 +12,8 @@ const Op& lt_op() {
       .arity = 2,
       .signature = promoted_to_bool(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return a < b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a && b : a < b; })};
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a && b : a < b; }),
+      .symbol = "<"};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -24,7 +25,8 @@ const Op& le_op() {
       .arity = 2,
       .signature = promoted_to_bool(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return a <= b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a || b : a <= b; })};
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a || b : a <= b; }),
+      .symbol = "<="};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -36,7 +38,8 @@ const Op& gt_op() {
       .arity = 2,
       .signature = promoted_to_bool(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return a > b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && !b : a > b; })};
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && !b : a > b; }),
+      .symbol = ">"};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -48,7 +51,8 @@ const Op& ge_op() {
       .arity = 2,
       .signature = promoted_to_bool(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return a >= b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || !b : a >= b; })};
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || !b : a >= b; }),
+      .symbol = ">="};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -64,6 +68,7 @@ const Op& eq_op() {
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
       .complex_code =
           complex2([](const Parts& a, const Parts& b) { return Parts(a.re == b.re && a.im == b.im); }),
+      .symbol = "==",
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
         return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
@@ -83,6 +88,7 @@ const Op& neq_op() {
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
       .complex_code =
           complex2([](const Parts& a, const Parts& b) { return Parts(a.re != b.re || a.im != b.im); }),
+      .symbol = "!=",
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
         return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;

@@ -61,7 +61,8 @@ struct ScalarOp {
   /// Forward mode asks it too, with the tangent of an input in the place of the cotangent, of a shape that broadcasts.
   /// So each result is the cotangent times the derivative there, or, of complex numbers, the cotangent's conjugate.
   std::function<std::vector<Expr>(const ScalarGradientArgs&)> gradient = {};
-  std::string hint = {};  // of the message for dtypes that have no signature
+  const char* symbol = nullptr;  // of the operator in formulas: between two operands, before one; null: a call
+  std::string hint = {};         // of the message for dtypes that have no signature
   bool commutative = false;
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   /// The input by which the derivative divides, so that it may overflow where the value does not; -1: none.

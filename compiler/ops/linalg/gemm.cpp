@@ -79,6 +79,13 @@ Expr sum_to_scalar(const Expr& x) {
   return sum(x);
 }
 
+// A multiplication and an addition for each of `products`; each input is read and the output written once.
+Cost cost_of(const Node& node, const Dim& products) {
+  Dim elements = node.types[0].elements();
+  for (const Expr& input : node.inputs) elements = elements + input.type().elements();
+  return {Dim(2) * products, Dim(static_cast<int64_t>(size_of(node.types[0].dtype))) * elements};
+}
+
 }  // namespace
 
 const Op& gemm_op() {
@@ -117,12 +124,7 @@ const Op& gemm_op() {
             return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
           },
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            const Dims &a = node.inputs[2].dims(), &c = node.types[0].dims;
-            Dim size(static_cast<int64_t>(size_of(node.types[0].dtype)));
-            return Cost{Dim(2) * a[0] * a[1] * c[1], size * (a[0] * a[1] + a[1] * c[1] + Dim(2) * c[0] * c[1])};
-          },
+      .cost = [](const Node& node) { return cost_of(node, node.inputs[2].type().elements() * node.types[0].dims[1]); },
       .cases =
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemm_op(), x)}; };
@@ -194,6 +196,7 @@ const Op& gemv_op() {
             return i != 3 || vector_step(node.inputs[i].dims(), layout).has_value();
           },
       .aliases = {{.output = 0, .input = 0}},
+      .cost = [](const Node& node) { return cost_of(node, node.inputs[2].type().elements()); },
       .cases =
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemv_op(), x)}; };
@@ -276,6 +279,7 @@ const Op& ger_op() {
             return i < 2 || vector_step(node.inputs[i].dims(), layout).has_value();
           },
       .aliases = {{.output = 0, .input = 0}},
+      .cost = [](const Node& node) { return cost_of(node, node.types[0].elements()); },
       .cases =
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(ger_op(), x)}; };

@@ -8,6 +8,7 @@
 #include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
+#include "tests/support/passes.h"
 #include "tests/support/steps.h"
 
 namespace thtrain::accumulations_test {
@@ -19,8 +20,8 @@ Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
   for (const char* later : {"batch_loops", "find_gemm", "fuse_matvec_update", "fuse_reductions", "fuse_epilogues",
                             "fuse_elementwise", "fuse_scatters"})
     options.without.insert(later);
-  return batch_loops(optimize({.inputs = inputs, .outputs = outputs, .updates = {}}, options),
-                     {level, nullptr, nullptr});
+  return run_pass("batch_loops", optimize({.inputs = inputs, .outputs = outputs, .updates = {}}, options),
+                  {level, nullptr, nullptr});
 }
 
 TEST(Accumulation, IsAStateAndTermsThatDoNotNeedIt) {

@@ -9,6 +9,7 @@
 #include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
+#include "tests/support/passes.h"
 #include "tests/support/steps.h"
 
 namespace thtrain::batch_loops_test {
@@ -23,7 +24,7 @@ Graph batched(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
   for (const char* later : {"batch_loops", "find_gemm", "fuse_matvec_update", "fuse_reductions", "fuse_epilogues",
                             "fuse_elementwise", "fuse_scatters"})
     options.without.insert(later);
-  return batch_loops(optimize(graph, options), {level, nullptr, nullptr});
+  return run_pass("batch_loops", optimize(graph, options), {level, nullptr, nullptr});
 }
 
 // How many nodes of that op the graph has outside loops, and how many inside.

@@ -1,23 +1,18 @@
 // A pass in the bodies of loops and branches, and in theirs.
-#include "compiler/passes/bodies.h"
-
 #include <gtest/gtest.h>
 
 #include "compiler/api.h"
+#include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
 
 namespace thtrain {
 namespace {
 
-// exp becomes sin, in this graph and in the bodies of its nodes.
-Graph sines(const Graph& graph, const PassContext& context) {
-  Rebuilder rebuilder;
-  const Graph inner = in_bodies(graph, sines, context);
-  return map_roots(inner, [&](const Expr& root) {
-    return rebuilder.rebuild(root, [](const Node& node, const std::vector<Expr>& inputs) {
-      return node.op && node.op->name == "exp" ? std::vector<Expr>{sin(inputs[0])} : std::vector<Expr>();
-    });
+// exp becomes sin.
+Graph sines(const Graph& graph, const PassContext&) {
+  return rewrite_graph(graph, [](const Node& node, const std::vector<Expr>& inputs) {
+    return node.op && node.op->name == "exp" ? std::vector<Expr>{sin(inputs[0])} : std::vector<Expr>();
   });
 }
 
@@ -45,17 +40,19 @@ TEST(Bodies, APassIsRunInBodiesOfBodies) {
   const Graph graph{.inputs = {x}, .outputs = {y + exp(sum(x))}, .updates = {}};
   EXPECT_TRUE(has_bodies(graph));
   EXPECT_EQ(count(graph, "exp"), 3u);
-  const Graph inside = in_bodies(graph, sines, {});
+  const Graph inside = map_bodies(graph, [](const Graph& body) { return run_pass({"sines", "", sines}, body, {}); });
   EXPECT_EQ(count(inside, "exp"), 1u) << "that of the graph itself";
   EXPECT_EQ(count(inside, "sin"), 2u);
-  EXPECT_EQ(count(sines(graph, {}), "exp"), 0u);
+  EXPECT_EQ(count(sines(graph, {}), "exp"), 2u);
+  EXPECT_EQ(count(run_pass({"sines", "", sines}, graph, {}), "exp"), 0u);
 }
 
 TEST(Bodies, AGraphWithoutThemStaysAsItIs) {
   const Expr x = vector("x", {3});
   const Graph graph{.inputs = {x}, .outputs = {exp(x)}, .updates = {}};
   EXPECT_FALSE(has_bodies(graph));
-  EXPECT_TRUE(in_bodies(graph, sines, {}).outputs[0].same(graph.outputs[0]));
+  const auto change = [](const Graph& body) { return sines(body, {}); };
+  EXPECT_TRUE(map_bodies(graph, change).outputs[0].same(graph.outputs[0]));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "tests/support/passes.h"
 #include "tests/support/steps.h"
 
 namespace thtrain {
@@ -25,7 +26,7 @@ class FindGemm : public testing::Test {
   // The graph after the pass: the same value, with that many calls of `name` and no dot left (unless told).
   void expect_calls(size_t calls, const std::string& name, const Expr& before, size_t dots = 0) {
     Graph graph{{w, x, d, v, u, lr, c}, {before}, {}};
-    Graph after = find_gemm(graph, {});
+    Graph after = run_pass("find_gemm", graph, {});
     EXPECT_EQ(count_of(after, name), calls);
     EXPECT_EQ(count_of(after, "dot"), dots);
     std::vector<std::pair<Expr, Tensor>> values;
@@ -91,7 +92,7 @@ TEST_F(FindGemm, IsLinearInLongSums) {
     sum = i % 2 ? sum - lr * terms.back() : sum + terms.back();
   }
   Graph graph{terms, {sum + dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 1u);
+  EXPECT_EQ(count_of(run_pass("find_gemm", graph, {}), "gemm"), 1u);
 }
 
 TEST_F(FindGemm, VectorsAndOuterProducts) {
@@ -111,18 +112,18 @@ TEST_F(FindGemm, OuterProductsOfAColumnOrARow) {
 TEST_F(FindGemm, LeavesAProductThatOthersRead) {
   Expr g = dot(transpose(x), d);
   Graph graph{{w, x, d, lr}, {w - lr * g, g}, {}};
-  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 0u);
+  EXPECT_EQ(count_of(run_pass("find_gemm", graph, {}), "gemm"), 0u);
 }
 
 TEST_F(FindGemm, LeavesABroadcastSum) {
   Expr row = matrix("row", {1, 4});
   Graph graph{{row, x, d}, {row + dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count_of(find_gemm(graph, {}), "gemm"), 0u);
+  EXPECT_EQ(count_of(run_pass("find_gemm", graph, {}), "gemm"), 0u);
 }
 
 TEST_F(FindGemm, IsNotExact) {
   Graph graph{{w, x, d, lr}, {w - lr * dot(transpose(x), d)}, {}};
-  EXPECT_EQ(count_of(find_gemm(graph, {.level = Level::kStrict}), "gemm"), 0u);
+  EXPECT_EQ(count_of(run_pass("find_gemm", graph, {.level = Level::kStrict}), "gemm"), 0u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/numbers.h"
+#include "tests/support/passes.h"
 #include "tests/support/steps.h"
 
 namespace thtrain::hoist_from_loops_test {
@@ -19,7 +20,7 @@ using States = std::vector<Expr>;
 const Expr x = vector("x", {6}), c = vector("c", {6}), a = matrix("a", {6, 6});
 
 Graph hoisted(const Expr& output) {
-  const Graph out = hoist_from_loops({leaves_of(States{output}), {output}, {}}, {});
+  const Graph out = run_pass("hoist_from_loops", {leaves_of(States{output}), {output}, {}});
   verify(out, "hoist_from_loops");
   return out;
 }

@@ -8,6 +8,7 @@
 #include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
+#include "tests/support/passes.h"
 
 namespace thtrain::merge_loops_test {
 namespace {
@@ -27,7 +28,7 @@ std::vector<const Node*> loops_of(const Graph& graph) {
 Graph merged(const std::vector<Expr>& outputs) {
   Graph graph{.inputs = {x, y, a, W}, .outputs = outputs, .updates = {}};
   graph = rewrite_graph(graph, nullptr);
-  return merge_loops(graph, {Level::kStrict, nullptr, nullptr});
+  return run_pass("merge_loops", graph, {Level::kStrict, nullptr, nullptr});
 }
 
 Expr recurrent(const Expr& sequence) {

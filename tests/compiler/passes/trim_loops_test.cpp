@@ -6,6 +6,7 @@
 #include "compiler/api.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "tests/support/modes.h"
+#include "tests/support/passes.h"
 
 namespace thtrain::trim_loops_test {
 namespace {
@@ -29,7 +30,7 @@ const Node& loop_of(const Graph& graph) {
 
 const Node& trimmed(const std::vector<Expr>& outputs) {
   static std::vector<Graph> kept;  // nodes live as long as their graph
-  kept.push_back(trim_loops({.inputs = {x, y, a, b}, .outputs = outputs, .updates = {}}, {}));
+  kept.push_back(run_pass("trim_loops", {.inputs = {x, y, a, b}, .outputs = outputs, .updates = {}}));
   return loop_of(kept.back());
 }
 
