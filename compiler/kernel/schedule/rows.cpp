@@ -75,8 +75,9 @@ class RowLoops {
     Dim grain = kept_.empty() ? Dim(0) : floor_div(Dim(b_.target().grain_of_work() / nest_.work), max(each, 1)) + 1;
     choice_.lanes = lanes_;
     choice_.over = over_rows_ ? "rows" : "the row";
-    b_.finish_kernel(std::move(name), comment + ": vectors " + (over_rows_ ? "over rows" : "along rows"), range, grain,
-                     over_rows_ && kept_.size() == 1 ? lanes_ : 1, choice_.text());
+    if (lanes_ > 1) comment += over_rows_ ? ": vectors over rows" : ": vectors along rows";
+    b_.finish_kernel(std::move(name), std::move(comment), range, grain, over_rows_ && kept_.size() == 1 ? lanes_ : 1,
+                     choice_.text());
   }
 
  private:
