@@ -6,9 +6,9 @@
 
 #include "bench/workloads.h"
 #include "compiler/base/error.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/tensor.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/libraries/threads.h"
 
 namespace thtrain {
 

@@ -12,11 +12,11 @@
 #include "bench/worker.h"
 #include "compiler/api.h"
 #include "compiler/codegen/emit.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/machine.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 

@@ -4,7 +4,7 @@
 
 #include "bench/workloads.h"
 #include "compiler/api.h"
-#include "compiler/runtime/cache.h"
+#include "compiler/host/cache.h"
 
 namespace thtrain {
 namespace {

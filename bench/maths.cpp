@@ -13,11 +13,11 @@
 #include "bench/ulps.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/error.h"
+#include "compiler/host/cpu.h"
 #include "compiler/ir/variables.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/threads.h"
 #include "reports/json.h"
 
 namespace thtrain {

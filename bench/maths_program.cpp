@@ -8,10 +8,10 @@
 #include "compiler/base/error.h"
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/lengths.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/cache_folder.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/store/cache_folder.h"
 
 namespace thtrain {
 

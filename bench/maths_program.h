@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pass.h"
 #include "compiler/plan/program.h"
-#include "compiler/runtime/cache.h"
 
 namespace thtrain {
 

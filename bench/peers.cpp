@@ -7,7 +7,7 @@
 #include "bench/worker.h"
 #include "compiler/base/error.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/blas.h"
+#include "compiler/libraries/blas.h"
 
 namespace thtrain {
 

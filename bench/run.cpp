@@ -13,8 +13,9 @@
 #include "bench/scratch_folder.h"
 #include "bench/worker.h"
 #include "bench/workloads.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/error.h"
+#include "compiler/base/nearest_name.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

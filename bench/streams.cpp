@@ -1,19 +1,26 @@
 #include "bench/streams.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <limits>
 #include <memory>
 
 #include "bench/scratch_folder.h"
+#include "bench/worker.h"
+#include "compiler/base/clock.h"
 #include "compiler/base/error.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/idx.h"
+#include "datasets/sources/npy.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/softmax.h"
+#include "reports/json.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
 
@@ -23,10 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kPixels = 784, kBatch = 20;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+constexpr const char *kSmall = "small", *kLarge = "large";  // the files in memory, and those that are read
+constexpr const char *kComputing = "computing", *kReading = "reading", *kBoth = "both";
 
 // ---- the files -----------------------------------------------------------------------------------------------------
 
@@ -116,10 +121,18 @@ void write_rows(const Case& c, int64_t rows, Sink& sink) {
     sink.write(piece.data(), ends[static_cast<size_t>(std::min(kDrawn, rows - done)) - 1]);
 }
 
-/// Files of so many rows in the folder, and what reads them.
-OneOf<DataConfig> make_files(const Case& c, int64_t rows, const std::string& folder, const std::string& name) {
-  const std::string x = folder + "/" + name + (c.name == "csv" ? ".csv" : c.packed ? ".idx.gz" : ".npy");
-  const std::string y = folder + "/" + name + (c.packed ? "_y.idx" : "_y.npy");
+struct Paths {
+  std::string x, y;
+};
+
+Paths paths_of(const Case& c, const std::string& folder, const std::string& name) {
+  const std::string base = folder + "/" + name;
+  return {base + (c.name == "csv" ? ".csv" : c.packed ? ".idx.gz" : ".npy"), base + (c.packed ? "_y.idx" : "_y.npy")};
+}
+
+/// Files of so many rows in the folder.
+void make_files(const Case& c, int64_t rows, const std::string& folder, const std::string& name) {
+  const auto [x, y] = paths_of(c, folder, name);
   Sink sink(x, c.packed);
   if (c.packed) {
     const std::string header = idx_header({static_cast<uint32_t>(rows), kPixels});
@@ -130,32 +143,34 @@ OneOf<DataConfig> make_files(const Case& c, int64_t rows, const std::string& fol
   }
   write_rows(c, rows, sink);
   sink.close();
+  if (c.name == "csv") return;
+  std::vector<uint8_t> labels(static_cast<size_t>(rows));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<uint8_t>(i % 5000 % 10);
+  if (!c.packed) return write_npy(y, Tensor::of(labels, {rows}));
+  Sink targets(y, false);
+  const std::string header = idx_header({static_cast<uint32_t>(rows)});
+  targets.write(header.data(), header.size());
+  targets.write(labels.data(), labels.size());
+  targets.close();
+}
+
+/// What reads these files.
+OneOf<DataConfig> data_of(const Case& c, const std::string& folder, const std::string& name) {
+  const auto [x, y] = paths_of(c, folder, name);
   if (c.name == "csv") {
     CsvConfig out;
     out.train = x;
     out.scale = kPixelScale;
     return out;
   }
-  std::vector<uint8_t> labels(static_cast<size_t>(rows));
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<uint8_t>(i % 5000 % 10);
-  if (c.packed) {
-    IdxConfig out;
-    Sink targets(y, false);
-    const std::string header = idx_header({static_cast<uint32_t>(rows)});
-    targets.write(header.data(), header.size());
-    targets.write(labels.data(), labels.size());
-    targets.close();
+  auto with_labels = [&](auto out, double scale) {
     out.train = x;
     out.train_labels = y;
-    out.scale = kPixelScale;
-    return out;
-  }
-  write_npy(y, Tensor::of(labels, {rows}));
-  NpyConfig out;
-  out.train = x;
-  out.train_labels = y;
-  out.scale = c.dtype == DType::kFloat32 ? 1 : kPixelScale;
-  return out;
+    out.scale = scale;
+    return OneOf<DataConfig>(out);
+  };
+  if (c.packed) return with_labels(IdxConfig(), kPixelScale);
+  return with_labels(NpyConfig(), c.dtype == DType::kFloat32 ? 1 : kPixelScale);
 }
 
 // ---- what is measured ----------------------------------------------------------------------------------------------
@@ -210,32 +225,6 @@ Timed time_calls(double seconds, const std::function<void()>& call) {
   return out;
 }
 
-/// Of `work` in a process of its own.
-Timed apart(const std::function<Timed()>& work) {
-  int ends[2];
-  TH_CHECK(::pipe(ends) == 0, "no pipe");
-  const pid_t process = ::fork();
-  TH_CHECK(process >= 0, "no process");
-  if (process == 0) {
-    int code = 1;
-    try {
-      const Timed timed = work();
-      if (::write(ends[1], &timed, sizeof timed) == static_cast<ssize_t>(sizeof timed)) code = 0;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    ::_exit(code);
-  }
-  ::close(ends[1]);
-  Timed out;
-  const bool is_whole = ::read(ends[0], &out, sizeof out) == static_cast<ssize_t>(sizeof out);
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  TH_CHECK(is_whole && status == 0, "a process that measures ended with ", status);
-  return out;
-}
-
 Timed time_steps(const Experiment& experiment, double seconds) {
   const Dataset data = load_data(experiment, ".");
   TrainingProgram program(experiment, data, ".");
@@ -270,35 +259,39 @@ Timed time_reading(const Experiment& experiment, double seconds) {
   });
 }
 
+/// What serve_streams() answers, in a process of its own.
+Timed apart(const StreamOptions& options, const std::string& folder, const std::string& question) {
+  std::vector<std::string> command = {"/proc/self/exe", "bench", "streams", "--worker", folder};
+  if (options.quick) command.push_back("--quick");
+  Worker worker(command, {});
+  worker.read();
+  std::map<std::string, std::string> answer = worker.ask(question, options.seconds);
+  if (answer.contains("error")) throw UserError(Message{.what = "bench streams: " + answer["error"]});
+  return {std::stod(answer["seconds"]), std::stoull(answer["memory"])};
+}
+
 void measure_case(const StreamOptions& options, const Case& c, const std::string& folder,
                   const std::function<void(const std::string&)>& progress,
                   const std::function<void(const StreamMeasurement&)>& found) {
   progress(str("writing the file of ", c.text));
-  const OneOf<DataConfig> in_memory = make_files(c, std::min<int64_t>(c.rows, 50000), folder, "small");
-  OneOf<DataConfig> streamed = make_files(c, c.rows, folder, "large");
-  dynamic_cast<FileConfig&>(*streamed).memory_limit = options.quick ? 0.01 : 0.25;
-  StreamMeasurement m{.format = c.text};
-  for (const DataFile& file : streamed->files())
-    if (std::string(file.key) == "train") m.file_bytes = InputFile(*file.path).size();
+  make_files(c, std::min<int64_t>(c.rows, 50000), folder, kSmall);
+  make_files(c, c.rows, folder, kLarge);
+  StreamMeasurement m{.format = c.text, .file_bytes = InputFile(paths_of(c, folder, kLarge).x).size()};
   for (int threads : options.threads)
     for (bool shuffled : {false, true}) {
       m.threads = threads;
       m.shuffled = shuffled;
       m.compute_us = m.read_us = m.both_us = std::numeric_limits<double>::infinity();
       m.memory_bytes = 0;
-      const Experiment alone = experiment_of(in_memory, shuffled, threads),
-                       both = experiment_of(streamed, shuffled, threads);
       for (int turn = 0; turn < options.turns; ++turn) {
-        auto tell = [&](const char* what) {
+        auto time = [&](const char* what) {
           progress(str(c.text, shuffled ? ", shuffled" : ", in order", ", ", threads,
                        threads == 1 ? " thread" : " threads", ", turn ", turn + 1, " of ", options.turns, ": ", what));
+          return apart(options, folder, str(what, " ", c.name, " ", static_cast<int>(shuffled), " ", threads));
         };
-        tell("computing");
-        m.compute_us = std::min(m.compute_us, 1e6 * apart([&] { return time_steps(alone, options.seconds); }).seconds);
-        tell("reading");
-        m.read_us = std::min(m.read_us, 1e6 * apart([&] { return time_reading(both, options.seconds); }).seconds);
-        tell("both");
-        const Timed timed = apart([&] { return time_steps(both, options.seconds); });
+        m.compute_us = std::min(m.compute_us, 1e6 * time(kComputing).seconds);
+        m.read_us = std::min(m.read_us, 1e6 * time(kReading).seconds);
+        const Timed timed = time(kBoth);
         m.both_us = std::min(m.both_us, 1e6 * timed.seconds);
         m.memory_bytes = std::max(m.memory_bytes, timed.memory);
       }
@@ -331,6 +324,26 @@ void measure_streams(const StreamOptions& options, const std::function<void(cons
   for (const Case& c : cases) {
     const ScratchFolder folder;
     measure_case(chosen, c, folder.path(), progress, found);
+  }
+}
+
+void serve_streams(const std::string& folder, bool quick) {
+  std::cout << JsonObject().add("ready", "streams").line() << std::endl;
+  std::string what, name;
+  bool shuffled = false;
+  int threads = 1;
+  for (double seconds = 0; std::cin >> what >> name >> shuffled >> threads >> seconds;) {
+    try {
+      const Case c = case_named(name, quick);
+      OneOf<DataConfig> data = data_of(c, folder, what == kComputing ? kSmall : kLarge);
+      if (what != kComputing) dynamic_cast<FileConfig&>(*data).memory_limit = quick ? 0.01 : 0.25;
+      const Experiment experiment = experiment_of(data, shuffled, threads);
+      const Timed timed = what == kReading ? time_reading(experiment, seconds) : time_steps(experiment, seconds);
+      std::cout << JsonObject().add("seconds", timed.seconds).add("memory", static_cast<int64_t>(timed.memory)).line()
+                << std::endl;
+    } catch (const Error& error) {
+      std::cout << JsonObject().add("error", error.messages().front().what).line() << std::endl;
+    }
   }
 }
 

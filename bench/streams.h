@@ -42,6 +42,10 @@ const std::vector<std::string>& stream_formats();
 void measure_streams(const StreamOptions& options, const std::function<void(const std::string&)>& progress,
                      const std::function<void(const StreamMeasurement&)>& found);
 
+/// The processes of measure_streams(): each answers lines "WHAT FORMAT SHUFFLED THREADS SECONDS" about the files in
+/// `folder` (bench/worker.h) by {"seconds": of a step, "memory": bytes}.
+void serve_streams(const std::string& folder, bool quick);
+
 std::string json_line(const StreamMeasurement& measurement);
 /// A row for each measurement.
 std::string stream_table(const std::vector<StreamMeasurement>& measurements);

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <iostream>
@@ -13,8 +11,9 @@
 #include "bench/compile_cases.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/error.h"
+#include "compiler/base/file_descriptor.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/blas.h"
+#include "compiler/libraries/blas.h"
 #include "reports/json.h"
 
 namespace thtrain {
@@ -93,33 +92,24 @@ void serve_worker(const std::string& family, const std::string& implementation, 
 }
 
 Worker::Worker(std::vector<std::string> command, const std::map<std::string, std::string>& environment) {
-  int down[2], up[2];
-  if (::pipe2(down, O_CLOEXEC) != 0 || ::pipe2(up, O_CLOEXEC) != 0)
+  auto [down_end, to] = make_pipe();
+  auto [from, up_end] = make_pipe();
+  if (down_end.get() < 0 || up_end.get() < 0)
     throw InternalError(Message{.what = "bench: no pipe", .got = system_error_text(errno)});
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
   ::signal(SIGPIPE, SIG_IGN);  // a worker that ended is noticed when its answer is read
-  process_ = ::fork();
-  if (process_ == 0) {
-    ::dup2(down[0], 0);
-    ::dup2(up[1], 1);
-    ::dup2(::open("/dev/null", O_WRONLY), 2);
-    ::signal(SIGPIPE, SIG_DFL);
-    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-    ::execvp(words[0], words.data());
-    ::_exit(127);
-  }
-  ::close(down[0]);
-  ::close(up[1]);
-  to_ = ::fdopen(down[1], "w");
-  from_ = ::fdopen(up[0], "r");
+  process_ = std::make_unique<Process>(Launch{.words = std::move(command),
+                                              .environment = environment,
+                                              .input = down_end.get(),
+                                              .output = up_end.get(),
+                                              .signal_at_end = SIGTERM});
+  to_ = ::fdopen(::fcntl(to.get(), F_DUPFD_CLOEXEC, 3), "w");
+  from_ = ::fdopen(::fcntl(from.get(), F_DUPFD_CLOEXEC, 3), "r");
 }
 
 Worker::~Worker() {
   std::fclose(to_);
   std::fclose(from_);
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+  if (process_->id() > 0) process_->wait();
 }
 
 std::map<std::string, std::string> Worker::read() {
@@ -137,7 +127,7 @@ std::map<std::string, std::string> Worker::ask(const std::string& case_name, dou
   // An answer is one line, and the one before was read to its end: stdio holds nothing back.
   pollfd answer{::fileno(from_), POLLIN, 0};
   if (::poll(&answer, 1, static_cast<int>(limit * 1000)) == 0) {
-    ::kill(process_, SIGKILL);
+    process_->signal(SIGKILL);
     return {{"over_limit", str(case_name, ": over the limit of ", limit, " s")}};
   }
   return read();

@@ -5,14 +5,14 @@
 // bench/peers/worker.py is the peers' one, which says nothing of candidates.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/workloads.h"
+#include "compiler/base/process.h"
 
 namespace thtrain {
 
@@ -38,7 +38,7 @@ class Worker {
   std::map<std::string, std::string> ask(const std::string& case_name, double seconds, double limit = -1);
 
  private:
-  pid_t process_ = -1;
+  std::unique_ptr<Process> process_;
   std::FILE* to_ = nullptr;
   std::FILE* from_ = nullptr;
 };

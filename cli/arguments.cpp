@@ -5,17 +5,58 @@
 #include <memory>
 #include <span>
 
-#include "cli/command_line.h"
 #include "cli/command_words.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
-#include "compiler/runtime/trial_process.h"
+#include "compiler/base/nearest_name.h"
+#include "compiler/tuning/trial_process.h"
 
 namespace thtrain {
 
+namespace {
+
+/// The parser of the command line, with every command that it knows.
+class CommandLine {
+ public:
+  explicit CommandLine(const Invocation& invocation);
+  Command parse(std::vector<std::string> words);
+
+ private:
+  std::vector<std::string> names() const;
+  [[noreturn]] void refuse_command(const std::string& word) const;
+  std::string help_of(const std::string& name) const;
+  Command without_command(const std::string& word) const;
+
+  CLI::App app_{"Trains neural networks that experiment files describe.", "thtrain"};
+  std::vector<std::pair<CLI::App*, Command>> commands_;
+  // Only listed: what stands before the command, and `help`, are looked at by hand.
+  bool wants_version_ = false;
+  std::string helped_;
+};
+
+CommandLine::CommandLine(const Invocation& invocation) {
+  app_.add_flag("--version", wants_version_, "print the version");
+  app_.footer(general_footer());
+  app_.get_formatter()->column_width(30);
+  for (auto [label, ours] : {std::pair("REQUIRED", "(required)"),
+                             {"SUBCOMMAND", "COMMAND"},
+                             {"Subcommands", "Commands"},
+                             {"Positionals", "Arguments"},
+                             {"TEXT", ""}})
+    app_.get_formatter()->label(label, ours);
+  for (const CommandSpec& spec : command_specs()) {
+    CLI::App* command = app_.add_subcommand(spec.name, spec.about);
+    command->footer(command_footer(spec.examples));
+    command->group("Commands");
+    commands_.emplace_back(command, spec.declare(*command, invocation));
+  }
+  CLI::App* help = app_.add_subcommand("help", "show what a command takes")->group("Commands");
+  help->add_option("COMMAND", helped_, "a command")->check(listed_words(names()));
+}
+
 std::vector<std::string> CommandLine::names() const {
   std::vector<std::string> out;
-  for (const auto& [command, run] : commands) out.push_back(command->get_name());
+  for (const auto& [command, run] : commands_) out.push_back(command->get_name());
   out.push_back("help");
   return out;
 }
@@ -31,8 +72,8 @@ void CommandLine::refuse_command(const std::string& word) const {
 }
 
 std::string CommandLine::help_of(const std::string& name) const {
-  if (name == "help") return app.help();
-  for (const auto& [command, run] : commands)
+  if (name == "help") return app_.help();
+  for (const auto& [command, run] : commands_)
     if (command->get_name() == name) return command->help("thtrain");
   refuse_command(name);
 }
@@ -40,8 +81,8 @@ std::string CommandLine::help_of(const std::string& name) const {
 // What stands before the command: --help or --version.
 Command CommandLine::without_command(const std::string& word) const {
   if (word == "--version") return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
-  if (word == "--help" || word == "-h") return [text = app.help()] { return print_text(text), kDone; };
-  const std::string near = near_option(app, word);
+  if (word == "--help" || word == "-h") return [text = app_.help()] { return print_text(text), kDone; };
+  const std::string near = near_option(app_, word);
   throw UserError(Message{.what = str("thtrain: unknown option ", word),
                           .expected = str("a command: ", join(names(), ", ")),
                           .hint = near.empty() ? "options come after the command" : str("did you mean ", near, '?')});
@@ -49,7 +90,7 @@ Command CommandLine::without_command(const std::string& word) const {
 
 Command CommandLine::parse(std::vector<std::string> words) {
   if (!words.empty() && words.front() == "--") words.erase(words.begin());
-  if (words.empty()) return [text = app.help()] { return print_text(text), kBadInput; };
+  if (words.empty()) return [text = app_.help()] { return print_text(text), kBadInput; };
   if (words.front().starts_with('-')) return without_command(words.front());
   const std::string name = words.front();
   if (name == "help") {
@@ -59,26 +100,26 @@ Command CommandLine::parse(std::vector<std::string> words) {
   }
   if (name == "trial") return [rest = std::vector(words.begin() + 1, words.end())] { return run_trial_process(rest); };
   const std::string help = help_of(name);
-  const CLI::App& asked = *app.get_subcommand(name);
+  const CLI::App& asked = *app_.get_subcommand(name);
   if (check_words(asked, std::span(words).subspan(1))) return [help] { return print_text(help), kDone; };
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
-    app.parse(words);
+    app_.parse(words);
   } catch (const CLI::ParseError& error) {
     throw UserError(Message{.what = str("thtrain ", name, ": ", error.what()),
                             .hint = str("`thtrain help ", name, "` lists what it takes")});
   }
-  if (!explain.html.empty() && asked.count("--stage") > 0)
-    throw UserError(Message{.what = "thtrain explain: --stage and --html are both given",
-                            .expected = "one of them",
-                            .hint = "the page of --html has all stages"});
-  for (const auto& [command, run] : commands)
+  for (const auto& [command, run] : commands_)
     if (command == &asked) return run;
   TH_CHECK(false, "a command without a function");
 }
 
+}  // namespace
+
 Command parse_arguments(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {
-  auto line = std::make_shared<CommandLine>(words, started);
+  Invocation invocation{.words = {"thtrain"}, .started = started};
+  invocation.words.insert(invocation.words.end(), words.begin(), words.end());
+  auto line = std::make_shared<CommandLine>(invocation);
   Command command = line->parse(words);
   return [line, command] { return command(); };
 }

@@ -1,16 +1,13 @@
-// From the words of the command line to a command and its arguments. command_line.h and what includes it,
-// command_words.cpp, command_listing.cpp and validators.h are the only files that know CLI11.
+// From the words of the command line to a command and its arguments.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
-namespace thtrain {
+#include "cli/command.h"
 
-/// What is to be done: calling it runs the command and gives the exit code.
-using Command = std::function<int()>;
+namespace thtrain {
 
 /// `words` without the program's name. UserError for what is no command, with what may have been meant. For --help and
 /// --version the command prints the text.

@@ -5,7 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "compiler/base/config.h"
+#include "cli/command.h"
+#include "config/config.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -45,7 +46,9 @@ static ListedOption listed(const CLI::Option& option) {
 std::vector<ListedCommand> listed_commands(const CLI::App& app) {
   std::vector<ListedCommand> out;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    ListedCommand one{.name = command->get_name(), .about = command->get_description(), .arguments = {}, .options = {}};
+    ListedCommand one{.name = command->get_name(), .about = command->get_description()};
+    for (const CommandSpec& spec : command_specs())
+      if (spec.name == one.name) one.examples = spec.examples;
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_positional())
         one.arguments.push_back(listed(*option));
@@ -77,8 +80,8 @@ class Keys {
         continue;
       }
       if (access.value != Value::kKind) {
-        add(inner, field.help,
-            access.value == Value::kBool ? std::vector<std::string>{"true", "false"} : field.choices);
+        add(inner, field.help, access.value == Value::kBool ? std::vector<std::string>{"true", "false"} : field.choices,
+            field.independent);
         continue;
       }
       std::vector<std::string> names;
@@ -91,9 +94,11 @@ class Keys {
   std::vector<ListedKey> keys() { return std::move(keys_); }
 
  private:
-  void add(const std::string& path, const std::string& help, const std::vector<std::string>& choices) {
+  void add(const std::string& path, const std::string& help, const std::vector<std::string>& choices,
+           bool independent = false) {
     auto [at, is_new] = places_.emplace(path, keys_.size());
-    if (is_new) keys_.push_back({path, help, {}});
+    if (is_new) keys_.push_back({path, help});
+    keys_[at->second].independent |= independent;
     std::vector<std::string>& words = keys_[at->second].choices;
     for (const std::string& word : choices)
       if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
@@ -111,7 +116,8 @@ std::vector<ListedKey> listed_keys() {
   const size_t own = out.size();
   for (size_t i = 0; i < own; ++i)  // what a phase may have of its own (trainers/phase_config.h)
     for (const char* section : {"data.", "model.", "loss.", "trainer."})
-      if (out[i].path.starts_with(section)) out.push_back({"phase.N." + out[i].path, out[i].help, out[i].choices});
+      if (out[i].path.starts_with(section))
+        out.push_back({"phase.N." + out[i].path, out[i].help, out[i].choices, out[i].independent});
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.h"
+
 namespace CLI {
 class App;
 }
@@ -24,8 +26,9 @@ struct ListedOption {
 struct ListedCommand {
   std::string name;
   std::string about;
-  std::vector<ListedOption> arguments;
-  std::vector<ListedOption> options;
+  std::vector<HelpRow> examples = {};
+  std::vector<ListedOption> arguments = {};
+  std::vector<ListedOption> options = {};
 };
 
 /// In the order of their declarations. `--help` is left out, and so are hidden options.
@@ -39,6 +42,7 @@ struct ListedKey {
   std::string path;  // "trainer.learning_rate"; "model.layers.N.units", where N stands for a number from 0
   std::string help;
   std::vector<std::string> choices = {};  // words that it may be
+  bool independent = false;               // no other key can contradict it
 };
 
 /// Every key that may be given as key=value, each path once, in the order of docs/config.md.

@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "compiler/base/config_node.h"
+#include "compiler/base/nearest_name.h"
+#include "config/config_node.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -128,11 +129,29 @@ class WordCheck {
     const char* without = "keys of the experiment are written without dashes: ";
     if (word.find('=') != std::string::npos) return str(without, pair_of(word));
     const std::string key = key_of(word);
-    // `seed` stands outside of sections; `run_dir` is an option of another command, and by another name a key.
-    const bool is_key = key == "seed" || key.find('.') != std::string::npos || !path_of_key(key).empty();
-    if (!is_key || key == "run_dir") return "";
+    const bool is_key = is_outermost_key(key) || key.find('.') != std::string::npos || !path_of_key(key).empty();
+    if (!is_key || is_other_option(key)) return "";
     const bool has_value = at + 1 < words_.size() && !words_[at + 1].starts_with("--");
     return str(without, pair_of(str(word, '=', has_value ? words_[at + 1] : "VALUE")));
+  }
+
+  // A key outside of sections, such as `seed`.
+  static bool is_outermost_key(const std::string& key) {
+    const FieldSpec* field = schema_of<Experiment>().find(key);
+    using Value = FieldAccess::Value;
+    return field && field->access->value != Value::kTable && field->access->value != Value::kKind;
+  }
+
+  // What other programs call a key, such as `run_dir`, may be an option of another command: that is meant.
+  bool is_other_option(const std::string& key) const {
+    const std::string path = path_of_key(key);
+    if (path.empty() || path == key || path.ends_with("." + key)) return false;
+    std::string option = "--" + key;
+    std::replace(option.begin(), option.end(), '_', '-');
+    const std::vector<const CLI::App*> all =
+        command_.get_parent()->get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const CLI::App* command) { return command->get_option_no_throw(option) != nullptr; });
   }
 
   // "--batch-size=3" -> "batch_size"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/base/config_node.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

@@ -6,6 +6,7 @@
 #include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
 

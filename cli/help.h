@@ -13,12 +13,12 @@ using HelpRow = std::pair<std::string, std::string>;
 const std::vector<HelpRow>& environment_variables();
 const std::vector<HelpRow>& exit_codes();
 
-/// Of a command, or of the program for "": a command line and what it does.
-const std::vector<HelpRow>& examples_of(const std::string& command);
+/// Of the program: a command line and what it does. Those of a command are in its file.
+const std::vector<HelpRow>& program_examples();
 
 /// What stands below the options of `thtrain --help`.
 std::string general_footer();
 /// The same of a command: its examples, and what stands elsewhere.
-std::string command_footer(const std::string& command);
+std::string command_footer(const std::vector<HelpRow>& examples);
 
 }  // namespace thtrain

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "compiler/runtime/child_process.h"
+#include "compiler/base/run_program.h"
 
 namespace thtrain {
 

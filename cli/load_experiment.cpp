@@ -7,6 +7,7 @@
 #include "cli/config_bases.h"
 #include "cli/overrides.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 #include "datasets/file.h"
 #include "datasets/warnings.h"
 #include "trainers/config_edits.h"

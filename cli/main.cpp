@@ -14,12 +14,11 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "cli/commands/commands.h"
 #include "cli/interrupt.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/trial_process.h"
+#include "compiler/tuning/trial_process.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

@@ -6,6 +6,7 @@
 
 #include "cli/toml_config.h"
 #include "cli/toml_nesting.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
 

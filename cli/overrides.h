@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/config_node.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

@@ -7,7 +7,7 @@
 
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cache.h"
+#include "compiler/host/cache.h"
 #include "reports/json.h"
 
 namespace thtrain {

@@ -5,8 +5,9 @@
 #include <tuple>
 
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
+#include "config/config_node.h"
 #include "datasets/file.h"
 
 namespace thtrain {
@@ -44,10 +45,7 @@ void sort_rows(std::vector<RunRow>& rows, const std::string& by) {
 }
 
 std::string first_characters(const std::string& text, int count) {
-  size_t at = 0;
-  for (; at < text.size(); ++at)
-    if ((text[at] & 0xC0) != 0x80 && --count < 0) break;
-  return text.substr(0, at);
+  return text.substr(0, byte_of_character(text, count));
 }
 
 static std::string last_characters(const std::string& text, int count) {

@@ -11,10 +11,11 @@
 #include <cstring>
 
 #include "cli/runs_table.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/blas.h"
+#include "compiler/base/utf8.h"
+#include "compiler/libraries/blas.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

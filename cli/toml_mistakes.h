@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config_node.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

@@ -54,23 +54,4 @@ size_t first_too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::string closing_brackets(std::string_view text) {
-  std::string open;
-  for (size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '"' || c == '\'') {
-      i = end_of_string(text, i);
-      continue;
-    }
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-      continue;
-    }
-    if (c == '[' || c == '{') open += c == '[' ? ']' : '}';
-    if ((c == ']' || c == '}') && !open.empty()) open.pop_back();
-    ++i;
-  }
-  return {open.rbegin(), open.rend()};
-}
-
 }  // namespace thtrain

@@ -18,7 +18,4 @@ inline const std::string kAllowedDepth = "at most 100 levels";
 /// together; npos where there is none.
 size_t first_too_deep(std::string_view text);
 
-/// What closes the brackets and braces that are open at the end of a text, from the innermost one: "}]".
-std::string closing_brackets(std::string_view text);
-
 }  // namespace thtrain

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "compiler/runtime/candidate_trials.h"
+#include "compiler/tuning/candidate_trials.h"
 
 namespace thtrain {
 

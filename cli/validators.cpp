@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "cli/command_listing.h"
-#include "compiler/base/config_node.h"
 #include "compiler/base/error.h"
+#include "compiler/base/nearest_name.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

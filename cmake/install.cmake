@@ -1,12 +1,12 @@
 # `cmake --install BUILD --prefix PLACE` puts there the libraries, the headers as <thtrain/...>, the command line and a
-# package for find_package(thtrain COMPONENTS ...). `--component NAME` (compiler, nn, datasets, reports, trainers,
-# cli): a part.
+# package for find_package(thtrain COMPONENTS ...). `--component NAME` (compiler, config, nn, datasets, reports,
+# trainers, cli): a part.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/thtrain)
 set(components compiler)
 if(NOT THTRAIN_COMPILER_ONLY)
-  list(APPEND components nn datasets reports trainers)
+  list(APPEND components config nn datasets reports trainers)
 endif()
 
 # ---- <thtrain/thtrain.h>, in the build tree too.

@@ -12,7 +12,7 @@ foreach(root IN LISTS roots)
     endif()
     file(READ ${root}/${header} text)
     string(REGEX REPLACE
-      "#include \"((compiler|nn|datasets|reports|trainers)/[^\"]*)\"" "#include <thtrain/\\1>"
+      "#include \"((compiler|config|nn|datasets|reports|trainers)/[^\"]*)\"" "#include <thtrain/\\1>"
       text "${text}")
     string(REGEX REPLACE "^thtrain/" "" installed ${header})
     list(REMOVE_ITEM stale ${installed})

@@ -1,7 +1,9 @@
-# What stands on the compiler: layers, data, reports, training, benchmarks and the command line. It builds graphs and
-# calls what was compiled of them.
-thtrain_room(nn       nn       COMPONENT nn       FLAGS ${THTRAIN_QUICK_FLAGS} LINKS compiler)
-thtrain_room(datasets datasets COMPONENT datasets FLAGS ${THTRAIN_QUICK_FLAGS} LINKS compiler ZLIB::ZLIB PNG::PNG)
+# What uses the compiler: layers, data, reports, training, benchmarks and the command line. They build graphs, and call
+# what was compiled of them. `config` declares the fields of their configurations.
+thtrain_room(config   config   COMPONENT config   LINKS base)
+thtrain_room(nn       nn       COMPONENT nn       FLAGS ${THTRAIN_QUICK_FLAGS} LINKS compiler config)
+thtrain_room(datasets datasets COMPONENT datasets FLAGS ${THTRAIN_QUICK_FLAGS}
+             LINKS compiler config ZLIB::ZLIB PNG::PNG)
 thtrain_room(reports  reports  COMPONENT reports  FLAGS ${THTRAIN_QUICK_FLAGS} LINKS nn datasets Freetype::Freetype)
 thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait

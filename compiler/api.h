@@ -38,4 +38,4 @@
 #include "compiler/runtime/mrg_streams.h"
 #include "compiler/runtime/random_streams.h"
 #include "compiler/runtime/shared.h"
-#include "compiler/runtime/user_candidates.h"  // load_candidates
+#include "compiler/tuning/user_candidates.h"  // load_candidates

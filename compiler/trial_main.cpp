@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/runtime/trial_process.h"
+#include "compiler/tuning/trial_process.h"
 
 int main(int argc, char** argv) {
   return thtrain::run_trial_process({argv + (argc > 0), argv + argc});

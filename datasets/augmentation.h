@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "datasets/images.h"
 
 namespace thtrain {

@@ -53,31 +53,4 @@ std::string content_text(std::string_view beginning) {
   return "";
 }
 
-// Bytes of the character that begins at `at`; 0 where that is no UTF-8. (The Unicode Standard 15.0, table 3-7.)
-static size_t utf8_length(std::string_view text, size_t at) {
-  auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0; };
-  const int first = byte(0), second = byte(1);
-  auto follows = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4 || !follows(1)) return 0;
-  if (first < 0xe0) return 2;
-  const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool is_surrogate = first == 0xed && second >= 0xa0, is_too_large = first == 0xf4 && second >= 0x90;
-  if (is_overlong || is_surrogate || is_too_large || !follows(2)) return 0;
-  if (first < 0xf0) return 3;
-  return follows(3) ? 4 : 0;
-}
-
-size_t first_not_utf8(std::string_view text) {
-  unsigned char any = 0;  // a loop without branches: most text is ASCII
-  for (char c : text) any = static_cast<unsigned char>(any | static_cast<unsigned char>(c));
-  if (any < 0x80) return std::string_view::npos;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = utf8_length(text, at);
-    if (length == 0) return at;
-    at += length;
-  }
-  return std::string_view::npos;
-}
-
 }  // namespace thtrain

@@ -14,7 +14,4 @@ Content content_of(std::string_view beginning);
 /// "a .npy file", "text that begins with \"a,b,c\"", "an empty file": what was got instead.
 std::string content_text(std::string_view beginning);
 
-/// The first byte that is no UTF-8; npos where all are.
-size_t first_not_utf8(std::string_view text);
-
 }  // namespace thtrain

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 #include "datasets/content.h"
 #include "datasets/csv_text.h"
 #include "datasets/file.h"

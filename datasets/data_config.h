@@ -1,4 +1,5 @@
-// The [data] section: where examples come from, a kind for each source.
+// The [data] section: where examples come from. Each kind is a source, a file in datasets/sources/; here is what
+// several of them have in common, and data_fields.h has its keys.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "datasets/load.h"
 
 namespace thtrain {
-
-inline constexpr double kPixelScale = 1.0 / 256;
 
 /// Examples of each set, where the file alone says it; -1 where only the data can.
 struct SetSizes {
@@ -67,74 +66,62 @@ struct SplitConfig : DataConfig {
   int64_t split_seed = 0;
   int64_t folds = 0, fold = 1;  // from 1
 
+ protected:
+  void fill_split(DatasetOptions& out) const;
   template <class T>
   static void describe_split(Fields<T>& f);
 };
 
-/// Examples in files that may be larger than memory.
+/// "npy, idx and csv": the sources that have this key, for messages.
+std::string sources_with(const std::string& key);
+
+/// Examples in files that may be larger than memory. Validation and test examples come from files of their own, or are
+/// cut from the training file.
 struct FileConfig : SplitConfig {
   std::optional<double> memory_limit;  // GiB
   int64_t shuffle_window = 0;
+  int64_t n_valid = 0;
+  double valid_fraction = 0, test_fraction = 0;
+
+  virtual bool has_valid() const = 0;  // is there a file of validation examples?
+  virtual bool has_test() const = 0;
+  /// Does the training file give validation or test examples too?
+  bool is_cut() const;
+  SetSizes sizes() const override;
+  /// All but `read`.
+  void fill(DatasetOptions& out) const override;
 
  protected:
   template <class T>
   static void describe_streams(Fields<T>& f);
+  template <class T>
+  static void describe_n_valid(Fields<T>& f);
 };
 
-/// MNIST's 60,000 + 10,000 digits of 28x28 pixels; the validation examples are the last of the training file.
-struct MnistConfig : SplitConfig {
-  static constexpr std::string_view kName = "mnist";
-  MnistConfig() { scale = kPixelScale; }
-  int64_t n_train = 50000;
-  int64_t n_valid = 10000;
-  int64_t n_test = 10000;
-  SetSizes sizes() const override { return {folds > 0 ? -1 : n_train, folds > 0 ? -1 : n_valid, n_test}; }
-  void fill(DatasetOptions& out) const override;
-  static void describe(Fields<MnistConfig>& f);
-};
-
-/// The built-in generator of handwritten-like digits, 28x28 pixels.
-struct DigitsConfig : DataConfig {
-  static constexpr std::string_view kName = "digits";
-  DigitsConfig() { scale = kPixelScale; }
-  int64_t n_train = 10000;
-  int64_t n_valid = 2000;
-  int64_t n_test = 2000;
-  int64_t seed = 1;
-  SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
-  void fill(DatasetOptions& out) const override;
-  static void describe(Fields<DigitsConfig>& f);
-};
-
-/// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
+/// Arrays of examples and of targets in files of their own (datasets/sources/array_sets.h).
 struct ArrayFiles : FileConfig {
   std::string train, train_labels;
   std::optional<std::string> valid, valid_labels, test, test_labels, train_weights, valid_weights, test_weights;
-  int64_t n_valid = 0;
-  double valid_fraction = 0, test_fraction = 0;
 
-  SetSizes sizes() const override {
-    return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
-  }
+  bool has_valid() const override { return valid.has_value(); }
+  bool has_test() const override { return test.has_value(); }
   std::vector<DataFile> files() override;
-  void fill(DatasetOptions& out) const override;
+
+ protected:
   template <class T>
   static void describe_files(Fields<T>& f);
 };
 
-/// Files that hold examples and targets together: lists of them, which stand one after the other.
+/// Files that hold examples and targets together: lists of them, which stand one after the other
+/// (datasets/sources/joined.h).
 struct SetFiles : FileConfig {
   std::vector<std::string> train, valid, test;
-  int64_t n_valid = 0;
-  double valid_fraction = 0, test_fraction = 0;
 
-  SetSizes sizes() const override {
-    return {-1, !valid.empty() || valid_fraction > 0 || folds > 0 ? -1 : n_valid,
-            !test.empty() || test_fraction > 0 ? -1 : 0};
-  }
+  bool has_valid() const override { return !valid.empty(); }
+  bool has_test() const override { return !test.empty(); }
   std::vector<DataFile> files() override;
-  /// All but `read`.
-  void fill(DatasetOptions& out) const override;
+
+ protected:
   template <class T>
   static void describe_sets(Fields<T>& f, const std::string& what);
 };
@@ -148,47 +135,28 @@ struct GeneratorConfig : DataConfig {
   SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
   /// All but `read`.
   void fill(DatasetOptions& out) const override;
+
+ protected:
+  template <class T>
+  static void describe_sizes(Fields<T>& f);
+  /// Those, and what every kind has.
   template <class T>
   static void describe_generator(Fields<T>& f);
 };
 
-struct NpyConfig : ArrayFiles {
-  static constexpr std::string_view kName = "npy";
-  bool sequences = false;
-  std::optional<std::string> train_lengths, valid_lengths, test_lengths;
-  bool has_sequences() const override { return sequences; }
-  bool has_lengths() const override { return train_lengths.has_value(); }
-  std::vector<DataFile> files() override;
-  void fill(DatasetOptions& out) const override;
-  static void describe(Fields<NpyConfig>& f);
-};
+/// Of sources with n_train, n_valid and n_test.
+template <class T>
+void fill_sizes(DatasetOptions& out, const T& c) {
+  out.train = c.n_train;
+  out.valid = c.n_valid;
+  out.test = c.n_test;
+  out.train_where = c.at("n_train");
+  out.valid_where = c.at("n_valid");
+  out.test_where = c.at("n_test");
+}
 
-struct IdxConfig : ArrayFiles {
-  static constexpr std::string_view kName = "idx";
-  static void describe(Fields<IdxConfig>& f);
-};
-
-struct CsvConfig : FileConfig {
-  static constexpr std::string_view kName = "csv";
-  std::string train;
-  std::optional<std::string> valid, test;
-  std::string label_column = "last";       // "first", "last", or its name in the header
-  std::vector<std::string> label_columns;  // in its place, several: names in the header, or numbers from 1
-  int64_t label_count = 0;                 // in its place, the last columns
-  std::optional<std::string> weight_column;
-  std::optional<bool> header;  // found out where not given
-  CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
-  int64_t n_valid = 0;
-  double valid_fraction = 0, test_fraction = 0;
-  SetSizes sizes() const override {
-    return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
-  }
-  std::vector<DataFile> files() override;
-  void fill(DatasetOptions& out) const override;
-  static void describe(Fields<CsvConfig>& f);
-};
-
-/// How the experiment says that a CSV file is to be read.
-CsvOptions csv_options(const CsvConfig& config);
+/// Adds a file that is given.
+void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::string& path);
+void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::optional<std::string>& path);
 
 }  // namespace thtrain

@@ -12,13 +12,6 @@ namespace thtrain {
 
 inline constexpr double kLargestDataSeed = 4294967295.0;  // what NumPy's RandomState takes
 
-inline bool has_file(const std::optional<std::string>& file) {
-  return file.has_value();
-}
-inline bool has_file(const std::vector<std::string>& files) {
-  return !files.empty();
-}
-
 template <class T>
 void DataConfig::describe_common(Fields<T>& f) {
   using By = Standardization::By;
@@ -104,11 +97,10 @@ inline void check_folds(const SplitConfig& c, const std::vector<std::pair<const 
                     .hint = "one part of data.train validates"});
 }
 
-// Where validation and test examples come from, of sources with `valid`, `n_valid` and fractions.
-template <class T>
-void check_sets(const T& c, Findings& findings) {
+// Where validation and test examples come from.
+inline void check_sets(const FileConfig& c, Findings& findings) {
   check_folds(c,
-              {{"valid", has_file(c.valid)},
+              {{"valid", c.has_valid()},
                {"n_valid", c.n_valid > 0},
                {"valid_fraction", c.valid_fraction > 0},
                {"test_fraction", c.test_fraction > 0}},
@@ -118,10 +110,10 @@ void check_sets(const T& c, Findings& findings) {
                   .expected = "one of them",
                   .config = c.at(fraction)});
   };
-  if (c.valid_fraction > 0 && has_file(c.valid)) both("valid_fraction", "valid");
+  if (c.valid_fraction > 0 && c.has_valid()) both("valid_fraction", "valid");
   if (c.valid_fraction > 0 && c.n_valid > 0) both("valid_fraction", "n_valid");
-  if (c.test_fraction > 0 && has_file(c.test)) both("test_fraction", "test");
-  if (has_file(c.valid) && c.n_valid > 0)
+  if (c.test_fraction > 0 && c.has_test()) both("test_fraction", "test");
+  if (c.has_valid() && c.n_valid > 0)
     findings.add({.what = "data.valid and data.n_valid are both given",
                   .expected = "one of them",
                   .config = c.at("n_valid"),
@@ -210,8 +202,63 @@ void FileConfig::describe_streams(Fields<T>& f) {
 }
 
 template <class T>
-bool is_cut(const T& c) {
-  return (!has_file(c.valid) && c.n_valid > 0) || c.valid_fraction > 0 || c.test_fraction > 0 || c.folds > 0;
+void FileConfig::describe_n_valid(Fields<T>& f) {
+  f.field("n_valid", &T::n_valid)
+      .range(at_least(0))
+      .unit("examples")
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
+}
+
+// What the keys of a source with files say together.
+inline void check_files(const FileConfig& c, Findings& findings) {
+  check_split(c, c.is_cut(), findings);
+  check_targets(c, findings);
+  check_sets(c, findings);
+}
+
+template <class T>
+void ArrayFiles::describe_files(Fields<T>& f) {
+  f.field("train", &T::train).required().help("File of the training examples, one for each row.");
+  f.field("train_labels", &T::train_labels)
+      .required()
+      .help("File of their labels: one integer from 0 for each row, or what `target` says.");
+  f.field("valid", &T::valid).help("File of the validation examples.");
+  f.field("valid_labels", &T::valid_labels).help("File of their labels.");
+  f.field("test", &T::test).help("File of the test examples.");
+  f.field("test_labels", &T::test_labels).help("File of their labels.");
+  f.field("train_weights", &T::train_weights)
+      .help("File of the training examples' weights, 0 or more: how much each counts in the loss.");
+  f.field("valid_weights", &T::valid_weights).help("File of the validation examples' weights.");
+  f.field("test_weights", &T::test_weights).help("File of the test examples' weights.");
+  describe_target(f);
+  describe_n_valid(f);
+  f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  describe_fractions(f);
+  describe_split(f);
+  describe_streams(f);
+  describe_image_shape(f);
+  f.check([](const T& c, Findings& findings) {
+    check_files(c, findings);
+    auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
+                    std::string name) {
+      if (data.has_value() == labels.has_value()) return;
+      std::string have = data ? name : name + "_labels", lack = data ? name + "_labels" : name;
+      findings.add({.what = str("data.", lack, " is missing"),
+                    .expected = str("a file to go with data.", have),
+                    .config = c.at(have)});
+    };
+    pair(c.valid, c.valid_labels, "valid");
+    pair(c.test, c.test_labels, "test");
+    auto weights = [&](bool data, bool there, std::string name) {
+      if (data || !there) return;
+      findings.add({.what = str("data.", name, " is missing"),
+                    .expected = str("a file to go with data.", name, "_weights"),
+                    .config = c.at(name + "_weights")});
+    };
+    weights(c.valid.has_value(), c.valid_weights.has_value(), "valid");
+    weights(c.test.has_value(), c.test_weights.has_value(), "test");
+    check_stratified(c, findings);
+  });
 }
 
 /// `train`, `valid` and `test`, each with examples and targets together.
@@ -220,28 +267,27 @@ void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
   f.field("train", &T::train).required().help(str(what, " of the training examples."));
   f.field("valid", &T::valid).help(str(what, " of the validation examples."));
   f.field("test", &T::test).help(str(what, " of the test examples."));
-  f.field("n_valid", &T::n_valid)
-      .range(at_least(0))
-      .unit("examples")
-      .help("Where there is no `valid`: validation examples, taken from `train`.");
+  describe_n_valid(f);
   f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
   describe_fractions(f);
   describe_split(f);
   describe_streams(f);
   f.check([](const T& c, Findings& findings) {
-    check_split(c, is_cut(c), findings);
-    check_targets(c, findings);
-    check_sets(c, findings);
+    check_files(c, findings);
     check_stratified(c, findings);
   });
 }
 
 template <class T>
-void GeneratorConfig::describe_generator(Fields<T>& f) {
+void GeneratorConfig::describe_sizes(Fields<T>& f) {
   f.field("n_train", &T::n_train).range(at_least(1)).unit("examples").help("Training examples.");
   f.field("n_valid", &T::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
   f.field("n_test", &T::n_test).range(at_least(0)).unit("examples").help("Test examples.");
   f.field("seed", &T::seed).range(between(0, kLargestDataSeed)).help("Seed of the generator.");
+}
+template <class T>
+void GeneratorConfig::describe_generator(Fields<T>& f) {
+  describe_sizes(f);
   describe_common(f);
 }
 

@@ -178,17 +178,21 @@ void check_demands(const Split& split, DType floatx);
 /// and one wild label would ask for all of the memory.
 int64_t count_classes(const Split& split);
 
-struct Dataset {
+/// The columns of a source that is a table.
+struct TableColumns {
+  std::vector<std::string> columns = {};       // of an example
+  bool columns_named = false;                  // by the table's header
+  std::optional<size_t> label_at = {};         // the label's column, from 0, where it is one
+  std::vector<size_t> other_columns = {};      // columns of labels and weights, from 0
+  std::vector<std::string> target_names = {};  // of several columns of y
+};
+
+struct Dataset : TableColumns {
   std::string name;
   Split train, valid, test;
   std::shared_ptr<const Standardization> standardization = {};  // of all splits, learned on the first; null: none
   std::vector<std::string> class_names;                         // where the source has names
-  std::vector<std::string> columns;                             // of an example, where the source is a table
-  bool columns_named = false;                                   // by the table's header
-  std::optional<size_t> label_at = {};         // the label's column in that table, from 0, where it is one
-  std::vector<size_t> other_columns = {};      // columns of labels and weights in that table, from 0
-  std::vector<std::string> target_names = {};  // of several columns of y
-  bool streamed = false;                       // it would not fit in memory: read batch by batch, check_batch each
+  bool streamed = false;  // it would not fit in memory: read batch by batch, check_batch each
   /// An epoch's order is drawn among so many examples at a time, as trainers/epoch_order.h says. 0: among all.
   int64_t shuffle_window = 0;
   bool is_window_default = false;  // nobody chose it

@@ -1,6 +1,7 @@
 // Examples as images: their shape, and the part of them that models take.
 #include <algorithm>
 
+#include "datasets/data_config.h"
 #include "datasets/dataset.h"
 
 namespace thtrain {
@@ -13,7 +14,9 @@ ImageShape require_images(const Split& split, const ConfigPosition& where) {
        .expected = "examples of [height, width] or [channels, height, width] numbers",
        .got = str(split.is_sequence() ? "sequences, whose steps are " : "examples of ", shape_text(split.step_shape())),
        .config = where,
-       .hint = are_rows ? "data.image_shape, of the sources npy, idx and csv, says that rows are images" : ""});
+       .hint = are_rows ? str("data.image_shape, of the sources ", sources_with("image_shape"),
+                              ", says that rows are images")
+                        : ""});
 }
 
 void Split::set_image_shape(const ImageShape& shape, const ConfigPosition& where) {

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "compiler/base/error.h"
-#include "datasets/csv.h"
 #include "datasets/dataset.h"
 #include "datasets/split_rows.h"
 
@@ -28,30 +27,26 @@ struct SourceData {
   std::optional<Split> valid = {}, test = {};
   int64_t classes = 0;  // 0: 1 + the largest label
   std::vector<std::string> class_names = {};
+  TableColumns table = {};            // where the source is a table
+  int64_t valid_default = 0;          // rows of `train` that validate, where nothing else is said
+  std::optional<bool> streamed = {};  // not given: whether examples of a set stay in their file
 };
 
-struct DatasetOptions {
-  /// Where given: what reads the data, in the place of what `name` says. UserError for any fault of it; errors without
-  /// a place get `where`.
-  std::function<SourceData(const DatasetOptions&, DType floatx)> read = nullptr;
-  /// - "digits": the generator
-  /// - "mnist": the four IDX files, in `files["folder"]` or found
-  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required;
-  ///   train_w, valid_w, test_w: weights of the examples; train_l, valid_l, test_l: lengths of sequences
-  /// - "npz": files["npz"], which holds arrays of those names (or x_train, y_train, ...)
-  /// - "csv": files["train"], files["valid"], files["test"]; train is required
-  std::string name = "digits";
-  ConfigPosition where = {};       // of the name
-  std::string config_folder = "";  // where relative paths start; see locate.h
-  std::map<std::string, DataPath> files = {};
+/// Finds and reads what `options` name. UserError for any fault of it.
+using ReadSource = std::function<SourceData(const DatasetOptions& options, DType floatx)>;
 
-  /// Examples of each split; -1: digits 10,000, 2,000 and 2,000, mnist 50,000, 10,000 and 10,000, files all that they
-  /// have. With files, `train` takes the first rows; a split without a file of its own takes its rows from the end of
-  /// the training file, the test's after the validation's (none if -1). MNIST's validation digits are the last of the
-  /// training file.
+struct DatasetOptions {
+  ReadSource read = nullptr;                   // of one of datasets/sources/; errors without a place get `where`
+  std::string name = {};                       // of the source, for messages
+  ConfigPosition where = {};                   // of the name
+  std::string config_folder = "";              // where relative paths start; see locate.h
+  std::map<std::string, DataPath> files = {};  // by the names of parts that the source asks for
+
+  /// Examples of each split; -1: as many as the source has by itself. With files, `train` takes the first rows; a split
+  /// without a file of its own takes its rows from the end of the training file, the test's after the validation's.
   int64_t train = -1, valid = -1, test = -1;
   ConfigPosition train_where = {}, valid_where = {}, test_where = {};
-  int64_t seed = 1;  // of the digits
+  int64_t seed = 1;  // of a generator
   /// The same as parts of the training file's rows, rounded to the next number; 0: `valid` and `test` say it.
   double valid_fraction = 0, test_fraction = 0;
   /// Where `folds` is not 0: the rows of the training file (the first `train` of them) are dealt into so many parts,
@@ -64,12 +59,9 @@ struct DatasetOptions {
   int64_t split_seed = 0;
   ConfigPosition split_where = {};
 
-  /// Of "npy", "idx" and "npz": axis 1 of the examples counts the steps of sequences. With lengths they are so anyway.
-  bool sequences = false;
   Targets targets = Targets::kClasses;
   int64_t classes = 0;  // 0: 1 + the largest label of the training split
-  /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning
-  /// Tutorials), else 1.
+  /// x is multiplied by it. 0: what the source says, kPixelScale for pixels, else 1.
   double scale = 0;
   /// Whether x, and y of kValues, get mean 0 and standard deviation 1 on the training examples.
   Standardization::By standardize = Standardization::By::kNone;
@@ -82,7 +74,6 @@ struct DatasetOptions {
   std::vector<int64_t> image_shape = {};
   ConfigPosition image_shape_where = {};
   std::optional<ImageCrop> crop = {};  // of the examples of all sets, which are images then
-  CsvOptions csv = {};  // of CSV files: label column, header, delimiter
   /// Bytes that the examples may fill. Of more, what does not fit stays in its files and is read while training; what
   /// cannot (arrays in Fortran order, generators) is refused. Labels, weights and where each line of a text file begins
   /// come into memory. 0: half of the memory that there is.
@@ -95,6 +86,32 @@ struct DatasetOptions {
 /// Bytes of packed examples that are held in memory so that they can be shuffled.
 inline constexpr uint64_t kPackedWindow = uint64_t{64} << 20;
 
+/// Of pixels from 0 to 255, as in the Deep Learning Tutorials.
+inline constexpr double kPixelScale = 1.0 / 256;
+
+// ---- what sources have in common ----
+
+/// Runs `action`; a UserError that has no place in the configuration gets `where`.
+template <class Action>
+auto located(const ConfigPosition& where, Action action) {
+  try {
+    return action();
+  } catch (const UserError& error) {
+    throw placed(error, where);
+  }
+}
+
+/// `where`, or the place of the source's name where there is none.
+inline const ConfigPosition& place_of(const DatasetOptions& options, const ConfigPosition& where) {
+  return where ? where : options.where;
+}
+inline double scale_or(const DatasetOptions& options, double otherwise) {
+  return options.scale != 0 ? options.scale : otherwise;
+}
+/// The file of this part, where it is given.
+const DataPath* file_of(const DatasetOptions& options, const std::string& part);
+/// UserError where it is not.
+const DataPath& required_file(const DatasetOptions& options, const std::string& part);
 /// options.memory_limit, or half of the memory that there is.
 uint64_t most_bytes_of(const DatasetOptions& options);
 /// The files of the parts "train.0", "train.1", ..., of `set` = "train".
@@ -102,6 +119,8 @@ std::vector<DataPath> files_of(const DatasetOptions& options, const std::string&
 /// UserError in the name of `path`, where so many numbers of `from` and the examples that are made of them are more
 /// than options.memory_limit.
 void require_fits(const DatasetOptions& options, const std::string& path, int64_t numbers, DType from, DType floatx);
+
+// ---- loading ----
 
 /// Finds, reads and checks: everything that fits in memory is free of NaN, infinities and labels out of range. `floatx`
 /// is the dtype that the examples will be read as. UserError for any fault of the data or the options, at its place in

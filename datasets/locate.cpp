@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/cache_folder.h"
+#include "compiler/store/cache_folder.h"
 
 namespace thtrain {
 

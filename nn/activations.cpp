@@ -1,6 +1,8 @@
 #include "nn/activations.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "compiler/ops/elemwise/elemwise.h"
@@ -38,12 +40,13 @@ Expr gelu_tanh(const Expr& x) {
 struct Row {
   const char* name;
   Expr (*apply)(const Expr&);
+  bool gives_shares = false;  // all values are from 0 to 1
 };
 
 const Row kRows[] = {
     {"linear", [](const Expr& x) { return x; }},
     {"tanh", [](const Expr& x) { return tanh(x); }},
-    {"sigmoid", [](const Expr& x) { return sigmoid(x); }},
+    {"sigmoid", [](const Expr& x) { return sigmoid(x); }, true},
     {"relu", [](const Expr& x) { return maximum(0, x); }},  // a tie's derivative goes to the 0
     {"softplus", [](const Expr& x) { return softplus(x); }},
     {"elu", elu},
@@ -52,9 +55,9 @@ const Row kRows[] = {
     {"gelu_tanh", gelu_tanh},
     {"leaky_relu", [](const Expr& x) { return where(gt(x, 0), x, 0.01 * x); }},
     {"swish", [](const Expr& x) { return x * sigmoid(x); }},
-    {"hard_sigmoid", [](const Expr& x) { return maximum(0, minimum(1, (x + 3) / 6)); }},  // ties as relu's
+    {"hard_sigmoid", [](const Expr& x) { return maximum(0, minimum(1, (x + 3) / 6)); }, true},  // ties as relu's
     {"softsign", [](const Expr& x) { return x / (1 + abs(x)); }},
-    {"softmax", [](const Expr& x) { return softmax(x, -1); }},
+    {"softmax", [](const Expr& x) { return softmax(x, -1); }, true},
 };
 
 }  // namespace
@@ -64,6 +67,11 @@ Expr apply_activation(const std::string& name, const Expr& x) {
     if (name == row.name) return row.apply(x);
   throw UserError(Message{.what = str("there is no activation \"", name, '"'),
                           .expected = join(activation_function_names(), ", ")});
+}
+
+bool gives_shares(std::string_view name) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.name == name && row.gives_shares; });
 }
 
 const std::vector<std::string>& activation_function_names() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/node.h"
@@ -37,6 +38,9 @@ namespace thtrain {
 ///
 /// UserError for another name.
 Expr apply_activation(const std::string& name, const Expr& x);
+
+/// Are all values of that function from 0 to 1?
+bool gives_shares(std::string_view name);
 
 /// The names above, in that order.
 const std::vector<std::string>& activation_function_names();

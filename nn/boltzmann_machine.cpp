@@ -10,8 +10,7 @@
 
 namespace thtrain {
 
-// ---- energies
-// ---------------------------------------------------------------------------------------------------------
+// ---- energies -------------------------------------------------------------------------------------------------------
 
 static bool has_rows(const Expr& biases) {
   return biases.rank() == 2;
@@ -54,8 +53,7 @@ Expr BoltzmannMachine::pseudo_log_likelihood(const Expr& v, const Expr& units) c
   return static_cast<double>(visible_units()) / static_cast<double>(count) * total;
 }
 
-// ---- Gibbs sampling
-// ---------------------------------------------------------------------------------------------------
+// ---- Gibbs sampling -------------------------------------------------------------------------------------------------
 
 Drawn BoltzmannMachine::sample_hidden(const Expr& v, const Expr& hidden_random) const {
   return draw_bernoulli(hidden_random, propup(v));
@@ -108,8 +106,12 @@ GibbsStep BoltzmannMachine::gibbs_vhv(const Expr& v, int64_t steps, const Expr& 
   return gibbs_chain(h.sample, steps, visible_random, h.next);
 }
 
-// ---- the layer
-// --------------------------------------------------------------------------------------------------------
+// ---- the layer ------------------------------------------------------------------------------------------------------
+
+GeneratedSequences MachineLayer::generate(const Expr&, int64_t, int64_t, const Expr&, const Expr&) const {
+  TH_CHECK(false, "layer ", name(), " draws no sequences");
+  __builtin_unreachable();
+}
 
 void MachineLayer::add_generators(int64_t visible, int64_t hidden, RandomState& random) {
   visible_random_ = add_state("visible_random", mrg_state_of(random, mrg_streams_of({visible})));

@@ -53,6 +53,12 @@ struct BoltzmannMachine {
   Expr pseudo_log_likelihood(const Expr& v, const Expr& units) const;
 };
 
+/// Sequences that a MachineLayer draws, and the generators after it.
+struct GeneratedSequences {
+  Expr visible;  // [steps, batch, in]
+  Expr visible_random, hidden_random;
+};
+
 /// A layer that is such a machine, or one for each row: what the objective contrastive_divergence trains. Beside its
 /// parameters it keeps two generators of random numbers, "<name>/visible_random" and "<name>/hidden_random"; who draws
 /// from them updates them.
@@ -60,11 +66,14 @@ class MachineLayer : public Layer {
  public:
   static constexpr bool kTakesRows = true;
 
-  /// The machine of the rows that this layer takes in `output`, which it gives.
+  /// The machine of the rows that this layer takes in `output`, which it gives; where it is one machine, of any.
   virtual BoltzmannMachine machine(const ModelOutput& output) const = 0;
   /// Is it the same for all rows?
   virtual bool is_one_machine() const = 0;
   virtual bool is_gaussian() const = 0;
+  /// Draws `batch` sequences, step by step; of kinds that do (kGeneratesSequences). `steps`: an integer scalar.
+  virtual GeneratedSequences generate(const Expr& steps, int64_t batch, int64_t gibbs_steps, const Expr& visible_random,
+                                      const Expr& hidden_random) const;
   std::vector<Param> generators() const override { return state(); }
   const Shared& visible_random() const { return *visible_random_; }
   const Shared& hidden_random() const { return *hidden_random_; }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 
 namespace thtrain {
 
@@ -33,8 +34,7 @@ void Layer::add_arrays_of(const Layer& part) {
   state_.insert(state_.end(), part.state().begin(), part.state().end());
 }
 
-// ---- kinds of layers
-// -------------------------------------------------------------------------------------------------
+// ---- kinds of layers ------------------------------------------------------------------------------------------------
 
 #define TH_LAYER(name) LayerKind name##_layer();
 #include "nn/layer_list.inc"
@@ -49,8 +49,7 @@ const std::vector<LayerKind>& LayerOptions::kinds() {
   return kinds;
 }
 
-// ---- what layers declare
-// ---------------------------------------------------------------------------------------------
+// ---- what layers declare --------------------------------------------------------------------------------------------
 
 // Names of weights are those of entries in .npz files, which have at most 65,535 bytes, prefixes included.
 static constexpr size_t kLongestName = 1000;
@@ -90,8 +89,7 @@ void check_init(const Section& section, const Init& init, const Init& standard, 
   unused("init_value", init.law == Law::kConstant, init.value, standard.value, "\"constant\"");
 }
 
-// ---- what layers ask for
-// ---------------------------------------------------------------------------------------------
+// ---- what layers ask for --------------------------------------------------------------------------------------------
 
 static std::string shapes_text(const LayerInput& input) {
   if (input.shapes.size() == 1)

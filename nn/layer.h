@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/graph.h"
+#include "config/config.h"
 #include "nn/init.h"
 #include "nn/param.h"
 
@@ -65,16 +65,54 @@ struct LayerOptions {
   double rate_factor = 1;                   // of the learning rate, for its parameters
   std::optional<double> weight_decay = {};  // of its weight matrices, instead of the optimizer's
 
+  // What a kind says of a layer before there is one: its options hide these where the answer is another one.
+
+  /// How many numbers the layer gives for an example, where the options say it.
+  std::optional<int64_t> outputs() const { return {}; }
+  /// The integers from 0 that stand for symbols.
+  struct Symbols {
+    std::optional<int64_t> count = {};  // none: as many as the data has classes
+  };
+  /// Those that the layer takes; nothing where it takes numbers of any kind.
+  std::optional<Symbols> symbols() const { return {}; }
+  /// From now on the layer goes on, in each minibatch of generation, from the state that the one before it left: one
+  /// step of a sequence in each call. Nothing changes where it looks at no other step. UserError where it cannot, which
+  /// says `what` such a model is to write.
+  void go_step_by_step(const std::string& /*what*/) {}
+
+  /// What a kind says of itself and of its options, and how it makes a layer.
   struct Maker {
-    bool takes_rows = false, takes_images = false;
+    bool takes_rows = false, takes_images = false, keeps_numbers = false, is_recurrent = false, is_classifier = false,
+         is_affine = false, exceeds_shares = false, generates_sequences = false;  // Layer::kTakesRows and so on
     std::shared_ptr<const Layer> (*make)(const LayerOptions& of_this_kind, const LayerInput& input) = nullptr;
+    std::optional<int64_t> (*outputs)(const LayerOptions& of_this_kind) = nullptr;
+    std::optional<Symbols> (*symbols)(const LayerOptions& of_this_kind) = nullptr;
+    void (*go_step_by_step)(LayerOptions& of_this_kind, const std::string& what) = nullptr;
+    std::string_view (*activation)(const LayerOptions& of_this_kind) = nullptr;  // "" where it has no such option
 
     template <class Options>
     static constexpr Maker of() {
-      return {.takes_rows = Options::Makes::kTakesRows,
-              .takes_images = Options::Makes::kTakesImages,
+      using L = typename Options::Makes;
+      return {.takes_rows = L::kTakesRows,
+              .takes_images = L::kTakesImages,
+              .keeps_numbers = L::kKeepsNumbers,
+              .is_recurrent = L::kIsRecurrent,
+              .is_classifier = L::kIsClassifier,
+              .is_affine = L::kIsAffine,
+              .exceeds_shares = L::kExceedsShares,
+              .generates_sequences = L::kGeneratesSequences,
               .make = [](const LayerOptions& options, const LayerInput& input) -> std::shared_ptr<const Layer> {
-                return std::make_shared<const typename Options::Makes>(static_cast<const Options&>(options), input);
+                return std::make_shared<const L>(static_cast<const Options&>(options), input);
+              },
+              .outputs = [](const LayerOptions& o) { return static_cast<const Options&>(o).outputs(); },
+              .symbols = [](const LayerOptions& o) { return static_cast<const Options&>(o).symbols(); },
+              .go_step_by_step = [](LayerOptions& o,
+                                    const std::string& what) { static_cast<Options&>(o).go_step_by_step(what); },
+              .activation = [](const LayerOptions& o) -> std::string_view {
+                if constexpr (requires(const Options& own) { own.activation; })
+                  return static_cast<const Options&>(o).activation;
+                else
+                  return {};
               }};
     }
   };
@@ -97,6 +135,18 @@ class Layer {
   static constexpr bool kTakesRows = false;
   /// Does it take images only? Then examples that are images come to it as [channels, height, width].
   static constexpr bool kTakesImages = false;
+  /// Does it give the numbers that it takes, in another shape?
+  static constexpr bool kKeepsNumbers = false;
+  /// Does what it gives at a step of a sequence depend on other steps?
+  static constexpr bool kIsRecurrent = false;
+  /// Is it the classifier at the end of a model, whose outputs are the classes? Then it has logits().
+  static constexpr bool kIsClassifier = false;
+  /// Is it f(x W + b)? The W and b of such layers mean the same: from phase to phase they take each other's.
+  static constexpr bool kIsAffine = false;
+  /// Does it give numbers that are not from 0 to 1, where it has no `activation` that says it?
+  static constexpr bool kExceedsShares = false;
+  /// Is it a MachineLayer that draws sequences by itself (nn/boltzmann_machine.h)?
+  static constexpr bool kGeneratesSequences = false;
 
   Layer(std::string_view type, const LayerOptions& options, Shape output)
       : type_(type), options_(options), output_(std::move(output)) {}
@@ -124,6 +174,9 @@ class Layer {
   /// Is what it gives a sequence, where one of its inputs is?
   virtual bool gives_sequence() const { return true; }
 
+  /// Of a classifier: z [batch, classes] of an input, whose softmax it gives, in the layer's scope. Empty of others.
+  virtual Expr logits(const Expr& /*input*/) const { return {}; }
+
   /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]; where it takes and
   /// gives sequences, [steps, batch, output_shape()...]. In training, updates of state() are added to those of `pass`.
   /// The nodes carry the layer's name and its place in the configuration.
@@ -149,8 +202,7 @@ class Layer {
   std::vector<Param> params_, state_;
 };
 
-// ---- what layers declare
-// ---------------------------------------------------------------------------------------------
+// ---- what layers declare --------------------------------------------------------------------------------------------
 
 void check_layer_name(const LayerOptions& options, Findings& findings);
 
@@ -222,8 +274,7 @@ void describe_noise_seed(Fields<T>& f) {
       .help("Seed of this layer's random numbers alone. Not given: they follow from the experiment's seed.");
 }
 
-// ---- what layers ask for
-// ---------------------------------------------------------------------------------------------
+// ---- what layers ask for --------------------------------------------------------------------------------------------
 
 /// UserError at the layer's place: what one example is does not suit the layer.
 [[noreturn]] void fail_layer(std::string_view type, const LayerOptions& layer, const LayerInput& input,

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 #include "nn/metric_totals.h"
 #include "nn/predictions.h"
 

@@ -4,11 +4,13 @@
 #include <set>
 
 #include "compiler/base/escape.h"
-#include "compiler/base/near_value.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/shape.h"
+#include "config/near_value.h"
+#include "nn/model_pass.h"
 #include "nn/sequences.h"
 
 namespace thtrain {
@@ -38,9 +40,7 @@ void Model::add(OneOf<LayerOptions> options) {
   const std::string name = called(*options, options.name());  // first: there are no options of no kind
   OneOf<LayerOptions> fresh(options);
   check_declared(name, options.kind_of().schema(), options.object(), fresh.object());
-  const LayerOptions::Maker& maker = options.kind_of().maker;
-  add_layer(*options, options.name(), maker.takes_rows,
-            [&](const LayerInput& input) { return maker.make(*options, input); });
+  add_layer(*options, options.name(), options.kind_of().maker);
 }
 
 std::string Model::name_at(size_t place) const {
@@ -94,7 +94,7 @@ static void check_same_kind(const LayerOptions& options, std::string_view type, 
                           .hint = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence"});
 }
 
-void Model::add_layer(LayerOptions& options, std::string_view type, bool takes_rows, const Make& make) {
+void Model::add_layer(LayerOptions& options, std::string_view type, const LayerOptions::Maker& kind) {
   auto same_type = [&](const auto& layer) { return layer->type() == type; };
   auto same_name = [&](const auto& layer) { return layer->name() == options.name; };
   if (options.name.empty()) options.name = str(type, std::count_if(layers_.begin(), layers_.end(), same_type) + 1);
@@ -115,14 +115,14 @@ void Model::add_layer(LayerOptions& options, std::string_view type, bool takes_r
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
     const Shape& shape = shape_at(place);
-    input.shapes.push_back(takes_rows && is_image_at(place) ? Shape{element_count(shape)} : shape);
+    input.shapes.push_back(kind.takes_rows && is_image_at(place) ? Shape{element_count(shape)} : shape);
     input.is_sequence.push_back(is_sequence_at(place));
   }
   if (sources.size() == 1 && sources[0] < inputs_.size()) input.image = inputs_[sources[0]].image;
   check_same_kind(options, type, input);
-  layers_.push_back(make(input));
+  layers_.push_back(kind.make(options, input));
   gives_sequence_.push_back(input.has_sequence() && layers_.back()->gives_sequence());
-  takes_rows_.push_back(takes_rows);
+  kinds_.push_back(kind);
   sources_.push_back(std::move(sources));
 }
 
@@ -136,9 +136,10 @@ std::vector<std::string> Model::outputs() const {
   return out;
 }
 
-// `layer`: where the softmax is wanted; null: an input, or no layer.
-static void require_softmax(const Softmax* softmax, const Layer* layer) {
-  if (softmax) return;
+// UserError where there is none: another layer, an input, or no layer.
+const Layer& Model::classifier_at(size_t place) const {
+  const Layer* layer = place >= inputs_.size() && !layers_.empty() ? layers_[place - inputs_.size()].get() : nullptr;
+  if (layer && is_classifier_at(place)) return *layer;
   throw UserError(
       Message{.what = "logits and probabilities are those of a softmax layer",
               .expected = "a layer of type \"softmax\"",
@@ -147,12 +148,11 @@ static void require_softmax(const Softmax* softmax, const Layer* layer) {
               .hint = "model.add(Softmax::Options{{}, 10}) ends a classifier of 10 classes; output() is of any layer"});
 }
 
-const Softmax* Model::classifier() const {
-  return layers_.empty() ? nullptr : dynamic_cast<const Softmax*>(layers_.back().get());
+const Layer& Model::classifier() const {
+  return classifier_at(inputs_.size() + layers_.size() - 1);
 }
 int64_t Model::classes() const {
-  require_softmax(classifier(), layers_.empty() ? nullptr : layers_.back().get());
-  return classifier()->classes();
+  return classifier().output_shape()[0];
 }
 
 // ---- expressions ---------------------------------------------------------------------------------------------------
@@ -167,169 +167,8 @@ Expr Model::logits(const Expr& x, Phase phase) const {
   return pass({x}, phase).logits();
 }
 Expr Model::probabilities(const Expr& x, Phase phase) const {
-  require_softmax(classifier(), layers_.empty() ? nullptr : layers_.back().get());
+  classifier();
   return output(x, phase);
-}
-
-static void check_value(const ModelInput& input, const Expr& value, DType dtype) {
-  auto fail = [&](std::string what, std::string expected, std::string hint) {
-    throw UserError(Message{.what = str("input ", input.name, " of the model: ", what),
-                            .expected = std::move(expected),
-                            .got = value_text(value),
-                            .node = value.node().origin.text(),
-                            .config = value.node().origin.config(),
-                            .hint = std::move(hint)});
-  };
-  if (!value.has_value())
-    throw UserError(Message{.what = str("input ", input.name, " of the model is an empty expression")});
-  if (promote(value.dtype(), dtype) != dtype)
-    fail(str("it is ", name_of(value.dtype()), ", and the weights are ", name_of(dtype)),
-         str(name_of(dtype), ", or integers"),
-         str("cast(x, DType::k", dtype == DType::kFloat32 ? "Float32" : "Float64", ")"));
-  const size_t outer = input.is_sequence ? 2 : 1;
-  bool fits = value.rank() == input.shape.size() + outer;
-  for (size_t i = 0; fits && i < input.shape.size(); ++i) {
-    const Dim& length = value.dims()[i + outer];
-    fits = !length.is_known() || length.value() == input.shape[i];
-  }
-  if (!fits)
-    fail("it is no minibatch of the model's examples",
-         str(input.is_sequence ? "examples, steps, and for each step " : "examples, and for each ",
-             shape_text(input.shape)),
-         "");
-}
-
-ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths)
-    : model_(model), phase_(phase), values_(model.inputs_.size() + model.layers_.size()) {
-  if (values.size() != model.inputs_.size())
-    throw UserError(Message{
-        .what = "a model takes a value for each input",
-        .expected = str(model.inputs_.size(), ": ", join(model.inputs_, ", ", [](const auto& in) { return in.name; })),
-        .got = str(values.size())});
-  Expr first;  // sequences
-  for (size_t i = 0; i < values.size(); ++i) {
-    check_value(model.inputs_[i], values[i], model.dtype_);
-    if (!model.inputs_[i].is_sequence) {
-      values_[i].rows = values[i];
-      continue;
-    }
-    values_[i].sequences = time_major(values[i]);
-    if (!first.has_value()) first = values_[i].sequences;
-  }
-  if (!first.has_value()) return;
-  steps_ = first.dims()[0], batch_ = first.dims()[1];
-  if (lengths.has_value()) mask_ = step_mask(lengths, first, model.dtype_);
-}
-
-const Expr& ModelPass::rows_at(size_t place) {
-  compute(place);
-  Value& value = values_[place];
-  if (!value.rows.has_value()) value.rows = rows_of_steps(value.sequences);
-  return value.rows;
-}
-
-const Expr& ModelPass::sequences_at(size_t place) {
-  compute(place);
-  Value& value = values_[place];
-  if (!value.sequences.has_value()) value.sequences = steps_of_rows(value.rows, steps_, batch_);
-  return value.sequences;
-}
-
-// What the layer takes of that place, which is no sequence to it.
-Expr ModelPass::taken_from(size_t layer, size_t place) {
-  const Expr& rows = rows_at(place);
-  return model_.takes_rows_[layer] && model_.is_image_at(place) ? flatten(rows, 2) : rows;
-}
-
-// What a layer takes stands before it.
-void ModelPass::compute(size_t place) {
-  const size_t inputs = model_.inputs_.size();
-  std::vector<bool> is_needed(values_.size(), false);
-  is_needed[place] = true;
-  for (size_t p = place + 1; p-- > inputs;)
-    if (is_needed[p] && values_[p].is_empty())
-      for (size_t source : model_.sources_[p - inputs]) is_needed[source] = true;
-  for (size_t p = inputs; p <= place; ++p)
-    if (is_needed[p] && values_[p].is_empty()) compute_layer(p - inputs);
-}
-
-void ModelPass::compute_layer(size_t number) {
-  const Layer& layer = *model_.layers_[number];
-  std::vector<Expr> inputs;
-  for (size_t source : model_.sources_[number])
-    inputs.push_back(layer.takes_sequences() ? sequences_at(source) : taken_from(number, source));
-  const size_t updates_before = updates_.size();
-  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_};
-  Expr out = layer(inputs, pass);
-  TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", layer.name(),
-           " updates its state in evaluation");
-  Value& value = values_[model_.inputs_.size() + number];
-  (layer.takes_sequences() && layer.gives_sequence() ? value.sequences : value.rows) = out;
-}
-
-static void require_layers(const Model& model) {
-  if (model.layers().empty())
-    throw UserError(Message{.what = "the model has no layers", .hint = "model.add(Dense::Options{{}, 10}) adds one"});
-}
-
-Expr ModelPass::output() {
-  require_layers(model_);
-  return rows_at(values_.size() - 1);
-}
-Expr ModelPass::output(const std::string& name) {
-  return rows_at(model_.place_of(name));
-}
-
-ModelOutput ModelPass::model_output() {
-  require_layers(model_);
-  return model_output_at(values_.size() - 1);
-}
-ModelOutput ModelPass::model_output(const std::string& name) {
-  return model_output_at(model_.place_of(name));
-}
-
-ModelOutput ModelPass::model_output_at(size_t place) {
-  ModelOutput out{.value = rows_at(place), .is_sequence = model_.is_sequence_at(place)};
-  if (out.is_sequence) {
-    out.steps = steps_;
-    out.batch = batch_;
-    if (mask_.has_value()) out.mask = rows_of_steps(mask_);
-  }
-  if (place >= model_.inputs_.size()) {
-    out.layer = model_.layers_[place - model_.inputs_.size()].get();
-    const size_t layer = place - model_.inputs_.size();
-    for (size_t source : model_.sources_[layer]) out.inputs.push_back(taken_from(layer, source));
-  }
-  const Node& node = out.value.node();
-  if (softmax_at(place)) {
-    out.logits = logits_at(place);
-    out.link = ModelOutput::Link::kSoftmax;
-  } else if (node.op && node.op->name == "sigmoid") {
-    out.logits = node.inputs[0];
-    out.link = ModelOutput::Link::kSigmoid;
-  }
-  return out;
-}
-
-// Null where it is another layer, or an input.
-const Softmax* ModelPass::softmax_at(size_t place) const {
-  const size_t inputs = model_.inputs_.size();
-  return place < inputs ? nullptr : dynamic_cast<const Softmax*>(model_.layers_[place - inputs].get());
-}
-
-Expr ModelPass::logits_at(size_t place) {
-  const Softmax* softmax = softmax_at(place);
-  const size_t inputs = model_.inputs_.size();
-  require_softmax(softmax, place < inputs ? nullptr : model_.layers_[place - inputs].get());
-  const size_t layer = place - inputs;
-  return softmax->logits(taken_from(layer, model_.sources_[layer].front()));
-}
-Expr ModelPass::logits() {
-  require_layers(model_);
-  return logits_at(values_.size() - 1);
-}
-Expr ModelPass::logits(const std::string& name) {
-  return logits_at(model_.place_of(name));
 }
 
 // ---- parameters and state ------------------------------------------------------------------------------------------

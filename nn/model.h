@@ -1,7 +1,7 @@
 // A graph of layers, each of which takes the one before it or those that it names.
 //
 //   Model model({784}, DType::kFloat32, 1234);
-//   model.add(Dense::Options{{.name = "hidden"}, 500, "tanh"});
+//   model.add(Dense::Options{{.name = "hidden"}, 500, "tanh"});  // nn/layers/dense.h
 //   model.add(Softmax::Options{{.name = "softmax"}, 10});
 //   Expr loss = negative_log_likelihood(model.logits(x), y);
 //   auto gradients = grad(loss, model.exprs());
@@ -15,12 +15,8 @@
 #include <memory>
 #include <span>
 
-#include "nn/layers/activation.h"
-#include "nn/layers/dense.h"
-#include "nn/layers/flatten.h"
-#include "nn/layers/softmax.h"
+#include "nn/layer.h"
 #include "nn/options.h"
-#include "nn/predictions.h"
 
 namespace thtrain {
 
@@ -32,7 +28,7 @@ struct ModelInput {
   std::optional<std::array<int64_t, 3>> image = {};  // channels, height, width, where an example is an image
 };
 
-class ModelPass;
+class ModelPass;  // nn/model_pass.h
 
 class Model {
  public:
@@ -54,9 +50,7 @@ class Model {
     if (seed) options.seed = seed;
     O fresh;
     check_declared(called(options, O::kName), schema_of<O>(), &options, &fresh);
-    add_layer(options, O::kName, O::Makes::kTakesRows, [&](const LayerInput& input) -> std::shared_ptr<const Layer> {
-      return std::make_shared<const typename O::Makes>(options, input);
-    });
+    add_layer(options, O::kName, LayerOptions::Maker::of<O>());
   }
   /// The same of any kind.
   void add(OneOf<LayerOptions> options);
@@ -113,9 +107,8 @@ class Model {
   struct Several {};
   Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes);
 
-  using Make = std::function<std::shared_ptr<const Layer>(const LayerInput&)>;
   static std::string called(const LayerOptions& options, std::string_view type);
-  void add_layer(LayerOptions& options, std::string_view type, bool takes_rows, const Make& make);
+  void add_layer(LayerOptions& options, std::string_view type, const LayerOptions::Maker& kind);
   std::vector<size_t> sources_of(const LayerOptions& options, std::string_view type) const;
   /// Places count the inputs, then the layers.
   size_t place_of(const std::string& name) const;
@@ -123,7 +116,11 @@ class Model {
   const Shape& shape_at(size_t place) const;
   bool is_sequence_at(size_t place) const;
   bool is_image_at(size_t place) const { return !is_sequence_at(place) && shape_at(place).size() == 3; }
-  const Softmax* classifier() const;
+  bool is_classifier_at(size_t place) const {
+    return place >= inputs_.size() && kinds_[place - inputs_.size()].is_classifier;
+  }
+  const Layer& classifier_at(size_t place) const;
+  const Layer& classifier() const;
 
   std::vector<ModelInput> inputs_;
   DType dtype_;
@@ -133,54 +130,7 @@ class Model {
   std::vector<std::shared_ptr<const Layer>> layers_;
   std::vector<std::vector<size_t>> sources_;  // of each layer: the places of what it takes
   std::vector<bool> gives_sequence_;          // of each layer
-  std::vector<bool> takes_rows_;              // of each layer: images come to it as rows
-};
-
-/// The expressions of one minibatch in one phase. A layer is computed when it is first asked for, and once. Sequences
-/// are given as rows [steps * batch, ...]: row t * batch + i is step t of example i.
-class ModelPass {
- public:
-  /// `values` and `lengths`, and errors, as Model::pass.
-  ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {});
-
-  /// Of the last layer. UserError where there is none.
-  Expr output();
-  /// Of the layer or the input of that name. UserError where there is none.
-  Expr output(const std::string& name);
-  /// The same as objectives read it: with the logits of a softmax layer, and of a layer whose last operation is a
-  /// sigmoid.
-  ModelOutput model_output();
-  /// The same of the layer of that name.
-  ModelOutput model_output(const std::string& name);
-  /// z of a softmax, the last layer or that of the name. UserError where it is another layer.
-  Expr logits();
-  Expr logits(const std::string& name);
-  /// Of the state of the layers that were computed; none in evaluation.
-  const std::vector<Update>& updates() const { return updates_; }
-
- private:
-  // A value is computed in one of two forms; a sequence has the other one when it is asked for.
-  struct Value {
-    Expr rows = {};       // [batch, ...], of a sequence [steps * batch, ...]
-    Expr sequences = {};  // [steps, batch, ...]
-    bool is_empty() const { return !rows.has_value() && !sequences.has_value(); }
-  };
-
-  const Expr& rows_at(size_t place);
-  const Expr& sequences_at(size_t place);
-  Expr taken_from(size_t layer, size_t place);
-  void compute(size_t place);
-  void compute_layer(size_t layer);
-  Expr logits_at(size_t place);
-  ModelOutput model_output_at(size_t place);
-  const Softmax* softmax_at(size_t place) const;
-
-  const Model& model_;
-  Phase phase_;
-  std::vector<Value> values_;  // by place; empty where it was not asked for yet
-  Dim steps_ = 1, batch_ = 1;  // of the sequences
-  Expr mask_;                  // floats [steps, batch]; empty where all sequences have the same length
-  std::vector<Update> updates_;
+  std::vector<LayerOptions::Maker> kinds_;    // of each layer
 };
 
 }  // namespace thtrain

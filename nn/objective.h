@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/graph.h"
+#include "config/config.h"
 #include "nn/param.h"
 #include "nn/predictions.h"
 
@@ -28,6 +28,12 @@ class Objective;
 struct ObjectiveOptions : Section {
   virtual ~ObjectiveOptions() = default;
   virtual std::unique_ptr<Objective> make() const = 0;
+  /// Is it the loss of a classifier: of the last layer's softmax, or of a row of logits for each example?
+  virtual bool judges_classifier() const { return false; }
+  /// Does it train a MachineLayer by updates of its own? Its cost tells little then, and examples have no weights.
+  virtual bool trains_machine() const { return false; }
+  /// Of label sequences: the label that stands for none, where a path over the steps has to spell them.
+  virtual std::optional<int64_t> blank_label() const { return {}; }
   /// Those of nn/objective_list.inc: a line `TH_OBJECTIVE(hinge)` stands for `Kind<ObjectiveOptions>
   /// hinge_objective()`.
   static const std::vector<Kind<ObjectiveOptions>>& kinds();
@@ -82,12 +88,21 @@ class Objective {
   ExampleLosses losses(const ModelOutput& output, const TargetInput& targets) const;
   /// What metrics and predictions read: the value of the output, unless a kind says otherwise.
   virtual Scores scores(const ModelOutput& output) const { return {.value = output.value}; }
+  /// What predictions show of an output.
+  virtual Scores predictions(const ModelOutput& output) const { return scores(output); }
+  /// Are these probabilities, whatever layer gives the output?
+  virtual bool gives_probabilities() const { return false; }
 
   /// A step of training: the cost, to be differentiated, unless a kind has gradients or updates of its own. The
   /// objective's state is made at the first call.
   virtual ObjectiveStep step(const ObjectiveInput& input) { return {.cost = cost(input.output, input.targets)}; }
   /// What a checkpoint keeps of an objective that has updates of its own.
   virtual std::vector<std::pair<std::string, Shared>> state() const { return {}; }
+  /// What keeps a run from going on from what a checkpoint holds beside its weights, which is not of this objective;
+  /// nothing where all is well. Arrays of state() whose types differ are found without it.
+  virtual std::optional<Message> misfit_of_state(const std::vector<std::pair<std::string, Tensor>>& /*kept*/) const {
+    return {};
+  }
 
  protected:
   Objective(std::string_view name, const ObjectiveOptions& options) : name_(name), position_(options.position) {}

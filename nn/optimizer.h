@@ -135,10 +135,12 @@ template <class Table>
 void describe_rate_and_decay(Fields<Table>& f) {
   f.field("learning_rate", &Table::learning_rate)
       .range(above(0))
+      .independent()
       .synonyms({"lr", "eta", "step_size", "base_lr"})
       .help("Factor of the gradient in each step.");
   f.field("weight_decay", &Table::weight_decay)
       .range(at_least(0))
+      .independent()
       .synonyms({"decay", "wd"})
       .help("Factor of the weights in the weight decay; biases have none.");
   if constexpr (requires(Table kind) { kind.decoupled_weight_decay; })

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "nn/model_pass.h"
 
 namespace thtrain {
 

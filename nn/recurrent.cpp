@@ -13,8 +13,7 @@
 
 namespace thtrain {
 
-// ---- weights and state
-// ------------------------------------------------------------------------------------------------
+// ---- weights and state ----------------------------------------------------------------------------------------------
 
 static Tensor recurrent_matrix(const RecurrentOptions& options, RandomState& random) {
   const int64_t n = options.units;
@@ -52,6 +51,14 @@ static Shape output_of(std::string_view type, const RecurrentOptions& options, c
   return {options.units};
 }
 
+void RecurrentOptions::go_step_by_step(const std::string& what) {
+  if (go_backwards)
+    throw UserError(Message{.what = str("layer ", name, " walks sequences backwards: it cannot write ", what),
+                            .expected = "go_backwards = false",
+                            .config = section.at("go_backwards")});
+  carry = true;
+}
+
 Recurrent::Recurrent(std::string_view type, const RecurrentOptions& options, const LayerInput& input, int64_t gates,
                      std::vector<std::string> states)
     : Layer(type, options, output_of(type, options, input)),
@@ -85,8 +92,7 @@ Recurrent::Recurrent(std::string_view type, const RecurrentOptions& options, con
     carried_.push_back(add_state(state, Tensor::zeros(input.dtype, {input.batch, n})));
 }
 
-// ---- the loop
-// ---------------------------------------------------------------------------------------------------------
+// ---- the loop -------------------------------------------------------------------------------------------------------
 
 Expr Recurrent::gate(const Expr& z, int64_t number) const {
   return slice_axis(z, 1, number * units(), units());

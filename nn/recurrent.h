@@ -36,6 +36,9 @@ struct RecurrentOptions : LayerOptions {
   bool go_backwards = false;
   bool carry = false;
   std::optional<int64_t> truncate = {};
+
+  /// Carries its state. UserError where it walks backwards.
+  void go_step_by_step(const std::string& what);
 };
 
 /// A layer that walks sequences x_t [batch, in] step by step, and goes from state to state [batch, units]:
@@ -59,6 +62,7 @@ struct RecurrentOptions : LayerOptions {
 class Recurrent : public Layer {
  public:
   static constexpr bool kTakesRows = true;
+  static constexpr bool kIsRecurrent = true;
   bool takes_sequences() const override { return true; }
   bool gives_sequence() const override { return output_ == RecurrentOutput::kAll; }
   std::vector<Param> carried_state() const override { return state(); }
@@ -86,8 +90,7 @@ class Recurrent : public Layer {
   Expr w_, u_, b_;               // b_ is empty without a bias
 };
 
-// ---- what recurrent layers declare
-// ------------------------------------------------------------------------------------
+// ---- what recurrent layers declare ----------------------------------------------------------------------------------
 
 /// The size and the weights: keys that a layer of several directions has too.
 template <class T>

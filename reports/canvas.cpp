@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/base/utf8.h"
 #include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/raster.h"

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "compiler/base/utf8.h"
+
 namespace thtrain {
 
 namespace {
@@ -34,26 +36,6 @@ std::string place() {
 }
 
 }  // namespace
-
-std::u32string code_points(std::string_view utf8) {
-  std::u32string out;
-  for (size_t i = 0; i < utf8.size();) {
-    const auto first = static_cast<uint8_t>(utf8[i]);
-    const size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    char32_t point = first < 0x80 ? first : first & (0x7fu >> length);
-    bool is_right = first < 0x80 || (first >= 0xc2 && first < 0xf5 && i + length <= utf8.size());
-    for (size_t k = 1; is_right && k < length; ++k) {
-      const auto next = static_cast<uint8_t>(utf8[i + k]);
-      is_right = (next & 0xc0) == 0x80;
-      point = point << 6 | (next & 0x3f);
-    }
-    constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
-    is_right = is_right && point >= kLeast[length] && point < 0x110000 && (point < 0xd800 || point > 0xdfff);
-    out.push_back(is_right ? point : U'\ufffd');
-    i += is_right ? length : 1;
-  }
-  return out;
-}
 
 struct Font::Faces {
   FT_Library library = nullptr;

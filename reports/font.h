@@ -13,9 +13,6 @@
 
 namespace thtrain {
 
-/// Code points of UTF-8; what is none becomes U+FFFD.
-std::u32string code_points(std::string_view utf8);
-
 /// An outline as FreeType has it: quadratic or cubic curves in 64ths of a pixel, y upwards from the base line.
 struct GlyphOutline {
   std::vector<std::pair<int64_t, int64_t>> points = {};

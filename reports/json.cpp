@@ -1,46 +1,18 @@
 #include "reports/json.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "compiler/base/error.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
-
-// Bytes of the UTF-8 character that begins at `i`; 0 where none does. Overlong forms and surrogates are taken as they
-// are.
-static size_t character_bytes(std::string_view text, size_t i) {
-  auto byte = static_cast<unsigned char>(text[i]);
-  size_t count = byte < 0x80                   ? 1
-                 : byte >= 0xc2 && byte < 0xe0 ? 2
-                 : (byte & 0xf0) == 0xe0       ? 3
-                 : byte >= 0xf0 && byte < 0xf5 ? 4
-                                               : 0;
-  if (i + count > text.size()) return 0;
-  for (size_t k = 1; k < count; ++k)
-    if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return 0;
-  return count;
-}
-
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    size_t count = character_bytes(text, i);
-    if (count == 0) return false;
-    auto first = static_cast<unsigned char>(text[i]), second = static_cast<unsigned char>(text[i + (count > 1)]);
-    bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    bool is_surrogate = first == 0xed && second >= 0xa0, is_beyond = first == 0xf4 && second >= 0x90;
-    if (is_overlong || is_surrogate || is_beyond) return false;
-    i += count;
-  }
-  return true;
-}
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {
-    size_t count = character_bytes(text, i);
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (count == 0)
+    const CodePoint point = code_point_at(text, i);
+    const char32_t c = point.code;
+    if (!point.valid)
       out += "\\ufffd";
     else if (c == '"' || c == '\\')
       out += {'\\', text[i]};
@@ -48,13 +20,11 @@ std::string json_string(std::string_view text) {
       out += "\\n";
     else if (c == '\t')
       out += "\\t";
-    else if (c < 0x20 || c == 0x7f) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", c);
-      out += code;
-    } else
-      out += text.substr(i, count);
-    i += count ? count : 1;
+    else if (c < 0x20 || c == 0x7f)
+      out += {'\\', 'u', '0', '0', static_cast<char>('0' + c / 16), "0123456789abcdef"[c % 16]};
+    else
+      out += text.substr(i, point.bytes);
+    i += point.bytes;
   }
   return out + '"';
 }
@@ -107,8 +77,9 @@ class JsonReader {
                             .expected = "JSON, as it was written",
                             .got = str("byte ", at_)});
   }
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
   void skip_spaces() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
   char peek() {
     skip_spaces();
@@ -165,24 +136,60 @@ class JsonReader {
     expect(']');
   }
   std::string word() {
-    size_t end = text_.find_first_of(" \t\r\n,]}", at_);
-    std::string out(text_.substr(at_, end == std::string_view::npos ? end : end - at_));
+    size_t end = at_;
+    for (; end < text_.size() && !is_space(text_[end]); ++end)
+      if (text_[end] == ',' || text_[end] == ']' || text_[end] == '}') break;
+    const std::string_view out = text_.substr(at_, end - at_);
     if (out.empty()) fail("a value is missing");
-    at_ += out.size();
-    return out;
+    if (out != "true" && out != "false" && out != "null" && !is_number(out)) fail("a value is none");
+    at_ = end;
+    return std::string(out);
+  }
+  // [ - ] digits [ . digits ] [ e [ + | - ] digits ], without zeros before the first digits.
+  static bool is_number(std::string_view text) {
+    size_t at = text[0] == '-' ? 1 : 0;
+    auto is = [&](char c) { return at < text.size() && text[at] == c; };
+    auto digits = [&] {
+      const size_t start = at;
+      while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+      return at - start;
+    };
+    const bool begins_with_zero = is('0');
+    const size_t count = digits();
+    if (count == 0 || (begins_with_zero && count > 1)) return false;
+    if (is('.') && (++at, digits() == 0)) return false;
+    if (is('e') || is('E')) {
+      ++at;
+      if (is('+') || is('-')) ++at;
+      if (digits() == 0) return false;
+    }
+    return at == text.size();
   }
   std::string string() {
     expect('"');
     std::string out;
     while (true) {
+      size_t end = at_;  // of what stands as it is
+      while (end < text_.size() && static_cast<signed char>(text_[end]) >= 0x20 && text_[end] != '"' &&
+             text_[end] != '\\')
+        ++end;
+      out.append(text_, at_, end - at_);
+      at_ = end;
       if (at_ == text_.size()) fail("a string does not end");
-      char c = text_[at_++];
-      if (c == '"') return out;
+      const char c = text_[at_];
+      if (c == '"') return ++at_, out;
       if (c == '\\')
-        escape(out);
+        ++at_, escape(out);
       else
-        out += c;
+        beyond_ascii(out);
     }
+  }
+  void beyond_ascii(std::string& out) {
+    const CodePoint point = code_point_at(text_, at_);
+    if (!point.valid) fail("a string is not UTF-8");
+    if (point.code < 0x20) fail("a string holds a control character");
+    out.append(text_, at_, point.bytes);
+    at_ += point.bytes;
   }
   void escape(std::string& out) {
     if (at_ == text_.size()) fail("a string does not end");
@@ -192,26 +199,29 @@ class JsonReader {
     if (which != std::string_view::npos)
       out += to[which];
     else if (c == 'u')
-      unicode(out);
+      append_utf8(out, escaped_code_point());
     else
       fail("an unknown escape");
   }
-  // What json_string writes: code points of one unit.
-  void unicode(std::string& out) {
+  // Behind "\u": four digits, and the other half where they are the first one of a pair.
+  char32_t escaped_code_point() {
+    const char32_t first = four_digits();
+    if (is_code_point(first)) return first;
+    const bool goes_on = first < 0xdc00 && text_.substr(at_, 2) == "\\u";
+    if (goes_on) at_ += 2;
+    const char32_t second = goes_on ? four_digits() : 0;
+    if (second < 0xdc00 || second > 0xdfff) fail("an escape is half of a surrogate pair");
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+  }
+  char32_t four_digits() {
     if (at_ + 4 > text_.size()) fail("a string does not end");
-    unsigned code = 0;
+    char32_t code = 0;
     for (int i = 0; i < 4; ++i) {
       size_t digit = std::string_view("0123456789abcdef").find(static_cast<char>(text_[at_++] | 0x20));
       if (digit == std::string_view::npos) fail("an escape is no number");
-      code = code * 16 + static_cast<unsigned>(digit);
+      code = code * 16 + static_cast<char32_t>(digit);
     }
-    if (code < 0x80)
-      out += static_cast<char>(code);
-    else if (code < 0x800)
-      out += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
-    else
-      out += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)),
-              static_cast<char>(0x80 | (code & 63))};
+    return code;
   }
 
   std::string_view text_;

@@ -10,8 +10,6 @@
 
 namespace thtrain {
 
-/// Is it UTF-8 as RFC 3629 has it (no overlong forms, no surrogates)?
-bool is_utf8(std::string_view text);
 /// "\"a \\\"b\\\"\"": a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 /// The shortest text that reads back as the same number; null for infinities and NaN, which JSON has not.
@@ -43,7 +41,8 @@ class JsonObject {
 };
 
 /// Every value of a JSON text under its path, "pins.threads" or "command_line.0", as text: strings without their
-/// quotes, other values as they are written. UserError, which names `source`, where it is no JSON,
+/// quotes, other values as they are written. UserError, which names `source`, where it is no JSON as RFC 8259 has it
+/// (strings are UTF-8, and a \u of a surrogate is half of a pair),
 /// or larger than such a text is: more than 64 MiB, keys of more than 4096 bytes within each other, 64 levels.
 std::map<std::string, std::string> read_json(std::string_view text, const std::string& source);
 

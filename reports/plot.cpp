@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/base/error.h"
+#include "compiler/base/utf8.h"
 #include "reports/legend.h"
 
 namespace thtrain {
@@ -95,8 +96,7 @@ std::string shortened(const std::string& text, double width, double size, bool b
   if (Canvas::text_width(text, size, bold) <= width) return text;
   std::string out = text;
   while (!out.empty() && Canvas::text_width(out + "…", size, bold) > width) {
-    while (!out.empty() && (static_cast<uint8_t>(out.back()) & 0xc0) == 0x80) out.pop_back();  // of one code point
-    if (!out.empty()) out.pop_back();
+    out.resize(whole_characters(out, out.size() - 1));
   }
   return out + "…";
 }

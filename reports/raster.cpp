@@ -12,6 +12,7 @@
 #include <cmath>
 #include <map>
 
+#include "compiler/base/utf8.h"
 #include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/polyline.h"

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "compiler/base/str.h"
+#include "compiler/base/utf8.h"
 #include "reports/font.h"
 #include "reports/polyline.h"
 #include "reports/raster.h"

@@ -70,18 +70,14 @@ std::vector<Update> BatchTraining::updates(const Expr& cost, const Expr& weight)
 }
 
 void BatchTraining::clear_sums() {
-  auto clear = [](const Shared& sum) {
-    Tensor value = sum.get_value(true);
-    std::fill_n(value.data<double>(), value.size(), 0.0);
-  };
-  clear(cost_);
-  clear(weight_);
-  for (const Shared& sum : gradients_) clear(sum);
+  cost_.set_zero();
+  weight_.set_zero();
+  for (const Shared& sum : gradients_) sum.set_zero();
 }
 
 double BatchTraining::mean_cost() const {
-  const double weight = weight_.get_value(true).as_double();
-  return weight == 0 ? 0 : cost_.get_value(true).as_double() / weight;
+  const double weight = weight_.scalar();
+  return weight == 0 ? 0 : cost_.scalar() / weight;
 }
 
 bool BatchTraining::sums_are_finite() const {

@@ -4,12 +4,10 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/base/nearest_name.h"
 #include "datasets/content.h"
 #include "datasets/images.h"
 #include "datasets/npz.h"
-#include "nn/layers/dense.h"
-#include "nn/layers/rbm.h"
-#include "nn/layers/softmax.h"
 #include "trainers/data_state.h"
 #include "trainers/load_data.h"
 
@@ -126,9 +124,10 @@ Handed handed_by(const Model& model) {
   return out;
 }
 
-// W and b of f(x W + b).
 static bool is_affine(std::string_view type) {
-  return type == Dense::Options::kName || type == Softmax::Options::kName || type == Rbm::Options::kName;
+  const std::vector<LayerKind>& kinds = LayerOptions::kinds();
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const LayerKind& kind) { return kind.name == type && kind.maker.is_affine; });
 }
 
 void check_handed(const Model& model, const Handed& before, const Experiment& experiment) {

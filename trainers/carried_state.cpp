@@ -3,8 +3,7 @@
 namespace thtrain {
 
 void clear_carried_state(const Model& model) {
-  for (const Param& state : model.carried_state())
-    state.variable.set_value(Tensor::zeros(state.variable.type().dtype, state.variable.type().known_shape()));
+  for (const Param& state : model.carried_state()) state.variable.set_zero();
 }
 
 void check_carried_state(const Model& model, const Experiment& experiment, const Dataset& data, bool has_rest) {

@@ -231,13 +231,15 @@ class ArrayCheck {
       check_one(prefix + name, array, found->second);
     }
   }
-  // "velocity/" + the name of a weight, or an array of `kept`.
+  // "velocity/" + the name of a weight, or an array of `kept`. What is not in `kept` is of another optimizer, before an
+  // edit.
   void check_kept(const NamedArrays& arrays, const NamedState& kept) const {
     for (const auto& [name, array] : arrays) {
       auto found =
           std::find_if(kept.begin(), kept.end(), [&, &wanted = name](const auto& k) { return k.first == wanted; });
       const ArrayType* of_weight = weight_behind(name);
-      if (of_weight && (found != kept.end() || is_of_an_optimizer(name))) {
+      const bool fits = of_weight && array.dtype() == of_weight->dtype && array.shape() == of_weight->shape;
+      if (of_weight && (found != kept.end() || fits)) {
         check_one("run." + name, array, *of_weight);
         continue;
       }
@@ -258,13 +260,6 @@ class ArrayCheck {
   }
 
  private:
-  // State that another optimizer has: of a run that was edited.
-  static bool is_of_an_optimizer(const std::string& name) {
-    constexpr std::string_view kNames[] = {"accumulated", "average", "largest",     "largest_square",
-                                           "mean",        "square",  "step_square", "velocity"};
-    const std::string_view state = std::string_view(name).substr(0, name.find('/'));
-    return std::find(std::begin(kNames), std::end(kNames), state) != std::end(kNames);
-  }
   std::string names(const std::string& prefix) const {
     return join(types_, ", ", [&](const auto& entry) { return prefix + entry.first; });
   }

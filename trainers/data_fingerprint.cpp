@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "compiler/runtime/content_hash.h"
+#include "compiler/base/content_hash.h"
 #include "datasets/file.h"
 
 namespace thtrain {

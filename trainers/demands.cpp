@@ -1,11 +1,7 @@
 #include "trainers/demands.h"
 
+#include "nn/activations.h"
 #include "nn/boltzmann_machine.h"
-#include "nn/layers/embedding.h"
-#include "nn/layers/flatten.h"
-#include "nn/layers/one_hot.h"
-#include "nn/objectives/contrastive_divergence.h"
-#include "nn/objectives/ctc.h"
 
 namespace thtrain {
 
@@ -18,7 +14,7 @@ std::string source_of(const Experiment& experiment, size_t layer) {
     if (!inputs.empty())
       for (source = 0; source < layer && layers[source]->name != inputs.front();) ++source;
     if (source == layer) return inputs.front();
-    if (!layers[source].is<Flatten::Options>()) return layers[source]->name;
+    if (!layers[source].kind_of().maker.keeps_numbers) return layers[source]->name;
     layer = source;
   }
 }
@@ -37,16 +33,15 @@ void check_unchanged(const Experiment& experiment, const LayerOptions& layer, co
                           .config = experiment.data.has_value() ? experiment.data->at(key) : layer.section.position});
 }
 
-template <class Options>
-void demand_symbols(Demands& out, const Options& layer, int64_t classes) {
-  const int64_t count = layer.count.value_or(classes);
+void demand_symbols(Demands& out, const LayerOptions& layer, const LayerOptions::Symbols& symbols, int64_t classes) {
+  const int64_t count = symbols.count.value_or(classes);
   if (count == 0 || (out.symbols > 0 && out.symbols <= count)) return;
   const std::string key = layer.section.name_of("count");
   out.symbols = count;
   out.layer = layer.name;
   out.where = layer.section.position;
-  out.hint = layer.count ? str(key, " is the number of symbols")
-                         : str(key, " is not given, and is the number of classes of the targets, ", classes);
+  out.hint = symbols.count ? str(key, " is the number of symbols")
+                           : str(key, " is not given, and is the number of classes of the targets, ", classes);
 }
 
 }  // namespace
@@ -55,16 +50,14 @@ Split demanding(const Experiment& experiment, const Dataset& data, const Split& 
   Demands demands;
   for (size_t i = 0; i < experiment.model.layers.size(); ++i) {
     const OneOf<LayerOptions>& layer = experiment.model.layers[i];
-    const auto* embedding = layer.get_if<Embedding::Options>();
-    const auto* one_hot = layer.get_if<OneHot::Options>();
-    if ((!embedding && !one_hot) || source_of(experiment, i) != "x") continue;
+    const std::optional<LayerOptions::Symbols> symbols = layer.kind_of().maker.symbols(*layer);
+    if (!symbols || source_of(experiment, i) != "x") continue;
     check_unchanged(experiment, *layer, split);
-    if (embedding) demand_symbols(demands, *embedding, data.classes());
-    if (one_hot) demand_symbols(demands, *one_hot, data.classes());
+    demand_symbols(demands, *layer, *symbols, data.classes());
   }
   for (const OutputLossConfig& output : output_losses(experiment))
-    if (const auto* ctc = output.objective.get_if<Ctc::Options>(); ctc && output.compare_with == CompareWith::kTargets)
-      demands.blank = ctc->blank;
+    if (output.compare_with == CompareWith::kTargets && output.objective->blank_label())
+      demands.blank = output.objective->blank_label();
   Split out = split;
   if (demands.symbols > 0 || demands.blank) out.set_demands(std::move(demands));
   return out;
@@ -103,15 +96,11 @@ void check_examples_of(const MachineLayer& machine, const Dataset& data, const s
 }
 
 // What says that the layer gives numbers that are not from 0 to 1; "": nothing does.
-std::string beyond_shares(OneOf<LayerOptions> layer) {
-  const ConfigNode keys = resolved_config(layer.kind_of().schema(), layer.object());
-  if (const ConfigNode* activation = keys.find("activation")) {
-    const std::string& name = activation->text;
-    return name == "sigmoid" || name == "hard_sigmoid" || name == "softmax" ? "" : str("activation = \"", name, '"');
-  }
-  for (const char* type : {"prelu", "maxout", "embedding", "lstm", "gru"})
-    if (layer.name() == type) return str("type = \"", type, '"');
-  return "";
+std::string beyond_shares(const OneOf<LayerOptions>& layer) {
+  const LayerOptions::Maker& kind = layer.kind_of().maker;
+  const std::string_view activation = kind.activation(*layer);
+  if (!activation.empty()) return gives_shares(activation) ? "" : str("activation = \"", activation, '"');
+  return kind.exceeds_shares ? str("type = \"", layer.name(), '"') : "";
 }
 
 void check_visible_units_of(size_t place, const Experiment& experiment, const MachineLayer& machine,
@@ -143,22 +132,21 @@ void check_visible_units_of(size_t place, const Experiment& experiment, const Ma
 }
 
 // The objective would pass over them.
-void check_weights(const Dataset& data) {
+void check_weights(std::string_view objective, const Dataset& data) {
   for (const Split* split : {&data.train, &data.valid, &data.test})
     if (split->has_weights())
-      throw UserError(Message{
-          .what = str("objective \"", ContrastiveDivergence::Options::kName, "\" takes no weights of the examples"),
-          .expected = "examples that count alike",
-          .got = str("weights in ", split->weights_array().origin),
-          .config = split->weights_array().where});
+      throw UserError(Message{.what = str("objective \"", objective, "\" takes no weights of the examples"),
+                              .expected = "examples that count alike",
+                              .got = str("weights in ", split->weights_array().origin),
+                              .config = split->weights_array().where});
 }
 
 }  // namespace
 
 void check_machines(const Experiment& experiment, const Model& model, const Dataset& data) {
   for (const OutputLossConfig& output : output_losses(experiment)) {
-    if (!output.objective.is<ContrastiveDivergence::Options>()) continue;
-    check_weights(data);
+    if (!output.objective->trains_machine()) continue;
+    check_weights(output.objective.name(), data);
     for (size_t i = 0; i < model.layers().size(); ++i) {
       const auto* machine = dynamic_cast<const MachineLayer*>(model.layers()[i].get());
       if (machine && !machine->is_gaussian() && machine->name() == output.layer)

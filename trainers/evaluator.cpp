@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/variables.h"
+#include "nn/model_pass.h"
 
 namespace thtrain {
 

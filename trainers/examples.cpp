@@ -1,6 +1,6 @@
 #include "trainers/examples.h"
 
-#include "compiler/runtime/content_hash.h"
+#include "compiler/base/content_hash.h"
 #include "trainers/data_fingerprint.h"
 
 namespace thtrain {
@@ -145,9 +145,8 @@ Split sample_of(const Split& split, int64_t count, bool streamed) {
 static const char* objective_hint(Targets targets) {
   switch (targets) {
     case Targets::kValues:
-      return "loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole numbers that "
-             "are "
-             "classes are read as such with data.target = \"classes\"";
+      return "loss.type = \"squared_error\" learns values, behind a last layer of type \"dense\"; whole numbers "
+             "that are classes are read as such with data.target = \"classes\"";
     case Targets::kLabels:
       return "loss.type = \"binary_crossentropy\" learns several labels, behind a last layer of type \"dense\" with "
              "activation = \"sigmoid\"";

@@ -59,9 +59,8 @@ static void check_class_weights_are_read(const T& c, Findings& findings) {
 void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   using C = OutputLossConfig;
   f.about(
-      "One of several outputs of the model, and how it is judged. The loss is the weighted sum of their losses, each "
-      "of "
-      "which is measured too, as `loss.LAYER`; `trainer.metrics` measures the first output.");
+      "One of several outputs of the model, and how it is judged. The loss is the weighted sum of their losses, "
+      "each of which is measured too, as `loss.LAYER`; `trainer.metrics` measures the first output.");
   f.field("layer", &C::layer).required().help("Name of the layer.");
   f.inline_kind("type", &C::objective).help("The objective.");
   f.field("weight", &C::weight).range(at_least(0)).help("Factor of its loss in the sum.");
@@ -70,8 +69,7 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
       .range(at_least(0))
       .help(
           "Which numbers of the targets it should give, of `data.target = \"values\"` or `\"labels\"`: `[0, 3]` are "
-          "the "
-          "first three. An objective of classes takes one column, of class numbers. Empty: all.");
+          "the first three. An objective of classes takes one column, of class numbers. Empty: all.");
   f.field("class_weights", &C::class_weights).range(at_least(0)).help("As `loss.class_weights`, of this output.");
   f.check([](const C& c, Findings& findings) {
     check_class_weights(c, findings);
@@ -98,7 +96,7 @@ static void check_alone(const LossConfig& c, Findings& findings) {
                   .expected = str(key, " in each [[loss.outputs]]"),
                   .config = c.at(key)});
   };
-  if (!c.objective.is<NegativeLogLikelihood::Options>()) useless("type");
+  if (c.objective.name() != LossConfig().objective.name()) useless("type");
   if (c.compare_with != CompareWith::kTargets) useless("compare_with");
   if (!c.class_weights.empty()) useless("class_weights");
 }
@@ -115,9 +113,11 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("How much an example of each class counts in the loss, or of values each output. Empty: each the same.");
   f.field("l1", &LossConfig::l1)
       .range(at_least(0))
+      .independent()
       .help("Factor of the sum of |W| over the weight matrices that are trained, without biases.");
   f.field("l2", &LossConfig::l2)
       .range(at_least(0))
+      .independent()
       .synonyms({"weight_decay"})
       .help("Factor of the sum of W^2 over the weight matrices that are trained, without biases.");
   f.field("contraction", &LossConfig::contraction)
@@ -153,18 +153,16 @@ static double momentum_of(const TrainerConfig& config) {
 void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   using C = TrainerConfig;
   f.about(
-      "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
-      "training goes on while the count of minibatches is below the patience, and a validation error below "
-      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. "
-      "Minibatches count from 0 there: `patience = 18` trains 19 of them. With a batch "
-      "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
-      "training "
-      "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
-      "as a minibatch. It trains models of one output. Some keys may stay where what they are about goes, and have no "
-      "effect then: "
-      "`patience_increase` and `improvement_threshold` without `patience`, `test_at` without test examples, and "
-      "`monitor` without validation examples, but for the name under which values are reported. Without checkpoints by "
-      "time or epochs, `keep_checkpoints` counts those of the ends of processes.");
+      "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: training goes on "
+      "while the count of minibatches is below the patience, and a validation error below `improvement_threshold` "
+      "times the best raises the patience to `patience_increase` times the count. Minibatches count from 0 there: "
+      "`patience = 18` trains 19 of them. With a batch method (`conjugate_gradient`, `lbfgs`) an epoch is one "
+      "iteration, a direction and a line search over all training examples, which are computed `batch_size` at a "
+      "time, in the order of the file; an iteration is then what counts as a minibatch. It trains models of one "
+      "output. Some keys may stay where what they are about goes, and have no effect then: `patience_increase` and "
+      "`improvement_threshold` without `patience`, `test_at` without test examples, and `monitor` without "
+      "validation examples, but for the name under which values are reported. Without checkpoints by time or "
+      "epochs, `keep_checkpoints` counts those of the ends of processes.");
   f.inline_kind("optimizer", &C::optimizer)
       .synonyms({"optimiser", "method", "algorithm", "solver"})
       .help("How the gradients change the weights.");
@@ -182,6 +180,7 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .help("Number of examples in a minibatch.");
   f.field("epochs", &C::epochs)
       .range(at_least(1))
+      .independent()
       .unit("epochs")
       .synonyms({"n_epochs", "max_epochs", "num_epochs"})
       .help("Largest number of passes over the training set.");
@@ -192,9 +191,8 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.field("full_batches_only", &C::full_batches_only)
       .synonyms({"drop_last"})
       .help(
-          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and test. "
-          "A "
-          "batch method trains on all of them whatever this says.");
+          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and "
+          "test. A batch method trains on all of them whatever this says.");
   f.field("patience", &C::patience)
       .range(at_least(0))
       .unit("minibatches")
@@ -221,12 +219,10 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .by_name()
       .synonyms({"metric", "measures"})
       .help(
-          "What is measured on the validation and test examples, and after each epoch on as many training examples as "
-          "there are validation examples (10,000 where there are none), the same each time and at equal distances in "
-          "the "
-          "training set; of a packed file that is streamed, the first ones. Empty: the error where examples have "
-          "classes, "
-          "the loss where they have values.");
+          "What is measured on the validation and test examples, and after each epoch on as many training examples "
+          "as there are validation examples (10,000 where there are none), the same each time and at equal "
+          "distances in the training set; of a packed file that is streamed, the first ones. Empty: the error where "
+          "examples have classes, the loss where they have values.");
   f.field("monitor", &C::monitor)
       .help(
           "Name of the metric that `best`, `patience` and a plateau schedule go by, such as `top_5_error`. Empty: the "
@@ -309,12 +305,9 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("tune", &CompilerConfig::tune,
            {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
       .help(
-          "How one of several implementations (of a matrix product) is chosen. `never`: by a built-in rule; `cached`: "
-          "by what "
-          "`thtrain "
-          "tune` measured on this machine, or by the rule where it measured nothing; `always`: measured before the "
-          "first "
-          "step where it was not before.");
+          "How one of several implementations (of a matrix product) is chosen. `never`: by a built-in rule; "
+          "`cached`: by what `thtrain tune` measured on this machine, or by the rule where it measured nothing; "
+          "`always`: measured before the first step where it was not before.");
   f.field("conv_tolerance", &CompilerConfig::conv_tolerance)
       .range(between(0, 1))
       .help(
@@ -325,10 +318,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.field("only_candidates", &CompilerConfig::only_candidates)
       .help(
           "Implementations by name, such as `[\"library\"]` or `[\"conv*:rows *\"]`: `*` stands for any characters, "
-          "and "
-          "`COMPUTATION:NAME` is of one computation. Where one of them applies, no other is taken. `thtrain tune` "
-          "prints "
-          "the names.");
+          "and `COMPUTATION:NAME` is of one computation. Where one of them applies, no other is taken. `thtrain "
+          "tune` prints the names.");
   f.field("include_candidates", &CompilerConfig::include_candidates)
       .help("Names, without `*`, of implementations that are timed although they are not worth a trial by the model.");
   f.field("exclude_candidates", &CompilerConfig::exclude_candidates)
@@ -341,18 +332,17 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .synonyms({"candidate_file"})
       .help(
           "Shared objects with implementations of your own (docs/library.md). Paths are relative to the experiment "
-          "file. "
-          "Their code runs with your rights.");
+          "file. Their code runs with your rights.");
   f.field("background", &CompilerConfig::background)
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "
-          "when it "
-          "is ready. The step at which that happens, and so the exact results, differ from run to run.");
+          "when it is ready. The step at which that happens, and so the exact results, differ from run to run.");
 }
 
 void Experiment::describe(Fields<Experiment>& f) {
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
+      .independent()
       .synonyms({"random_seed"})
       .help("Seed of the initial weights and of the shuffling; the numbers are those of NumPy's RandomState.");
   f.kind("data", &Experiment::data, "source").required().help("What to train on.");
@@ -426,11 +416,9 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
                        std::set<std::string>& found) {
   for (const FieldSpec& field : schema.fields) {
     const std::string inner = path.empty() ? field.name : str(path, '.', field.name);
-    const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
-    if (field.name == key || is_synonym) found.insert(inner);
+    if (field.name == key || std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0) found.insert(inner);
     if (field.tag == key && !field.inlined) found.insert(str(inner, '.', key));
-    const bool is_list = field.access->container == FieldAccess::Container::kList;
-    const std::string element = is_list ? str(inner, ".0") : inner;
+    const std::string element = field.access->container == FieldAccess::Container::kList ? str(inner, ".0") : inner;
     if (field.access->value == FieldAccess::Value::kTable) find_paths(field.access->schema(), key, element, found);
     for (const Alternative& kind : field.access->alternatives)
       find_paths(kind.schema(), key, field.inlined ? path : element, found);

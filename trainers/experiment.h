@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
-#include "compiler/runtime/threads.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/libraries/threads.h"
+#include "compiler/tuning/tuner.h"
+#include "config/config.h"
 #include "datasets/augmentation.h"
 #include "datasets/data_config.h"
 #include "nn/metric.h"
@@ -147,6 +147,8 @@ std::string phase_name(const Experiment& of_phase);
 /// The experiment of the phases, as read_experiment gives it: for programs. UserError unless there are some, and each
 /// has its own `phase.back()`.
 Experiment experiment_of(std::vector<Experiment> phases);
+/// Is one of the layers of such a kind: &LayerOptions::Maker::is_recurrent?
+bool has_layer(const Experiment& experiment, bool LayerOptions::Maker::*is);
 /// Is this layer trained in the phase that `experiment` is?
 bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/base/nearest_name.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -14,7 +15,7 @@ static std::vector<std::string> final_names(const std::vector<OneOf<LayerOptions
   std::vector<std::string> names;
   for (const OneOf<LayerOptions>& layer : layers) {
     int number = ++count[layer.name()];
-    std::string unnamed = layer.is<Softmax::Options>() ? std::string(layer.name()) : str(layer.name(), number);
+    std::string unnamed = layer.kind_of().maker.is_classifier ? std::string(layer.name()) : str(layer.name(), number);
     names.push_back(layer->name.empty() ? unnamed : layer->name);
   }
   return names;
@@ -53,8 +54,8 @@ class ModelCheck {
   }
 
   void check_place(size_t i) {
-    const bool is_last = i + 1 == layers_.size(), is_softmax = layers_[i].is<Softmax::Options>();
-    if (is_softmax && !is_last && taken_.contains(names_[i]))
+    const bool is_last = i + 1 == layers_.size();
+    if (layers_[i].kind_of().maker.is_classifier && !is_last && taken_.contains(names_[i]))
       findings_.add({.what = str(section(i).path, " is a softmax, but not the last layer"),
                      .expected = "one softmax, at the end",
                      .config = section(i).at("type")});
@@ -87,10 +88,8 @@ class ModelCheck {
 void ModelConfig::describe(Fields<ModelConfig>& f) {
   f.about(
       "Layers, each of which takes the one before it unless its `inputs` name others: a chain, or a graph with "
-      "branches, "
-      "residual connections (`add`), several inputs (`columns` of the examples) and several outputs, which are the "
-      "layers "
-      "that no other takes.");
+      "branches, residual connections (`add`), several inputs (`columns` of the examples) and several outputs, "
+      "which are the layers that no other takes.");
   f.field("weights", &ModelConfig::weights)
       .help("An .npz file to start from, with arrays such as `dense1/W`; it is looked for as the data is.");
   f.kind("layers", &ModelConfig::layers, "type").required().help("The layers, from input to output.");
@@ -100,22 +99,21 @@ void ModelConfig::describe(Fields<ModelConfig>& f) {
 // Of other layers, the negative log-likelihood takes rows of logits.
 static void check_layer_of(const OutputLossConfig& output, const OneOf<LayerOptions>& layer, bool is_last,
                            Findings& findings) {
-  if (!layer.has_value() || !output.objective.is<NegativeLogLikelihood::Options>()) return;
+  if (!layer.has_value() || !output.objective->judges_classifier()) return;
   if (output.compare_with != CompareWith::kTargets) {
-    findings.add({.what = "objective \"negative_log_likelihood\" compares with classes",
+    findings.add({.what = str("objective \"", output.objective.name(), "\" compares with classes"),
                   .expected = "another type, such as \"squared_error\"",
                   .got = str(output.name_of("compare_with"), " = \"",
                              output.compare_with == CompareWith::kInputs ? "inputs" : "layer", '"'),
                   .config = output.at("compare_with")});
     return;
   }
-  if (layer.is<Softmax::Options>()) return;
-  const auto* dense = layer.get_if<Dense::Options>();
-  if (dense && dense->activation == "linear") return;
-  if (dense && dense->activation == "softmax") {
-    findings.add({.what = str(layer->section.path,
-                              ": a classifier's layer of type \"dense\" gives logits, to which "
-                              "the loss applies the softmax itself"),
+  const LayerOptions::Maker& kind = layer.kind_of().maker;
+  const std::string_view activation = kind.is_affine ? kind.activation(*layer) : std::string_view();
+  if (kind.is_classifier || activation == "linear") return;
+  if (activation == "softmax") {
+    findings.add({.what = str(layer->section.path, ": a classifier's layer of type \"", layer.name(),
+                              "\" gives logits, to which the loss applies the softmax itself"),
                   .expected = "no activation, or type = \"softmax\"",
                   .got = "activation = \"softmax\"",
                   .config = layer->section.at("activation")});
@@ -128,6 +126,11 @@ static void check_layer_of(const OutputLossConfig& output, const OneOf<LayerOpti
                 .config = layer->section.at("type"),
                 .hint = str("a classifier ends with [[model.layers]] and type = \"softmax\"; other objectives, as ",
                             is_last ? "loss.type" : output.name_of("type"), ", take other layers")});
+}
+
+bool has_layer(const Experiment& experiment, bool LayerOptions::Maker::*is) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  return std::any_of(layers.begin(), layers.end(), [&](const auto& layer) { return layer.kind_of().maker.*is; });
 }
 
 std::vector<OutputLossConfig> output_losses(const Experiment& experiment) {

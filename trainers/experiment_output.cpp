@@ -13,10 +13,9 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
            {{"auto", ValueScale::kAuto}, {"linear", ValueScale::kLinear}, {"log", ValueScale::kLogarithmic}})
       .help(
           "The axis of losses in the learning curves, those of `thtrain show` too: `linear`; `log`, with ticks at "
-          "powers "
-          "of ten, which leaves out values of 0 or less, and says so above the curves; `auto`: logarithmic where all "
-          "are "
-          "above 0 and go over more than three powers of ten (with several phases, more than a factor of 50).");
+          "powers of ten, which leaves out values of 0 or less, and says so above the curves; `auto`: logarithmic "
+          "where all are above 0 and go over more than three powers of ten (with several phases, more than a factor "
+          "of 50).");
   f.field("tensorboard", &OutputConfig::tensorboard)
       .synonyms({"tensorboard_log", "event_files"})
       .help(
@@ -27,12 +26,10 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
           "`tensorboard --logdir runs` shows all runs.");
   f.field("filters", &OutputConfig::filters)
       .help(
-          "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_1.png` and so on: the "
-          "weights of each unit as a picture, scaled from its least to its largest number, in colours where it has "
-          "three "
-          "channels. The layer takes the examples, which are pictures, or is a `conv`; filters of other than one or "
-          "three "
-          "channels have a row each, with their first channels. Empty: none.");
+          "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_1.png` and so on: "
+          "the weights of each unit as a picture, scaled from its least to its largest number, in colours where it "
+          "has three channels. The layer takes the examples, which are pictures, or is a `conv`; filters of other "
+          "than one or three channels have a row each, with their first channels. Empty: none.");
   f.field("filter_rows", &OutputConfig::filter_rows)
       .range(between(1, 1000))
       .unit("pictures")

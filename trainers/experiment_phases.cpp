@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/base/nearest_name.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {

@@ -86,7 +86,7 @@ void Feed::begin_epoch(RandomState& random) {
   if (examples_.has_lengths())
     order_ = std::move(order.examples);
   else
-    std::copy(order.examples.begin(), order.examples.end(), order_in_memory_[0].get_value(true).data<int64_t>());
+    order_in_memory_[0].set_value(Tensor::wrap(DType::kInt64, {examples_.size()}, {1}, order.examples.data(), nullptr));
 }
 
 void Feed::set_epoch(int64_t epoch) {

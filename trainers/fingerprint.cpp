@@ -5,11 +5,11 @@
 #include <sstream>
 
 #include "compiler/base/build_info.h"
-#include "compiler/runtime/blas.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/cpu.h"
+#include "compiler/host/machine.h"
+#include "compiler/libraries/blas.h"
+#include "compiler/libraries/threads.h"
 
 namespace thtrain {
 

@@ -1,5 +1,5 @@
 // What functions of an experiment are compiled with.
-#include "compiler/runtime/user_candidates.h"
+#include "compiler/tuning/user_candidates.h"
 #include "trainers/program.h"
 
 namespace thtrain {

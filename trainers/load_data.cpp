@@ -7,6 +7,7 @@
 #include "datasets/load.h"
 #include "datasets/locate.h"
 #include "datasets/npz.h"
+#include "datasets/sources/npy.h"
 #include "trainers/image_data.h"
 
 namespace thtrain {

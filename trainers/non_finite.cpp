@@ -5,6 +5,7 @@
 
 #include "compiler/ir/bad_values.h"
 #include "compiler/runtime/bad_value_source.h"
+#include "trainers/trainer.h"
 
 namespace thtrain {
 

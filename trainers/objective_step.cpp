@@ -6,6 +6,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/runtime/shared.h"
 #include "nn/contraction.h"
+#include "nn/model_pass.h"
 
 namespace thtrain {
 

@@ -9,7 +9,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/shared.h"
 #include "nn/model.h"
-#include "nn/objectives/binary_crossentropy.h"
+#include "nn/model_pass.h"
 #include "nn/sequences.h"
 #include "trainers/examples.h"
 
@@ -129,13 +129,6 @@ Expr TrainedOutput::unit(const ModelOutput& output) const {
   return Shared(element_count(shape) == count ? scale.reshape(shape) : scale, "unit", true).expr();
 }
 
-static bool has_layer(const Experiment& experiment, std::initializer_list<std::string_view> types) {
-  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
-  return std::any_of(layers.begin(), layers.end(), [&](const OneOf<LayerOptions>& layer) {
-    return std::find(types.begin(), types.end(), layer.name()) != types.end();
-  });
-}
-
 std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
   std::vector<TrainedOutput> out;
   for (const OutputLossConfig& config : output_losses(experiment)) {
@@ -148,8 +141,8 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
       one.class_weights =
           Shared(Tensor::of(config.class_weights, {count}).cast(floatX()), "class_weights", true).expr();
     one.position = config.at("columns");
-    one.has_recurrent_layer = has_layer(experiment, {"rnn", "lstm", "gru", "bidirectional", "rnn_rbm"});
-    one.has_flatten_layer = has_layer(experiment, {"flatten"});
+    one.has_recurrent_layer = has_layer(experiment, &LayerOptions::Maker::is_recurrent);
+    one.has_flatten_layer = has_layer(experiment, &LayerOptions::Maker::keeps_numbers);
     out.push_back(std::move(one));
   }
   return out;
@@ -179,8 +172,7 @@ void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split) {
   }
 }
 
-// ---- what cannot be
-// ------------------------------------------------------------------------------------------------
+// ---- what cannot be -------------------------------------------------------------------------------------------------
 
 // Class numbers among values: each is an integer from 0 on, and below the number of classes of the layer.
 static void check_class_column(const TrainedOutput& output, const Split& split, int64_t classes) {
@@ -270,8 +262,8 @@ static void check_shares(const TrainedOutput& output, const Dataset& data) {
   if (data.streamed || output.compare_with == CompareWith::kLayer) return;
   const char* scaling = "data.scale brings the examples there; data.standardize does not";
   const bool of_inputs = output.compare_with == CompareWith::kInputs;
-  if (output.objective->name() == BinaryCrossentropy::Options::kName &&
-      (of_inputs || data.targets() == Targets::kValues))
+  const bool learns_shares = output.objective->gives_probabilities() && takes(*output.objective, TargetForm::kValues);
+  if (learns_shares && (of_inputs || data.targets() == Targets::kValues))
     check_range(data, of_inputs, output.columns,
                 str("objective \"", output.objective->name(), "\" learns probabilities"), of_inputs ? scaling : "");
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler/base/nearest_name.h"
 #include "trainers/experiment.h"
 #include "trainers/replaced_kinds.h"
 

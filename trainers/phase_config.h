@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 

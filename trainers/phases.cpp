@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/runtime/machine.h"
+#include "compiler/host/machine.h"
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"
 #include "trainers/image_data.h"
-#include "trainers/run.h"
+#include "trainers/run/restore.h"
+#include "trainers/run/run.h"
+#include "trainers/run/wrap_up.h"
 #include "trainers/table_facts.h"
 
 namespace thtrain {

@@ -5,7 +5,7 @@
 
 #include "compiler/runtime/shared.h"
 #include "datasets/dataset.h"
-#include "nn/layers/rbm.h"
+#include "nn/boltzmann_machine.h"
 #include "trainers/image_data.h"
 #include "trainers/outputs.h"
 #include "trainers/show/filters.h"
@@ -30,9 +30,10 @@ static const Param& weights_of(const Layer& layer, const ImageShape& picture, co
                           .config = output.at(key)});
 }
 
-static const Rbm& machine_of(const Model& model, const OutputConfig& output) {
+static const MachineLayer& machine_of(const Model& model, const OutputConfig& output) {
   const Layer& sampled = layer_of(model, output.samples);
-  if (const auto* machine = dynamic_cast<const Rbm*>(&sampled)) return *machine;
+  const auto* machine = dynamic_cast<const MachineLayer*>(&sampled);
+  if (machine && machine->is_one_machine()) return *machine;
   throw UserError(Message{.what = str("output.samples: the layer ", sampled.name(), " draws none"),
                           .expected = "a layer of the type \"rbm\"",
                           .got = str("type = \"", sampled.type(), '"'),
@@ -74,7 +75,7 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
   const bool wants_filters = !output_.filters.empty(), wants_samples = !output_.samples.empty();
   if (!wants_filters && !wants_samples) return;
   const char* key = wants_filters ? "filters" : "samples";
-  if (wants_samples) rbm_ = &machine_of(model, output_);
+  if (wants_samples) machine_ = &machine_of(model, output_);
   if (data.is_sequence())
     throw UserError(Message{.what = str("output.", key, ": filters of a layer that takes sequences are no pictures"),
                             .expected = "examples that are pictures, without data.sequences",
@@ -95,7 +96,7 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
                             .expected = "examples of one channel",
                             .got = shape_text(data.input_shape()),
                             .config = output_.at("samples")});
-  weights_of(*rbm_, picture_, output_, "samples");
+  weights_of(*machine_, picture_, output_, "samples");
   const Split& from = data.test.size() > 0 ? data.test : data.train;
   if (from.size() < output_.sample_chains)
     throw UserError(Message{
@@ -125,9 +126,9 @@ Pixels Pictures::filters() const {
 
 std::optional<Pixels> Pictures::samples(const FunctionOptions& options, const std::function<bool()>& stops) const {
   TH_CHECK(has_samples(), "no samples are asked for");
-  const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
-      of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
-  const BoltzmannMachine& machine = rbm_->machine();
+  const Shared v(first_, "samples"), of_visible(machine_->visible_random().get_value(), "visible_random"),
+      of_hidden(machine_->hidden_random().get_value(), "hidden_random");
+  const BoltzmannMachine machine = machine_->machine(ModelOutput());
   const int64_t chains = output_.sample_chains, pixels = element_count(picture_);
   const Shared h(Tensor::zeros(first_.dtype(), {chains, machine.hidden_units()}), "hidden");
   const Drawn first = machine.sample_hidden(v, of_hidden);

@@ -15,7 +15,7 @@
 namespace thtrain {
 
 struct Dataset;
-class Rbm;
+class MachineLayer;
 
 /// The pictures that [output] asks for.
 class Pictures {
@@ -26,7 +26,7 @@ class Pictures {
   Pictures(const Experiment& experiment, const Dataset& data, const Model& model);
 
   bool has_filters() const { return filters_ != nullptr; }
-  bool has_samples() const { return rbm_ != nullptr; }
+  bool has_samples() const { return machine_ != nullptr; }
   /// The first output.filter_rows * output.filter_columns units of the layer: columns of its matrix, or filters of a
   /// convolution. Of three channels they are coloured; of other numbers of channels there is a row for each unit with
   /// its first output.filter_columns channels.
@@ -51,7 +51,7 @@ class Pictures {
   bool is_debug_;
   ImageShape picture_{};  // of an example
   const Param* filters_ = nullptr;
-  const Rbm* rbm_ = nullptr;
+  const MachineLayer* machine_ = nullptr;
   Tensor first_;  // [chains, pixels]
   std::optional<Pixels> augmented_;
 };

@@ -7,6 +7,7 @@
 #include "datasets/content.h"
 #include "datasets/csv.h"
 #include "datasets/npz.h"
+#include "datasets/sources/csv.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {

@@ -4,15 +4,16 @@
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/base/content_hash.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/print.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/refusals.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/tuning/refusals.h"
 #include "nn/losses.h"
+#include "nn/model_pass.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
@@ -22,7 +23,8 @@
 
 namespace thtrain {
 
-static void check_sizes(const Experiment& experiment, const Dataset& data) {
+// The experiment, where its minibatches and its data fit each other.
+static const Experiment& with_checked_sizes(const Experiment& experiment, const Dataset& data) {
   const std::vector<TrainedOutput> outputs = outputs_of(experiment);
   for (const Split* split : {&data.train, &data.valid, &data.test}) check_targets(outputs, data, *split);
   const TrainerConfig& trainer = experiment.trainer;
@@ -48,6 +50,7 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
                             .got = "none in the data",
                             .config = trainer.at("patience"),
                             .hint = "trainer.patience = 0 trains all epochs"});
+  return experiment;
 }
 
 static void check_start(const Model& model, const Experiment& experiment) {
@@ -87,7 +90,7 @@ static std::vector<Param> params_to_train(const Model& model) {
 
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
                                  const NamedArrays& first)
-    : experiment_((check_sizes(experiment, data), experiment)),
+    : experiment_(with_checked_sizes(experiment, data)),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
       input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
@@ -96,45 +99,57 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       test_(demanding(experiment, data, data.test), input_.shape, floatX(), data.streamed) {
   for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
     data_state_.emplace_back(name, Shared(value, name, true));
-  outputs_ = outputs_of(experiment);
-  set_standards(outputs_, data.standardization.get());
-  set_step_targets(outputs_, data.train);
-  objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
-  check_outputs(outputs_, model_, data);
+  make_outputs(data);
   check_demands(experiment, data);
   check_machines(experiment, model_, data);
   load_first_weights(model_, experiment, config_folder);
   hand_weights(model_, first);
   check_start(model_, experiment);
-  const TrainerConfig& trainer = experiment.trainer;
-  const Split train = demanding(experiment, data, data.train);
+  make_steps(data);
+  make_evaluator(data);
+}
+
+void TrainingProgram::make_outputs(const Dataset& data) {
+  outputs_ = outputs_of(experiment_);
+  set_standards(outputs_, data.standardization.get());
+  set_step_targets(outputs_, data.train);
+  objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
+  check_outputs(outputs_, model_, data);
+  classes_ = outputs_[0].classifies(data) ? data.classes() : 0;
+}
+
+// The feed, and the functions of a minibatch and of a shorter one at the end.
+void TrainingProgram::make_steps(const Dataset& data) {
+  const TrainerConfig& trainer = experiment_.trainer;
+  const Split train = demanding(experiment_, data, data.train);
   feed_.emplace(Examples(train, input_.shape, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
-                data.shuffle_window, augmentation_of(experiment, train));
-  const bool classifies = outputs_[0].classifies(data);
-  classes_ = classifies ? data.classes() : 0;
+                data.shuffle_window, augmentation_of(experiment_, train));
   loss_sum_ = Shared(0.0, "loss_sum");
-  loss_sum_value_ = loss_sum_->get_value(true).data<double>();
-  int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
-  bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
+  const int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
+  const bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
   chunks_ = size / batch + has_rest;
   known_steps_ = feed_->examples().known_steps();
-  check_carried_state(model_, experiment, data, has_rest);
+  check_carried_state(model_, experiment_, data, has_rest);
   feed_->set_plan(has_rest ? size : size / batch * batch, batch);
   const RefusalScope refusals;  // of both steps
   step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);
   if (has_rest) last_step_ = make_step(rest, nullptr);
-  const std::vector<OutputMetric> asked = metrics_of(trainer, *objectives_, classifies);
+}
+
+void TrainingProgram::make_evaluator(const Dataset& data) {
+  const std::vector<OutputMetric> asked = metrics_of(experiment_.trainer, *objectives_, outputs_[0].classifies(data));
   check_metrics(asked, outputs_, data);
   Evaluator(model_, outputs_, asked, {}).check(feed_->examples());
   std::vector<OutputMetric> metrics = with_loss(asked, *objectives_);
   names_ = names_of(metrics);
   names_.pop_back();
-  evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
+  evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment_.compiler, "errors"));
   evaluator_->check(feed_->examples());
-  if (train_count() > 0 && most_measured() < size)
-    train_sample_.emplace(sample_of(train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
+  if (train_count() == 0 || most_measured() >= feed_->examples().size()) return;
+  const Split train = demanding(experiment_, data, data.train);
+  train_sample_.emplace(sample_of(train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
 }
 
 double TrainingProgram::largest_input(int64_t batch) {
@@ -180,6 +195,16 @@ NamedState TrainingProgram::step_state() const {
   NamedState out = training_step_ ? training_step_->state() : batch_training_->state();
   for (const auto& entry : objectives_->state()) out.push_back(entry);
   return out;
+}
+
+void TrainingProgram::check_objective_state(const NamedArrays& kept, const std::string& path) const {
+  for (const TrainedOutput& output : outputs_) {
+    std::optional<Message> message = output.objective->misfit_of_state(kept);
+    if (!message) continue;
+    message->what = str(path, ": ", message->what);
+    if (!message->config) message->config = experiment_.trainer.at("batch_size");
+    throw UserError(std::move(*message));
+  }
 }
 
 std::optional<double> TrainingProgram::first_loss() const {

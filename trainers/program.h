@@ -8,12 +8,13 @@
 #include "nn/model.h"
 #include "nn/training_step.h"
 #include "trainers/batch_training.h"
+#include "trainers/checkpoint.h"
 #include "trainers/evaluator.h"
 #include "trainers/feed.h"
+#include "trainers/hooks.h"
 #include "trainers/measures.h"
 #include "trainers/outputs.h"
 #include "trainers/schedules.h"
-#include "trainers/trainer.h"
 
 namespace thtrain {
 
@@ -39,8 +40,11 @@ class TrainingProgram {
                   const std::vector<std::pair<std::string, Tensor>>& first = {});
 
   Model& model() { return model_; }
+  const Model& model() const { return model_; }
   /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages, of the objective.
   NamedState step_state() const;
+  /// UserError where an objective cannot go on from what the checkpoint at `path` keeps beside the weights.
+  void check_objective_state(const NamedArrays& kept, const std::string& path) const;
   /// The metrics that have a number, first the one that the run goes by.
   const MetricNames& metric_names() const { return names_; }
   /// The loss of a model that knows nothing, where that can be said.
@@ -88,8 +92,8 @@ class TrainingProgram {
   /// The same call with a callback around each step of the program.
   void watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback);
   /// Of the minibatches of the epoch so far; NaN or infinite as soon as one loss is.
-  double loss_sum() const { return *loss_sum_value_; }
-  void set_loss_sum(double value) { *loss_sum_value_ = value; }
+  double loss_sum() const { return loss_sum_->scalar(); }
+  void set_loss_sum(double value) { loss_sum_->set_value(value); }
 
   /// Begins to compile the functions that count errors in other threads, so that a compiler that fails or is stopped
   /// says so early. In native mode; where products are measured it would disturb the measurements, and waits.
@@ -139,6 +143,9 @@ class TrainingProgram {
   bool is_reference() const { return experiment_.compiler.mode == CompilerConfig::Mode::kReference; }
 
  private:
+  void make_outputs(const Dataset& data);
+  void make_steps(const Dataset& data);
+  void make_evaluator(const Dataset& data);
   Function make_step(int64_t count, Graph* graph);
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
@@ -175,7 +182,6 @@ class TrainingProgram {
   std::function<bool()> stops_;
   std::optional<Schedules> schedules_;
   std::optional<Shared> loss_sum_;
-  double* loss_sum_value_ = nullptr;
   int64_t chunks_ = 0;                        // minibatches of all training examples that count
   int64_t bad_chunk_ = 0;                     // of the last iteration, where its loss is not finite
   Graph graph_;                               // of step_

@@ -1,9 +1,9 @@
 // What a training program is, for people: layers, sizes and memory.
 #include <algorithm>
 
+#include "compiler/host/cache.h"
 #include "compiler/ir/print.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/libraries/threads.h"
 #include "trainers/program.h"
 
 namespace thtrain {

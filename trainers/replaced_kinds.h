@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 

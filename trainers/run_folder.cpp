@@ -11,7 +11,8 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
-#include "compiler/runtime/machine.h"
+#include "compiler/base/utf8.h"
+#include "compiler/host/machine.h"
 #include "datasets/file.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"
@@ -75,10 +76,10 @@ static bool may_be_taken(const std::string& path) {
 
 // TOML and JSON hold nothing else, and a resumption reads them.
 static void require_utf8(const std::string& config, const std::string& config_folder) {
-  std::string bad = is_utf8(config_folder) ? "" : config_folder;
+  std::string bad = first_not_utf8(config_folder) == std::string_view::npos ? "" : config_folder;
   std::istringstream lines(config);
   for (std::string line; bad.empty() && std::getline(lines, line);)
-    if (!is_utf8(line)) bad = line;
+    if (first_not_utf8(line) != std::string_view::npos) bad = line;
   if (bad.empty()) return;
   throw UserError(Message{.what = str(printable(bad), ": the files of a run folder cannot hold this path"),
                           .expected = "UTF-8 in the names of the experiment's folder and its data files",

@@ -13,10 +13,10 @@
 #include "bench/streams.h"
 #include "bench/worker.h"
 #include "bench/workloads.h"
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cpu.h"
+#include "compiler/host/cpu.h"
 #include "datasets/file.h"
 #include "reports/font.h"
 
@@ -24,12 +24,27 @@ namespace thtrain {
 
 namespace {
 
+struct BenchArguments {
+  std::string name;  // of the benchmark, or "maths" or "paper"
+  BenchOptions options;
+  std::vector<std::string> configs = {};  // of "conv"; empty: its own
+  std::string figures = {};               // the folder for those of "paper"; "": the current one
+  std::string markdown = {};              // the page whose section is written anew; "": none
+  std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
+  std::optional<int64_t> samples = {};    // of "maths"
+  bool all = false;                       // every measurement, beside the ratios
+  bool json = false;
+  std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
+  std::string output = "borrowed";  // of the worker's function
+};
+
 // One line on a terminal, written again and again; nothing elsewhere.
 void show(const std::string& what) {
   if (is_terminal(stderr)) std::fprintf(stderr, "\r\033[K%s", what.substr(0, 110).c_str());
 }
 
 int serve(const BenchArguments& arguments) {
+  if (arguments.name == "streams") return serve_streams(arguments.worker, arguments.options.quick), kDone;
   std::string dtype = arguments.options.dtypes.empty() ? "float32" : arguments.options.dtypes.front();
   WorkloadOptions options{.dtype = *dtype_named(dtype),
                           .threads = arguments.options.threads.empty() ? 1 : arguments.options.threads.front(),
@@ -186,7 +201,7 @@ static void forget_forced_kernels() {
   unsetenv("OPENBLAS_CORETYPE");
 }
 
-int run_bench_command(const BenchArguments& arguments) {
+static int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   forget_forced_kernels();
   const BenchOptions options = with_configs(arguments);
@@ -196,6 +211,87 @@ int run_bench_command(const BenchArguments& arguments) {
   if (arguments.name == "streams") return run_streams(arguments);
   run_one(arguments, arguments.name, options);
   return kDone;
+}
+
+static std::vector<std::string> bench_names() {
+  std::vector<std::string> out;
+  for (const Bench& bench : benches()) out.push_back(bench.name);
+  out.insert(out.end(), {"maths", "paper", "streams"});
+  return out;
+}
+
+static Command declare_bench(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<BenchArguments>();
+  auto only = std::make_shared<std::vector<std::string>>();
+  BenchOptions& o = arguments->options;
+  command.add_option("BENCH", arguments->name, "one of " + join(bench_names(), ", "))
+      ->required()
+      ->check(listed_words(bench_names()));
+  command
+      .add_option("CONFIG", arguments->configs,
+                  "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
+                  "images; filters, their width and height; batch; strides; zeros around), or layers of "
+                  "convnet-benchmarks, 1 to 5; without it seven")
+      ->type_name("");
+  auto list = [&](CLI::Option* option, const char* type) {
+    option->delimiter(',')->allow_extra_args(false)->type_name(type);
+    return option;
+  };
+  auto number = [](auto... range) { return number_in("bench", range...); };
+  list(command.add_option("--case", o.cases, "cases; without it all cases of the benchmark"), "A,B");
+  list(command.add_option("--dtype", o.dtypes, "float32, float64; without it both"), "A,B")
+      ->check(one_of("bench", "--dtype", {"float32", "float64"}));
+  list(command.add_option("--threads", o.threads, "numbers of threads; without it 1 and 2"), "N,M")
+      ->check(number("--threads", 1, kMaxThreads));
+  list(command.add_option("--only", *only, "implementations; without it thtrain, the ceiling and every other library"),
+       "A,B");
+  command.add_option("--turns", o.turns, "how often every implementation is started and measured")
+      ->type_name("N")
+      ->check(number("--turns", 1, 1000));
+  command.add_option("--rounds", o.rounds, "how often they are measured in turn after one start")
+      ->type_name("N")
+      ->check(number("--rounds", 1, 1000));
+  command.add_option("--seconds", o.seconds, "time for each case, implementation and round")
+      ->type_name("S")
+      ->check(number("--seconds", 0.001, 1000.0));
+  list(command.add_option("--vector-bytes", arguments->vector_bytes,
+                          "`maths`: widths of vectors, 16, 32 or 64; without it all that the processor has"),
+       "N,M")
+      ->check(one_of("bench", "--vector-bytes", {"16", "32", "64"}));
+  command
+      .add_option("--samples", arguments->samples,
+                  "`maths`: how many inputs; without it every float32, and 10^8 of more")
+      ->type_name("N")
+      ->check(number("--samples", int64_t{1}, int64_t{1'000'000'000'000}));
+  command.add_flag("--quick", o.quick, "small cases, and little time for each");
+  command.add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
+      ->type_name("PATH");
+  command.add_option("--peers", o.peers_folder, "folder of the scripts that measure other libraries")->type_name("DIR");
+  command.add_option("--mkl", o.mkl, "a libmkl_rt for NumPy and SciPy to use besides their own BLAS")
+      ->type_name("FILE");
+  command.add_option("--figures", arguments->figures, "`paper`: folder for its figures; without it the working folder")
+      ->type_name("DIR");
+  command
+      .add_option("--markdown", arguments->markdown,
+                  "write the tables into this page, in the place of this benchmark's")
+      ->type_name("FILE");
+  command.add_flag("--all", arguments->all, "print every measurement too");
+  command.add_flag("--json", arguments->json, "print one JSON object for each measurement");
+  command.add_option("--worker", arguments->worker, "be the worker of that name: bench/worker.h")->group("");
+  command.add_option("--output", arguments->output, "of a worker's function: owned, borrowed or none")->group("");
+  return [arguments, only] {
+    arguments->options.only = {only->begin(), only->end()};
+    return run_bench_command(*arguments);
+  };
+}
+
+CommandSpec bench_command() {
+  return {"bench",
+          "measure the speed of thtrain and of other libraries",
+          {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
+           {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},
+           {"thtrain bench conv i3x64x64,k128x7x7,b64", "the three passes of a convolution"}},
+          declare_bench};
 }
 
 }  // namespace thtrain

@@ -1,8 +1,11 @@
 // `thtrain check`: builds, compiles and runs one step of an experiment, and writes nothing.
-#include "cli/commands/commands.h"
+#include "cli/commands/check.h"
+
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "cli/tuning_progress.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"
@@ -58,6 +61,21 @@ int run_check(const CheckArguments& arguments) {
                    "  loss of the first minibatch: ", loss_text(report.loss, 6), "\n"));
   }
   return kDone;
+}
+
+static Command declare_check(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<CheckArguments>();
+  add_experiment(command, arguments->experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments] { return run_check(*arguments); };
+}
+
+CommandSpec check_command() {
+  return {"check",
+          "build, compile and run one step; write no files",
+          {{"thtrain check lab.toml", "is the experiment right, and how large is the model?"},
+           {"thtrain check runs/lab-1", "the experiment of a run"}},
+          declare_check};
 }
 
 }  // namespace thtrain

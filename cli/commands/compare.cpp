@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/compare_picture.h"
 #include "cli/config_differences.h"
 #include "cli/differences_table.h"
@@ -23,6 +23,13 @@ namespace thtrain {
 namespace fs = std::filesystem;
 
 namespace {
+
+struct CompareArguments {
+  std::vector<std::string> runs;
+  std::optional<std::string> output = {};  // a .png, and beside it an .svg; not given: compare.png, where it is free
+  ValueScale plot_scale = ValueScale::kAuto;
+  bool json = false;
+};
 
 struct RunToCompare {
   std::string name;  // of its folder; the whole path where two have one name
@@ -139,7 +146,8 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
 
 }  // namespace
 
-int run_compare(const CompareArguments& arguments) {
+// The keys in which the experiments of runs differ, what they came to, and their curves in one picture.
+static int run_compare(const CompareArguments& arguments) {
   const std::vector<std::string> folders = folders_of_runs(arguments.runs);
   if (folders.size() < 2)
     throw UserError(Message{.what = "thtrain compare: there is nothing to compare with",
@@ -180,6 +188,36 @@ int run_compare(const CompareArguments& arguments) {
   print_text(text);
   if (trouble) throw UserError(*trouble);
   return kDone;
+}
+
+static Command declare_compare(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<CompareArguments>();
+  auto plot_scale = std::make_shared<std::string>();
+  command
+      .add_option("RUN", arguments->runs, "the folders of two or more runs; that of a sweep stands for all of its runs")
+      ->required()
+      ->expected(1, -1);
+  command
+      .add_option("--output", arguments->output,
+                  "the picture, a .png, which may be there; an .svg is written beside it; without it a new compare.png")
+      ->type_name("FILE");
+  command.add_option("--plot-scale", *plot_scale, "the axis of values: linear, log, or auto (the default)")
+      ->type_name("SCALE")
+      ->check(one_of("compare", "--plot-scale", {"auto", "linear", "log"}));
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments, plot_scale] {
+    if (*plot_scale == "linear") arguments->plot_scale = ValueScale::kLinear;
+    if (*plot_scale == "log") arguments->plot_scale = ValueScale::kLogarithmic;
+    return run_compare(*arguments);
+  };
+}
+
+CommandSpec compare_command() {
+  return {"compare",
+          "show in what runs differ, and draw their curves into one picture",
+          {{"thtrain compare runs/lab-1 runs/lab-2", "keys that differ, results, and compare.png"},
+           {"thtrain compare runs/lab-* --output curves.png", "all runs of an experiment"}},
+          declare_compare};
 }
 
 }  // namespace thtrain

@@ -1,22 +1,32 @@
-// `thtrain completion` and `thtrain man`: texts for shells and for man, made from the declarations.
+// `thtrain completion`: a script for a shell, made from the declarations.
 #include "cli/completion/completion.h"
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/text.h"
 
 namespace thtrain {
 
-int run_completion(const CompletionArguments& arguments) {
-  const Listing listing{arguments.commands, listed_keys()};
-  print_text(arguments.shell == "bash"  ? bash_completion(listing)
-             : arguments.shell == "zsh" ? zsh_completion(listing)
-                                        : fish_completion(listing));
-  return kDone;
+static Command declare_completion(CLI::App& command, const Invocation&) {
+  auto shell = std::make_shared<std::string>();
+  command.add_option("SHELL", *shell, "the shell: " + join(completed_shells(), ", "))
+      ->required()
+      ->check(one_of("completion", "SHELL", completed_shells()));
+  return [shell, &command] {
+    const Listing listing{listed_commands(*command.get_parent()), listed_keys()};
+    print_text(*shell == "bash"  ? bash_completion(listing)
+               : *shell == "zsh" ? zsh_completion(listing)
+                                 : fish_completion(listing));
+    return kDone;
+  };
 }
 
-int run_man(const std::vector<ListedCommand>& commands) {
-  print_text(manual_page({commands, listed_keys()}));
-  return kDone;
+CommandSpec completion_command() {
+  return {"completion",
+          "print a script that makes a shell complete command lines",
+          {{"thtrain completion bash > ~/.local/share/bash-completion/completions/thtrain", "for bash"},
+           {"thtrain completion zsh > ~/.zfunc/_thtrain", "for zsh, with that folder in fpath"},
+           {"thtrain completion fish > ~/.config/fish/completions/thtrain.fish", "for fish"}},
+          declare_completion};
 }
 
 }  // namespace thtrain

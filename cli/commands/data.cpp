@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "trainers/load_data.h"
@@ -11,6 +11,13 @@
 namespace thtrain {
 
 namespace {
+
+struct DataArguments {
+  ExperimentArguments experiment;
+  std::string phase = {};  // "": the last one
+  bool check = false;
+  bool json = false;
+};
 
 /// One of the three sets, and what stands in it.
 struct SetFacts {
@@ -144,7 +151,7 @@ std::string set_json(const SetFacts& facts) {
 
 }  // namespace
 
-int run_data(const DataArguments& arguments) {
+static int run_data(const DataArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
@@ -172,6 +179,23 @@ int run_data(const DataArguments& arguments) {
   if (arguments.check) out += "all of it was read: every value is finite, every label in range\n";
   print_text(out);
   return kDone;
+}
+
+static Command declare_data(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<DataArguments>();
+  add_experiment(command, arguments->experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  add_phase(command, arguments->phase);
+  command.add_flag("--check", arguments->check, "read every example, also of data that is larger than memory");
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments] { return run_data(*arguments); };
+}
+
+CommandSpec data_command() {
+  return {"data",
+          "show the data of an experiment",
+          {{"thtrain data lab.toml", "sizes, ranges, and examples of each class"},
+           {"thtrain data lab.toml --check", "read every example"}},
+          declare_data};
 }
 
 }  // namespace thtrain

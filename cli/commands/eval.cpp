@@ -1,5 +1,5 @@
 // `thtrain eval`: the error of a model's weights on one part of the data.
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
@@ -8,6 +8,18 @@
 #include "trainers/trainer.h"
 
 namespace thtrain {
+
+namespace {
+
+struct EvalArguments {
+  ExperimentArguments experiment;  // `config` may be a run folder
+  std::string phase = {};          // "": the last one
+  std::string weights = {};        // "": the run folder's
+  std::string part = "test";       // "train", "valid", "test"
+  bool json = false;
+};
+
+}  // namespace
 
 static Part part_of(const std::string& name) {
   return name == "train" ? Part::kTrain : name == "valid" ? Part::kValid : Part::kTest;
@@ -43,7 +55,7 @@ static std::string loss_meaning(const Experiment& experiment) {
   return " (minus the pseudo-likelihood)";
 }
 
-int run_eval(const EvalArguments& arguments) {
+static int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
   std::string weights = weights_of(loaded, arguments.weights);
@@ -85,6 +97,27 @@ int run_eval(const EvalArguments& arguments) {
     print_text(text);
   }
   return kDone;
+}
+
+static Command declare_eval(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<EvalArguments>();
+  add_experiment(command, arguments->experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
+  add_phase(command, arguments->phase);
+  add_weights(command, arguments->weights);
+  command.add_option("--part", arguments->part, "which examples: train, valid or test (the default)")
+      ->type_name("PART")
+      ->check(one_of("eval", "--part", {"train", "valid", "test"}));
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments] { return run_eval(*arguments); };
+}
+
+CommandSpec eval_command() {
+  return {"eval",
+          "measure a model's error",
+          {{"thtrain eval runs/lab-1", "error of the run's best weights on the test examples"},
+           {"thtrain eval runs/lab-1 --part valid", "on the validation examples"},
+           {"thtrain eval lab.toml --weights w.npz", "of the weights in a file"}},
+          declare_eval};
 }
 
 }  // namespace thtrain

@@ -2,10 +2,10 @@
 #include <map>
 #include <optional>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
-#include "compiler/runtime/machine.h"
+#include "compiler/host/machine.h"
 #include "datasets/file.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
@@ -14,13 +14,25 @@
 
 namespace thtrain {
 
-const std::vector<std::string>& explain_stages() {
+namespace {
+
+struct ExplainArguments {
+  ExperimentArguments experiment;
+  std::string phase = {};  // "": the last one
+  std::string stage = "graph";
+  std::string function = "train";
+  std::string html = {};  // a file for the page; "": the stage is printed
+};
+
+}  // namespace
+
+static const std::vector<std::string>& explain_stages() {
   static const std::vector<std::string> names = {"graph", "passes",  "rewrites", "canonical",
                                                  "fused", "program", "cpp",      "c99"};
   return names;
 }
 
-const std::vector<std::string>& explain_functions() {
+static const std::vector<std::string>& explain_functions() {
   static const std::vector<std::string> names = {"train", "valid"};
   return names;
 }
@@ -48,7 +60,7 @@ static void write_page(const ExplainArguments& arguments, const std::string& con
   print_text(str("page of ", bytes_text(static_cast<double>(page.size())), " written to ", arguments.html, "\n"));
 }
 
-int run_explain(const ExplainArguments& arguments) {
+static int run_explain(const ExplainArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
   if (!arguments.html.empty()) refuse_to_overwrite("--html", arguments.html, loaded);
@@ -73,6 +85,38 @@ int run_explain(const ExplainArguments& arguments) {
   if (!text.ends_with('\n')) text += '\n';
   print_text(text);
   return kDone;
+}
+
+static Command declare_explain(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  add_experiment(command, arguments->experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  add_phase(command, arguments->phase);
+  command.add_option("--stage", arguments->stage, join(explain_stages(), ", ") + "; without it graph")
+      ->type_name("STAGE")
+      ->check(one_of("explain", "--stage", explain_stages()));
+  command.add_option("--html", arguments->html, "write all stages as one page for a browser")->type_name("FILE");
+  command
+      .add_option("--function", arguments->function,
+                  "train: the training step (the default); valid: the count of errors")
+      ->type_name("NAME")
+      ->check(one_of("explain", "--function", explain_functions()));
+  return [arguments, &command] {
+    if (!arguments->html.empty() && command.count("--stage") > 0)
+      throw UserError(Message{.what = "thtrain explain: --stage and --html are both given",
+                              .expected = "one of them",
+                              .hint = "the page of --html has all stages"});
+    return run_explain(*arguments);
+  };
+}
+
+CommandSpec explain_command() {
+  return {"explain",
+          "print a stage of the compilation of a function",
+          {{"thtrain explain lab.toml", "the graph of the training step"},
+           {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
+           {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries, for any machine"},
+           {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}},
+          declare_explain};
 }
 
 }  // namespace thtrain

@@ -2,7 +2,7 @@
 // on.
 #include <filesystem>
 
-#include "cli/commands/commands.h"
+#include "cli/commands/train.h"
 #include "cli/load_experiment.h"
 #include "cli/spread.h"
 #include "cli/text.h"

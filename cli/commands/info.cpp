@@ -2,22 +2,27 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/help.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/cpu.h"
+#include "compiler/host/machine.h"
+#include "compiler/libraries/blas.h"
+#include "compiler/libraries/onednn.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/registry.h"
-#include "compiler/runtime/blas.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/onednn.h"
-#include "compiler/runtime/threads.h"
 #include "datasets/locate.h"
 
 namespace thtrain {
 
 namespace {
+
+struct InfoArguments {
+  bool ops = false;
+  bool json = false;
+};
 
 bool has_views(const Op& op) {
   return std::ranges::any_of(op.aliases, [](const Alias& alias) { return alias.view != nullptr; });
@@ -142,7 +147,7 @@ std::string blas_text(bool& found) {
 
 }  // namespace
 
-int run_info(const InfoArguments& arguments) {
+static int run_info(const InfoArguments& arguments) {
   if (arguments.ops && !arguments.json) {
     print_text(ops_text());
     return kDone;
@@ -194,6 +199,21 @@ int run_info(const InfoArguments& arguments) {
                              {"environment", environment.empty() ? "none of thtrain's variables is set" : environment},
                              {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
   return kDone;
+}
+
+static Command declare_info(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<InfoArguments>();
+  command.add_flag("--ops", arguments->ops, "list the ops");
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments] { return run_info(*arguments); };
+}
+
+CommandSpec info_command() {
+  return {"info",
+          "show what this machine and this build offer",
+          {{"thtrain info", "processor, libraries, compiler, folders"},
+           {"thtrain info --ops", "the operations of the graph compiler"}},
+          declare_info};
 }
 
 }  // namespace thtrain

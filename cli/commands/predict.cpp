@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
@@ -10,10 +10,12 @@
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "datasets/sources/csv.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
 #include "trainers/image_data.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 #include "trainers/prediction_input.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
@@ -21,6 +23,15 @@
 namespace thtrain {
 
 namespace {
+
+struct PredictArguments {
+  ExperimentArguments experiment;  // `config` may be a run folder
+  std::string phase = {};          // "": the last one
+  std::string weights = {};        // "": the run folder's
+  std::string input, output;
+  std::string lengths = {};    // file of the steps of each sequence; "": each has all
+  bool probabilities = false;  // into an .npy; an .npz gets both
+};
 
 enum class Output { kNpy, kNpz, kCsv };
 
@@ -243,7 +254,7 @@ std::vector<std::vector<std::string>> names_of(const std::vector<Prediction>& al
 
 }  // namespace
 
-int run_predict(const PredictArguments& arguments) {
+static int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
@@ -293,6 +304,36 @@ int run_predict(const PredictArguments& arguments) {
   print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n",
                  counts_text(found.classes, names), "weights ", weights, "\n"));
   return kDone;
+}
+
+static Command declare_predict(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<PredictArguments>();
+  add_experiment(command, arguments->experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
+  add_phase(command, arguments->phase);
+  command
+      .add_option("--input", arguments->input, "examples, as the data files have them: .npy, .npz[NAME], IDX or CSV")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--lengths", arguments->lengths,
+                  "steps of each sequence, an .npy of integers; without it each has all that --input has room for")
+      ->type_name("FILE");
+  command
+      .add_option("--output", arguments->output, "file to write: .npy or .csv for classes, .npz for probabilities too")
+      ->required()
+      ->type_name("FILE");
+  add_weights(command, arguments->weights);
+  command.add_flag("--probabilities", arguments->probabilities,
+                   "write probabilities into an .npy file, and beside the classes into a .csv file");
+  return [arguments] { return run_predict(*arguments); };
+}
+
+CommandSpec predict_command() {
+  return {"predict",
+          "write what a model predicts for examples",
+          {{"thtrain predict runs/lab-1 --input x.npy --output p.npy", "the class of each example"},
+           {"thtrain predict runs/lab-1 --input x.npy --output p.npz", "classes and probabilities"}},
+          declare_predict};
 }
 
 }  // namespace thtrain

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
@@ -14,6 +14,21 @@
 #include "trainers/metrics_file.h"
 
 namespace thtrain {
+
+namespace {
+
+struct ShowArguments {
+  ExperimentArguments experiment;     // `config` is a run folder
+  std::string output = {};            // "": plots/ in the run folder
+  std::string phase = {};             // "": the last one
+  std::string weights = {};           // "": the run folder's
+  std::string part = {};              // "train", "valid", "test"; "": the test examples, else those that there are
+  std::string layer = {};             // whose weights are drawn; "": the first one
+  int64_t example = 0;                // that feature maps and saliency are drawn of
+  int64_t occlusion = 0, stride = 0;  // of the square, in pixels; 0: chosen by the size of the pictures
+};
+
+}  // namespace
 
 static std::optional<Part> part_named(const std::string& name) {
   if (name.empty()) return {};
@@ -31,7 +46,8 @@ static std::vector<PhaseHistory> history_of(const RunFolder& run, const Experime
   return histories_to_draw(run.metrics(), std::move(out), state.monitor.best_epoch);
 }
 
-int run_show(const ShowArguments& arguments) {
+// Draws what a run has learned, and lists the files (trainers/show/show.h).
+static int run_show(const ShowArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   if (!loaded.run)
     throw UserError(Message{.what = "thtrain show: an experiment file has learned nothing",
@@ -70,6 +86,47 @@ int run_show(const ShowArguments& arguments) {
   print_text(str(text, "weights ", printable(weights), "\n"));
   if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   return kDone;
+}
+
+static Command declare_show(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<ShowArguments>();
+  add_experiment(command, arguments->experiment, "DIR", "a run's folder");
+  command.add_option("--output", arguments->output, "folder for the pictures; without it plots/ in the run's folder")
+      ->type_name("DIR");
+  add_phase(command, arguments->phase);
+  add_weights(command, arguments->weights);
+  command
+      .add_option("--part", arguments->part,
+                  "which examples: train, valid or test; without it test, where there are some")
+      ->type_name("PART")
+      ->check(one_of("show", "--part", {"train", "valid", "test"}));
+  command.add_option("--layer", arguments->layer, "the layer whose weights are drawn; without it the first one")
+      ->type_name("NAME");
+  auto number = [](const std::string& option, int64_t low) {
+    return number_in("show", option, low, int64_t{1'000'000'000'000});
+  };
+  command
+      .add_option("--example", arguments->example,
+                  "the example whose feature maps and pixels are drawn; 0 unless given")
+      ->type_name("N")
+      ->check(number("--example", 0));
+  command
+      .add_option("--occlusion", arguments->occlusion,
+                  "side of the grey square that moves over the example; without it a quarter of the shorter side")
+      ->type_name("PIXELS")
+      ->check(number("--occlusion", 1));
+  command.add_option("--stride", arguments->stride, "by how much it moves; without it a quarter of its side")
+      ->type_name("PIXELS")
+      ->check(number("--stride", 1));
+  return [arguments] { return run_show(*arguments); };
+}
+
+CommandSpec show_command() {
+  return {"show",
+          "draw what a run has learned",
+          {{"thtrain show runs/lab-1", "weights, mistakes, feature maps ... into runs/lab-1/plots"},
+           {"thtrain show runs/lab-1 --example 7 --layer conv2", "of another example, and filters of another layer"}},
+          declare_show};
 }
 
 }  // namespace thtrain

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/sweep/check_points.h"
 #include "cli/sweep/folder.h"
 #include "cli/sweep/leader.h"
@@ -12,14 +12,24 @@
 #include "cli/sweep/seeds.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/host/cpu.h"
+#include "compiler/libraries/threads.h"
 
 namespace thtrain {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+struct SweepArguments {
+  ExperimentArguments experiment;    // `overrides` may be lists; `config` is "" with `resume`
+  std::string run_dir = {};          // "": the last one of this command that is not over, or a new one in output.root
+  std::string resume = {};           // the folder of a sweep to go on with
+  std::optional<int64_t> jobs = {};  // not given: as many as fit the cores
+  std::optional<int64_t> threads = {};  // of a run; not given: OMP_NUM_THREADS, else 1
+  bool dry_run = false, json = false, quiet = false;
+  std::vector<std::string> command_line = {};  // for sweep.json
+};
 
 std::string absolute_path(const std::string& path) {
   std::error_code error;
@@ -271,7 +281,9 @@ int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& point
 
 }  // namespace
 
-int run_sweep(const SweepArguments& arguments) {
+// A run for each point of the product of the lists, each in a process of its own. The exit code is that of the first
+// run that failed (128 + the number of a signal that ended it), or kDone.
+static int run_sweep(const SweepArguments& arguments) {
   Asked asked = asked_of(arguments);
   const SweepPoints points(asked.facts.words);
   const CheckedSweep checked = check_points(asked.config, points, arguments.quiet);
@@ -307,6 +319,39 @@ int run_sweep(const SweepArguments& arguments) {
   const int code = report(folder, points, runs, interrupted, has_csv, arguments.json);
   if (arguments.quiet || arguments.json) tell_failures(folder, runs);
   return code;
+}
+
+static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
+  auto arguments = std::make_shared<SweepArguments>();
+  arguments->command_line = invocation.words;
+  command.add_option("CONFIG", arguments->experiment.config, "the experiment file, or --resume DIR");
+  command
+      .add_option("key=value", arguments->experiment.overrides,
+                  "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3")
+      ->expected(0, -1);
+  command.add_option("--run-dir", arguments->run_dir, "folder for the sweep; without it a new one in output.root")
+      ->type_name("DIR");
+  command.add_option("--resume", arguments->resume, "go on with the sweep in that folder")->type_name("DIR");
+  command.add_option("--jobs", arguments->jobs, "runs at once; without it as many as fit the cores")
+      ->type_name("N")
+      ->check(number_in("sweep", "--jobs", int64_t{1}, int64_t{1000}));
+  command.add_option("--threads", arguments->threads, "threads of each run; without it OMP_NUM_THREADS, or 1")
+      ->type_name("N")
+      ->check(number_in("sweep", "--threads", int64_t{1}, int64_t{kMaxThreads}));
+  command.add_flag("--dry-run", arguments->dry_run, "check all runs and list them; start none");
+  command.add_flag("--json", arguments->json,
+                   "print the results as one JSON object, and nothing else on standard output");
+  command.add_flag("--quiet", arguments->quiet, "show no list, no progress and no line for each run");
+  return [arguments] { return run_sweep(*arguments); };
+}
+
+CommandSpec sweep_command() {
+  return {"sweep",
+          "train an experiment with each combination of several values, several runs at once",
+          {{"thtrain sweep lab.toml trainer.learning_rate=0.1,0.03 seed=1..3", "six runs"},
+           {"thtrain sweep lab.toml model.layers.0.units=100,200 trainer.epochs=5", "two runs of 5 epochs each"},
+           {"thtrain sweep --resume runs/lab-sweep-1", "go on with a sweep that was stopped"}},
+          declare_sweep};
 }
 
 }  // namespace thtrain

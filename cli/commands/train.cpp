@@ -6,7 +6,8 @@
 #include <system_error>
 
 #include "bench/workloads.h"
-#include "cli/commands/commands.h"
+#include "cli/commands/check.h"
+#include "cli/commands/train.h"
 #include "cli/interrupt.h"
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
@@ -18,9 +19,10 @@
 #include "reports/profile_report.h"
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
-#include "trainers/run.h"
+#include "trainers/run/restore.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -215,6 +217,44 @@ int run_train(const TrainArguments& arguments) {
                             .expected = "--run-dir DIR",
                             .hint = "`thtrain resume DIR` is the same"});
   return resume_run(arguments, options, train_options);
+}
+
+void add_run_flags(CLI::App& command, TrainArguments& into) {
+  command.add_flag("--json", into.json, "print the summary as one JSON object, and nothing else on standard output");
+  command.add_flag("--quiet", into.quiet, "show no progress bar and no line for each epoch");
+  command.add_flag("--verbose", into.verbose, "show layers, memory, what was compiled, and the time to the first step");
+  command.add_flag("--profile", into.profile,
+                   "time each step of the training program; print a table and write profile/ in the run folder");
+  command.add_flag("--allow-different-bits", into.allow_different_bits,
+                   "resume although the machine or thtrain differs from those that the run started with");
+  command.add_flag("--accept-edits", into.accept_edits,
+                   "resume with what the folder's config.toml says now, although it was edited");
+}
+
+static Command declare_train(CLI::App& command, const Invocation& invocation) {
+  auto arguments = std::make_shared<TrainArguments>();
+  arguments->started = invocation.started;
+  arguments->command_line = invocation.words;
+  add_experiment(command, arguments->experiment, "CONFIG", "the experiment file");
+  command.add_option("--run-dir", arguments->run_dir, "folder for the run; without it a new one in output.root")
+      ->type_name("DIR");
+  command
+      .add_option("--folds", arguments->folds, "train once for each of so many parts, which validates; mean and spread")
+      ->type_name("K")
+      ->check(folds());
+  command.add_flag("--resume", arguments->resume, "continue the run in --run-dir");
+  command.add_flag("--dry-run", arguments->dry_run, "build, compile and run one step, write no files: `thtrain check`");
+  add_run_flags(command, *arguments);
+  return [arguments] { return run_train(*arguments); };
+}
+
+CommandSpec train_command() {
+  return {"train",
+          "train an experiment",
+          {{"thtrain train lab.toml", "into a new folder, such as runs/lab-1"},
+           {"thtrain train lab.toml --run-dir first", "into the folder first"},
+           {"thtrain train lab.toml trainer.learning_rate=0.01 model.layers.0.units=300", "layers count from 0"}},
+          declare_train};
 }
 
 }  // namespace thtrain

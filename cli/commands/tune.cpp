@@ -4,17 +4,18 @@
 #include <cstdio>
 #include <tuple>
 
-#include "cli/commands/commands.h"
+#include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "cli/tuning_progress.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/candidate_trials.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/threads.h"
-#include "compiler/runtime/tuner.h"
-#include "compiler/runtime/tuning_store.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/machine.h"
+#include "compiler/libraries/threads.h"
+#include "compiler/store/tuning_store.h"
+#include "compiler/tuning/candidate_trials.h"
+#include "compiler/tuning/tuner.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/program.h"
@@ -23,6 +24,12 @@
 namespace thtrain {
 
 namespace {
+
+struct TuneArguments {
+  ExperimentArguments experiment;
+  std::vector<std::string> only = {}, include = {}, exclude = {};  // beside those of the experiment
+  bool json = false;
+};
 
 struct Tuned {
   kernel::ChoiceKey key;
@@ -132,7 +139,8 @@ Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, i
 
 }  // namespace
 
-int run_tune(const TuneArguments& arguments) {
+// Times the candidates for each matrix product of the experiment, and remembers the fastest.
+static int run_tune(const TuneArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   add_options(arguments, loaded.experiment.compiler);
   for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);
@@ -175,6 +183,29 @@ int run_tune(const TuneArguments& arguments) {
                  : tuning_store().is_replaced() ? ", forgotten when this program ends: see the warning\n"
                                                 : str(", remembered in ", cache_folder_text(), "\n")));
   return kDone;
+}
+
+static Command declare_tune(CLI::App& command, const Invocation&) {
+  auto arguments = std::make_shared<TuneArguments>();
+  add_experiment(command, arguments->experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  auto patterns = [&](const char* option, std::vector<std::string>& into, const char* about) {
+    command.add_option(option, into, about)->allow_extra_args(false)->type_name("PATTERN");
+  };
+  patterns("--only", arguments->only,
+           "candidates by name or pattern, as compiler.only_candidates; may be given several times");
+  patterns("--include", arguments->include,
+           "names of candidates to time beside those worth it; may be given several times");
+  patterns("--exclude", arguments->exclude, "candidates, by name or pattern, to leave out; may be given several times");
+  command.add_flag("--json", arguments->json, "print one JSON object");
+  return [arguments] { return run_tune(*arguments); };
+}
+
+CommandSpec tune_command() {
+  return {"tune",
+          "measure which implementation computes each matrix product and convolution fastest",
+          {{"thtrain tune lab.toml", "measure, and remember the fastest"},
+           {"thtrain tune lab.toml --exclude oneDNN", "without one of the candidates"}},
+          declare_tune};
 }
 
 }  // namespace thtrain

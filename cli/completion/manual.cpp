@@ -78,9 +78,8 @@ std::string manual_page(const Listing& listing) {
                                        : str(".BI ", roff(option.name), " \" ", roff(option.type), '"'),
                    text);
     }
-    const std::vector<HelpRow>& examples = examples_of(command.name);
-    if (!examples.empty()) out += ".PP\nExamples:\n";
-    for (const auto& [line, meaning] : examples) out += entry(str(".B ", roff(line)), meaning);
+    if (!command.examples.empty()) out += ".PP\nExamples:\n";
+    for (const auto& [line, meaning] : command.examples) out += entry(str(".B ", roff(line)), meaning);
   }
   out +=
       ".SH KEYS\n"
@@ -95,7 +94,7 @@ std::string manual_page(const Listing& listing) {
   }
   out += "Keys of data, model, loss and trainer may stand behind phase.N, too: they are those of one phase.\n";
   out += str(".SH ENVIRONMENT\n", rows(environment_variables()), ".SH EXIT STATUS\n", rows(exit_codes()));
-  out += str(".SH EXAMPLES\n", rows(examples_of("")));
+  out += str(".SH EXAMPLES\n", rows(program_examples()));
   return out;
 }
 

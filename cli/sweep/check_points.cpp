@@ -6,14 +6,17 @@
 #include <map>
 #include <set>
 
+#include "cli/command_listing.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
+#include "compiler/base/content_hash.h"
 #include "compiler/base/escape.h"
-#include "compiler/runtime/content_hash.h"
+#include "compiler/base/utf8.h"
+#include "config/config_node.h"
 #include "datasets/file.h"
 #include "trainers/image_data.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"
@@ -99,12 +102,11 @@ class Builder {
 
 // A key whose values nothing else of the experiment can contradict, where each of them is right by itself.
 bool stands_alone(const std::string& key) {
-  static const std::set<std::string> kAlone = {"seed",           "trainer.learning_rate", "trainer.momentum",
-                                               "trainer.epochs", "trainer.weight_decay",  "loss.l1",
-                                               "loss.l2"};
+  static const std::vector<ListedKey> keys = listed_keys();
   std::string own = key;
   if (own.starts_with("phase.")) own = own.substr(std::min(own.size(), own.find('.', 6) + 1));
-  return kAlone.contains(own) || own.starts_with("output.");
+  return own.starts_with("output.") ||
+         std::any_of(keys.begin(), keys.end(), [&](const ListedKey& k) { return k.independent && k.path == own; });
 }
 
 /// What a point is built from, as hashes.

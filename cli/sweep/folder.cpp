@@ -10,6 +10,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/base/utf8.h"
 #include "datasets/file.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"
@@ -91,7 +92,7 @@ static void require_utf8(const SweepFacts& facts) {
   std::vector<std::string> texts = facts.words;
   texts.push_back(facts.config_path);
   for (const std::string& text : texts)
-    if (!is_utf8(text))
+    if (first_not_utf8(text) != std::string_view::npos)
       throw UserError(Message{.what = str(printable(text), ": the file sweep.json cannot hold this text"),
                               .expected = "UTF-8 in the name of the experiment's file and in the values"});
 }

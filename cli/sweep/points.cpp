@@ -9,7 +9,8 @@
 #include <string_view>
 
 #include "cli/text.h"
-#include "compiler/base/config_node.h"
+#include "compiler/base/utf8.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 

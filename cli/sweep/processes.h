@@ -1,12 +1,12 @@
 // The processes that a sweep leads: `thtrain train` and `thtrain resume`, each with a log of its own.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "compiler/base/process.h"
 
 namespace thtrain {
 
@@ -32,7 +32,7 @@ class Processes {
   /// environment is that of this process with OMP_NUM_THREADS set to `threads`. False where the system starts no more
   /// processes beside those that run. UserError where it starts none at all, or the log cannot be written.
   bool start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log);
-  size_t running() const { return processes_.size(); }
+  size_t running() const { return running_.size(); }
   /// The ids of those that run.
   std::vector<int64_t> ids() const;
   /// Sends it to each of them.
@@ -41,12 +41,13 @@ class Processes {
   std::vector<EndedProcess> ended();
 
  private:
-  struct Process {
+  struct Running {
     int64_t id;
     std::string log;
     int64_t log_start;  // bytes that were there before
+    std::unique_ptr<Process> process;
   };
-  std::map<pid_t, Process> processes_;
+  std::vector<Running> running_;
 };
 
 }  // namespace thtrain

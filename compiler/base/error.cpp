@@ -4,6 +4,7 @@
 #include <span>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
 
@@ -16,10 +17,9 @@ constexpr size_t kWidestQuote = 110, kBeforeCaret = 40;
 // A line that is too long to be read keeps its beginning and its end.
 std::string shortened(const std::string& line) {
   if (line.size() <= kLongestLine) return line;
-  auto begins_character = [&](size_t at) { return (line[at] & 0xC0) != 0x80; };
-  size_t first = kLongestLine - kLineEnd, second = line.size() - kLineEnd;
-  while (first > 0 && !begins_character(first)) --first;
-  while (second < line.size() && !begins_character(second)) ++second;
+  const size_t first = whole_characters(line, kLongestLine - kLineEnd);
+  size_t second = line.size() - kLineEnd;
+  while (second < line.size() && !begins_character(line[second])) ++second;
   return str(line.substr(0, first), " ... ", line.substr(second));
 }
 
@@ -38,7 +38,7 @@ std::string lines_text(const std::string& value, size_t indent) {
 // Columns of a character of printable_characters(). What a tab takes is the terminal's choice.
 size_t width_of(const std::string& cell) {
   if (cell == "\\t") return 1;
-  return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(character_count(cell));
 }
 
 /// A line of the configuration as it is shown, and the carets below it.

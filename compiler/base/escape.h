@@ -19,6 +19,7 @@ std::string excerpt(std::string_view text, size_t most = 72);
 
 /// The same with backslashes doubled, so that unescaped() gives the text back: for names in text that is read again.
 std::string escaped(std::string_view name);
+/// `\uXXXX` that is no code point gives U+FFFD.
 std::string unescaped(std::string_view text);
 
 }  // namespace thtrain

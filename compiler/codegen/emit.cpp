@@ -395,12 +395,7 @@ class Emitter {
     line(str("if (const int status = ", call_text, ") { ctx->fail(ctx, ", check, ", status, 0); return 1; }"));
   }
 
-  void print_call(const Step& s, const ReferenceCall&) {
-    std::vector<std::string> lengths;
-    for (const BufferView& view : s.operands)
-      for (const Dim& dim : view.type.dims) lengths.push_back(code(dim));
-    line(forms_.run_reference(steps_, operand_list(s), join(lengths, ", ")));
-  }
+  void print_call(const Step& s, const ReferenceCall&) { line(forms_.run_reference(steps_, operand_list(s))); }
 
   const Program& program_;
   EmitOptions options_;

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 5
+#define TH_ABI_VERSION 6
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element. */
@@ -34,9 +34,8 @@ struct ThContext {
   /* The functions outside of the program that it lists, in the order of its list: BLAS and others. */
   void* const* library;
 
-  /* Runs the reference of a step that no kernel is written for: dense row-major inputs, then outputs; `lengths` are the
-     lengths of all of them, one after the other. */
-  void (*call_reference)(ThContext*, int step, void* const* buffers, const long* lengths);
+  /* Runs the reference of a step that no kernel is written for, on its inputs, then its outputs. */
+  void (*call_reference)(ThContext*, int step, void* const* buffers);
 
   /* A check of the program did not hold: its number, and two values that its message shows. The first failure counts;
      the entry returns at the next step. Safe to call from a loop body. */

@@ -24,8 +24,8 @@ class CppForms : public EntryForms {
     return r.grain.empty() ? str("run", arguments, ");")
                            : str("run_parallel", arguments, ", ", r.grain, ", ", r.multiple, ");");
   }
-  std::string run_reference(int step, const std::string& buffers, const std::string& lengths) const override {
-    return str("run_reference(ctx, ", step, ", ", list(buffers), ", ", list(lengths), ");");
+  std::string run_reference(int step, const std::string& buffers) const override {
+    return str("run_reference(ctx, ", step, ", ", list(buffers), ");");
   }
   std::string probe(int step, int after, const std::string& buffers, const std::string& iterations) const override {
     return str("probe(ctx, ", step, ", ", after, ", ", list(buffers),
@@ -52,8 +52,8 @@ class C99Forms : public EntryForms {
                ? str(r.kernel, "(ctx, ", arrays, "0, ", r.range, ");")
                : str("run_parallel(ctx, ", r.kernel, ", ", arrays, r.range, ", ", r.grain, ", ", r.multiple, ");");
   }
-  std::string run_reference(int step, const std::string& of, const std::string& all) const override {
-    return str("ctx->call_reference(ctx, ", step, ", ", buffers(of), ", ", lengths(all), ");");
+  std::string run_reference(int step, const std::string& of) const override {
+    return str("ctx->call_reference(ctx, ", step, ", ", buffers(of), ");");
   }
   std::string probe(int step, int after, const std::string& of, const std::string& iterations) const override {
     return str("if (ctx->probe) ctx->probe(ctx, ", step, ", ", after, ", ", buffers(of), ", ", lengths(iterations),

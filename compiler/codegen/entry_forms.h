@@ -20,8 +20,7 @@ class EntryForms {
     std::string grain = {}, multiple = {};  // of the parts that threads take; empty: one thread takes all
   };
   virtual std::string run(const KernelRun& run) const = 0;
-  /// Runs the reference of a step; `lengths` are those of all its operands.
-  virtual std::string run_reference(int step, const std::string& buffers, const std::string& lengths) const = 0;
+  virtual std::string run_reference(int step, const std::string& buffers) const = 0;
   virtual std::string probe(int step, int after, const std::string& buffers, const std::string& iterations) const = 0;
 
   /// A length as a ThNumber, which knows whether the arithmetic stayed within 2^63.

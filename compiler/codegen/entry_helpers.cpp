@@ -96,11 +96,10 @@ constexpr EntryHelper kEntryHelpers[] = {
      "    kernel(ctx, buffers, lengths, 0, range);\n"
      "}\n"},
     {"run_reference", In::kCpp,
-     "// A step that no kernel is written for; the lengths of all its operands, one after the other.\n"
-     "template <int Buffers, int Lengths>\n"
-     "static inline void run_reference(ThContext* ctx, int step, void* const (&buffers)[Buffers],\n"
-     "                                 const long (&lengths)[Lengths]) {\n"
-     "  ctx->call_reference(ctx, step, buffers, lengths);\n"
+     "// A step that no kernel is written for.\n"
+     "template <int Buffers>\n"
+     "static inline void run_reference(ThContext* ctx, int step, void* const (&buffers)[Buffers]) {\n"
+     "  ctx->call_reference(ctx, step, buffers);\n"
      "}\n"},
     {"probe", In::kCpp,
      "// Shows a step's operands, before it (after = 0) or after it, and the iterations of the loops around it.\n"

@@ -21,7 +21,7 @@ struct KernelText {
   friend bool operator==(const KernelText&, const KernelText&) = default;
 };
 
-/// Its parts make one translation unit (whole_text), or several that are compiled apart (runtime/compile_units.h).
+/// Its parts make one translation unit (whole_text), or several that are compiled apart (host/compile_units.h).
 struct SourceText {
   kernel::Language language = kernel::Language::kCpp;
   std::string comment;               // what the program's arguments are

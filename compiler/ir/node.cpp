@@ -273,7 +273,7 @@ std::string TypeArgs::inputs_text() const {
 }
 
 void TypeArgs::fail(std::string_view what, std::string_view expected, std::string_view hint) const {
-  throw UserError({.what = str(op.name, ": ", what),
+  throw UserError({.what = str(name_in_errors(op, props), ": ", what),
                    .expected = std::string(expected),
                    .got = inputs_text(),
                    .node = origin.text(),
@@ -288,7 +288,7 @@ void TypeArgs::require(bool condition, std::string_view what, std::string_view e
 void TypeArgs::require_equal(const Dim& left, const Dim& right, std::string_view what) const {
   if (left == right) return;
   if (left.is_known() && right.is_known()) fail(what, str(left.value(), " == ", right.value()));
-  if (checks) checks->push_back({left, right, str(op.name, ": ", what), origin});
+  if (checks) checks->push_back({left, right, str(name_in_errors(op, props), ": ", what), origin});
 }
 
 // ---- leaves --------------------------------------------------------------------------------------------------------

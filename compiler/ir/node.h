@@ -59,7 +59,7 @@ class Expr {
   /// NumPy's x[i]: an integer drops the first axis, an integer vector or array takes elements of it, a Slice keeps a
   /// part: x[0], x[-1], x[i], x[Slice{.start = 1, .stop = 4}]. See subtensor and take in ops/index/index.h.
   Expr operator[](const Index& index) const;
-  /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}].
+  /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}]; where integer arrays are among integers, the elements that they name.
   Expr operator[](std::initializer_list<Index> indices) const;
 
   /// NumPy's x.T: the axes in reverse order. A matrix is transposed; a vector and a scalar are as they were (a column

@@ -47,6 +47,10 @@ const Expr& viewed_by(const Expr& view) {
   return view.node().inputs[view_rule(*view.node().op, view.output())->input];
 }
 
+std::string name_in_errors(const Op& op, const Props& props) {
+  return op.called ? op.called(props) : op.name;
+}
+
 const std::vector<int64_t>* axis_order_of(const Node& node) {
   return node.op->axis_order ? &node.op->axis_order(node) : nullptr;
 }

@@ -14,8 +14,8 @@ namespace thtrain {
 
 struct ScalarOp;      // ops/elemwise/scalar_op.h
 struct Reduction;     // ops/reduce/reduce_op.h
-struct GatherRule;    // ops/elemwise/gather.h
-struct ScatterRule;   // ops/index/scatter.h
+struct IndexedAxes;   // ops/elemwise/indexed_axes.h
+struct Elements;      // ops/index/scatter.h
 struct LoopForm;      // ops/loop_form.h
 struct Accumulation;  // ops/accumulation.h
 struct TurnsRule;     // ops/turns_rule.h
@@ -162,6 +162,8 @@ struct OpCase {
 struct Op {
   std::string name;
   std::string doc;  // formula, shapes, notes; `thtrain info --ops` prints it
+  /// What errors call a node of these properties: the builder that makes it. Null: the op's name. Ask name_in_errors().
+  std::string (*called)(const Props& props) = nullptr;
 
   /// Dtype and lengths of the outputs, or a UserError. Looks at types, and at symbolic values of integer scalars.
   std::function<std::vector<Type>(const TypeArgs&)> infer = {};
@@ -192,10 +194,13 @@ struct Op {
   /// How the node reads input i. Null: elementwise ops by element, gathers through their index, nodes made by fusion as
   /// their body does; of others, all is needed. Ask access_of().
   std::function<Access(const Node&, size_t input)> access = {};
-  /// Reads elements at places that integers name: a loop that needs them may load them there.
-  const GatherRule* gather = nullptr;
-  /// Writes elements into a part of input 0: a loop that computes them may store them there.
-  const ScatterRule* scatter = nullptr;
+  /// Reads elements of input 0, and of its dtype, at locations that the integers of the other inputs name: a loop that
+  /// needs them may load them there.
+  IndexedAxes (*gather)(const Node& node) = nullptr;
+  /// Writes the elements in input 1 into a part of input 0: a loop that computes them may store them there. The kernels
+  /// of `node`, but for where the elements come from: the step's inputs are the node's, in their order, and more after
+  /// them; input 1 is not read.
+  void (*scatter)(kernel::StepBuilder& b, const Node& node, const Elements& elements) = nullptr;
 
   /// The same by elementwise ops and reductions, so that it can be fused with its neighbours; empty: this node is not.
   std::function<Expr(const Node&, std::span<const Expr> inputs)> expand = {};
@@ -256,6 +261,8 @@ const Alias* view_rule(const Op& op, size_t output);
 bool is_view(const Expr& value);
 /// The input that a view looks at.
 const Expr& viewed_by(const Expr& view);
+
+std::string name_in_errors(const Op& op, const Props& props);
 
 /// Op::axis_order of a node; null where it has none.
 const std::vector<int64_t>* axis_order_of(const Node& node);

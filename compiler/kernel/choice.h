@@ -27,7 +27,7 @@ struct Choice {
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
-/// What a lowering asks. The runtime's tuner answers (compiler/runtime/tuner.h).
+/// What a lowering asks. The runtime's tuner answers (compiler/tuning/tuner.h).
 class Chooser {
  public:
   virtual ~Chooser() = default;

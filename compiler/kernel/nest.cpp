@@ -75,6 +75,23 @@ TermPair Nest::reduce_pair(std::string name, Accumulation how, TermPair values) 
   return {std::move(first), part(true)};
 }
 
+Term Nest::carried(std::string name, Term start) {
+  const DType dtype = start.dtype();
+  return add({.kind = Value::Kind::kCarried, .name = std::move(name), .term = std::move(start)}, dtype);
+}
+
+void Nest::set(const Term& carried, Term value) {
+  add({.kind = Value::Kind::kSet, .name = "next", .term = std::move(value), .other = carried}, carried.dtype());
+}
+
+Term Nest::last(const Term& carried) {
+  return add({.kind = Value::Kind::kLast, .name = "last", .other = carried}, carried.dtype());
+}
+
+void Nest::where(Term condition) {
+  add({.kind = Value::Kind::kWhere, .name = "where", .term = std::move(condition)}, DType::kBool);
+}
+
 void Nest::require(Term condition, RuntimeCheck check, Term value, Term limit) {
   add({.kind = Value::Kind::kRequire,
        .name = "check",
@@ -125,7 +142,8 @@ void Nest::each_read(const Store& store, const std::function<void(size_t)>& visi
 
 size_t Nest::widest_of(size_t value) const {
   const Value& now = values_[value];
-  if (now.kind == Value::Kind::kPosition || now.kind == Value::Kind::kRequire) return 1;
+  if (now.kind == Value::Kind::kPosition || now.kind == Value::Kind::kRequire || now.kind == Value::Kind::kWhere)
+    return 1;
   return now.operation == 0 ? size_of(now.variable.dtype()) : operations_[now.operation].widest;
 }
 

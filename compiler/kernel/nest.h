@@ -86,7 +86,7 @@ class Nest : public Names {
 
   /// One statement of the body. Values are scalar variables, in the order in which they are computed.
   struct Value {
-    enum class Kind : uint8_t { kLoad, kPosition, kAxis, kLet, kReduction, kRequire };
+    enum class Kind : uint8_t { kLoad, kPosition, kAxis, kLet, kReduction, kRequire, kCarried, kSet, kLast, kWhere };
     Kind kind;
     std::string name;
     size_t operation = 0;  // that it belongs to
@@ -95,10 +95,11 @@ class Nest : public Names {
     Term otherwise = {};              // of kLoad: the value outside of the nest's bounds, where nothing is read
     std::optional<Index> index = {};  // of kPosition
     size_t axis = 0;                  // of kAxis
-    Term term = {};                   // of kLet; what kReduction accumulates; the condition of kRequire
+    Term term = {};  // of kLet; what kReduction accumulates; the condition of kRequire and kWhere; of kCarried the
+                     // start, of kSet the next number
     std::optional<Accumulation> how = {};
     bool is_second = false;                  // of two that are reduced jointly: the value before it is the first
-    Term other = {};                         // what is reduced with `term`
+    Term other = {};                         // what is reduced with `term`; the carried number of kSet and kLast
     std::optional<RuntimeCheck> check = {};  // of kRequire
     Term shown = {}, limit = {};             // of kRequire: {value} and {limit}
   };
@@ -126,6 +127,16 @@ class Nest : public Names {
   Term reduce(std::string name, Accumulation how, Term value);
   /// Two values that Accumulation::combine_pairs reduces to two.
   TermPair reduce_pair(std::string name, Accumulation how, TermPair values);
+  /// A number for each iteration of the parallel axes, which the iterations of the sequential ones hand on, one after
+  /// the other: at first `start`, which does not vary along these. A nest that carries numbers reduces nothing.
+  Term carried(std::string name, Term start);
+  /// The carried number of the next iteration. Numbers are set in this order behind the stores of an iteration: `value`
+  /// reads none that an earlier set() has changed.
+  void set(const Term& carried, Term value);
+  /// The carried number behind the last iteration. What is computed from it does not vary along the sequential axes.
+  Term last(const Term& carried);
+  /// Where the condition does not hold an iteration ends here: nothing is computed, set or stored.
+  void where(Term condition);
   /// Fails the call unless the condition holds.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
   void store(Place place, Term value);
@@ -148,7 +159,8 @@ class Nest : public Names {
 
   /// Simple operations for each turn (term_cost.h), by which threads get their share; 0: one thread takes all.
   int64_t work = 1;
-  /// Where load_inside() reads and store_outside() does not write: all must hold. Of nests without reductions.
+  /// Where load_inside() reads and store_outside() does not write: all must hold. Of nests without reductions. A nest
+  /// that carries numbers leaves out the iterations where one does not hold.
   std::vector<Bound> bounds = {};
   /// The results are read again by this step: they stay with the caches.
   bool is_read_again = false;

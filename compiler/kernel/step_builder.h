@@ -98,7 +98,7 @@ struct KernelCall {
 
 /// A function outside of the program, which the program lists by its name: name(ThContext*, parameters).
 struct LibraryFunction {
-  std::string name;        // "gemm_f32", an identifier of C: the runtime finds it by this (runtime/library_functions.h)
+  std::string name;  // "gemm_f32", an identifier of C: the runtime finds it by this (libraries/library_functions.h)
   std::string parameters;  // those after the ThContext*, as C declares them
   bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
 };

@@ -9,7 +9,7 @@
 
 namespace thtrain::kernel {
 
-/// How loops over arrays reach memory. Measured where the code will run (compiler/runtime/memory_trials.h); it changes
+/// How loops over arrays reach memory. Measured where the code will run (compiler/host/memory_trials.h); it changes
 /// the time of a loop, never its results. A line is one of the cache, of 64 bytes.
 struct MemoryLimits {
   int64_t non_temporal_bytes = 0;  // a loop of one thread that touches more stores past the caches; 0: none does

@@ -36,7 +36,7 @@ struct Candidate {
   std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed
   /// Writes the code of a node that has this key. Null where the choice is of a pass.
   std::function<void(kernel::StepBuilder&)> lower = nullptr;
-  /// The shared object that it is of: it is tried before it is taken (runtime/user_candidates.h). Empty: the program's.
+  /// The shared object that it is of: it is tried before it is taken (tuning/user_candidates.h). Empty: the program's.
   std::string file = {};
   bool is_added = false;  // of a source of add_candidates(); set where it is found
 };

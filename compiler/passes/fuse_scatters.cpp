@@ -22,7 +22,7 @@ bool is_plain_loop(const Node& node) {
 // The loop that can store the elements of this scatter; null: none.
 const Node* loop_of(const Node& scatter, const Readers& readers, const std::unordered_set<const Node*>& returned) {
   if (!scatter.op->scatter) return nullptr;
-  const Node& loop = scatter.inputs[scatter.op->scatter->elements].node();
+  const Node& loop = scatter.inputs[kScattered].node();
   if (!is_plain_loop(loop) || readers.of(loop).size() != 1 || returned.count(&loop)) return nullptr;
   const Node* target = root_of(scatter.inputs[0]);
   const bool reads_target =
@@ -49,7 +49,7 @@ Graph fuse_scatters(const Graph& graph, const PassContext& context) {
     for (const GraphPtr& body : node.bodies)
       bodies.push_back(std::make_shared<const Graph>(fuse_scatters(*body, context)));
     std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    if (is_loop) made = make_fused_scatter(*made, inputs[node.op->scatter->elements].node());
+    if (is_loop) made = make_fused_scatter(*made, inputs[kScattered].node());
     std::vector<Expr> out;
     for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
     return out;

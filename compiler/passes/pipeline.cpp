@@ -72,7 +72,7 @@ const std::vector<PipelineEntry>& pipeline() {
         .needs_chooser = true},
        "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
-      {{"fuse_scatters", "scatter_add(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},
+      {{"fuse_scatters", "scatter(W, fused(d), idx) -> fused_scatter(W, d, idx)", fuse_scatters}, "fused"},
   };
   return table;
 }

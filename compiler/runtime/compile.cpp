@@ -5,10 +5,10 @@
 
 #include "compiler/base/build_info.h"
 #include "compiler/base/clock.h"
+#include "compiler/base/content_hash.h"
 #include "compiler/ir/print.h"
-#include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/library_functions.h"
-#include "compiler/runtime/refusals.h"
+#include "compiler/libraries/library_functions.h"
+#include "compiler/tuning/refusals.h"
 
 namespace thtrain {
 namespace {
@@ -30,6 +30,17 @@ std::string origins_text(const Graph& graph) {
     out += "\n";
   }
   return out;
+}
+
+// Why there is no code for the program's image, or "" and the code.
+std::string load(CompiledProgram& program) {
+  const auto start = std::chrono::steady_clock::now();
+  const LoadedObject loaded = cache().load_object(program.image.source, kEntryName);
+  if (!loaded.object) return loaded.reason;
+  program.object = loaded.object;
+  program.entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
+  program.seconds_compile = seconds_since(start);
+  return {};
 }
 
 }  // namespace
@@ -59,17 +70,11 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
-        auto start = std::chrono::steady_clock::now();
-        LoadedObject loaded = cache().load_object(image->source, kEntryName);
-        if (loaded.object) {
-          program->image = std::move(*image);
-          program->library = library_table(program->image.source.libraries);
-          program->object = loaded.object;
-          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
-          program->from_cache = true;
-          program->seconds_compile = seconds_since(start);
-          return {program, key, false};
-        }
+        program->image = std::move(*image);
+        program->from_cache = true;
+        program->library = library_table(program->image.source.libraries);
+        if (load(*program).empty()) return {program, key, false};
+        *program = {};
       }
   }
 
@@ -105,12 +110,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
 CompileOutcome finish(const PreparedProgram& prepared) {
   const std::shared_ptr<CompiledProgram>& program = prepared.program;
   if (program->object) return {program, {}};
-  auto start = std::chrono::steady_clock::now();
-  LoadedObject loaded = cache().load_object(program->image.source, kEntryName);
-  if (!loaded.object) return {nullptr, loaded.reason};
-  program->object = loaded.object;
-  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
-  program->seconds_compile = seconds_since(start);
+  if (std::string reason = load(*program); !reason.empty()) return {nullptr, std::move(reason)};
   if (prepared.is_stored)
     if (std::optional<std::string> bytes = to_bytes(program->image)) cache().store_program(prepared.key, *bytes);
   return {program, {}};

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/machine.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/machine.h"
 #include "compiler/runtime/program_image.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 

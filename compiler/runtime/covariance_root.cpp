@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
+#include "compiler/libraries/blas.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
-#include "compiler/runtime/blas.h"
 
 namespace thtrain {
 namespace {

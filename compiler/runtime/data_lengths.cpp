@@ -8,10 +8,10 @@
 #include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/length_condition.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/buffer_owners.h"
 #include "compiler/runtime/function_state.h"
-#include "compiler/runtime/threads.h"
 
 namespace thtrain {
 namespace {

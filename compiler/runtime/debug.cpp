@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
-#include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/candidates.h"
@@ -16,16 +15,12 @@
 namespace thtrain {
 namespace {
 
-// Bytes from `begin` to before `end`.
-struct Range {
-  const char *begin, *end;
-};
-
-// Adds where the elements of a tensor lie.
-void add_ranges(const Tensor& tensor, std::vector<Range>& ranges) {
+// Calls row(begin, end) for the bytes of the elements of a tensor that lie side by side.
+template <class Row>
+void for_each_row(const Tensor& tensor, Row row) {
   const auto* begin = static_cast<const char*>(tensor.raw());
   if (tensor.size() == 0) return;
-  if (tensor.is_contiguous()) return ranges.push_back({begin, begin + tensor.bytes()});
+  if (tensor.is_contiguous()) return row(begin, begin + tensor.bytes());
   const size_t size = size_of(tensor.dtype()), rank = tensor.shape().size();
   const bool has_rows = tensor.strides().back() == 1;
   const int64_t length = has_rows ? tensor.shape().back() : 1;
@@ -33,25 +28,13 @@ void add_ranges(const Tensor& tensor, std::vector<Range>& ranges) {
   for (int64_t i = 0; i < tensor.size() / length; ++i) {
     int64_t offset = 0;
     for (size_t axis = 0; axis < rank; ++axis) offset += position[axis] * tensor.strides()[axis];
-    const char* row = begin + offset * static_cast<int64_t>(size);
-    ranges.push_back({row, row + static_cast<size_t>(length) * size});
+    const char* first = begin + offset * static_cast<int64_t>(size);
+    row(first, first + static_cast<size_t>(length) * size);
     for (size_t axis = rank - has_rows; axis-- > 0;) {
       if (++position[axis] < tensor.shape()[axis]) break;
       position[axis] = 0;
     }
   }
-}
-
-// The same bytes in order, as ranges that do not touch each other.
-std::vector<Range> joined(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<Range> out;
-  for (const Range& range : ranges)
-    if (!out.empty() && range.begin <= out.back().end)
-      out.back().end = std::max(out.back().end, range.end);
-    else
-      out.push_back(range);
-  return out;
 }
 
 std::vector<const Step*> steps_of(const Program& program) {
@@ -81,19 +64,20 @@ class Snapshot {
           bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
     for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t.raw(), t.bytes());
   }
-  // The first buffer that changed outside these ranges.
-  std::optional<std::string> changed(std::vector<Range> allowed) const {
-    allowed = joined(std::move(allowed));
-    for (const Part& part : parts_) {
-      const char* now = part.address;
-      if (part.before.empty() || std::memcmp(now, part.before.data(), part.before.size()) == 0) continue;
-      for (size_t i = 0; i < part.before.size(); ++i) {
-        if (now[i] == part.before[i]) continue;
-        const auto after = std::upper_bound(allowed.begin(), allowed.end(), now + i,
-                                            [](const char* at, const Range& range) { return at < range.begin; });
-        if (after == allowed.begin() || now + i >= std::prev(after)->end) return part.name;
+  // What is there now is no change.
+  void accept(const Tensor& written) {
+    for_each_row(written, [&](const char* begin, const char* end) {
+      for (Part& part : parts_) {
+        const char *from = std::max(begin, part.address), *to = std::min(end, part.address + part.before.size());
+        if (from < to) std::copy(from, to, part.before.begin() + (from - part.address));
       }
-    }
+    });
+  }
+  // The first buffer that changed.
+  std::optional<std::string> changed() const {
+    for (const Part& part : parts_)
+      if (!part.before.empty() && std::memcmp(part.address, part.before.data(), part.before.size()) != 0)
+        return part.name;
     return std::nullopt;
   }
 
@@ -135,16 +119,15 @@ class StepChecker {
     std::vector<Bounded> expected;
     for (const Tensor& input : inputs_) expected.push_back(exactly(input));
     if (step.node) expected = bounded_node(*step.node, expected, s_.canonical_lengths, Infinities::kSame);
-    std::vector<Range> written;
     for (size_t o = 0; o < step.outputs; ++o) {
       const Tensor& got = event.operands[event.inputs + o];
       if (step.operands[event.inputs + o].buffer < 0) continue;
-      add_ranges(got, written);
+      before_->accept(got);
       const Bounded native{got, expected[o].error};
       if (std::optional<std::string> where = beyond_bounds(native, expected[o])) fail(step, event.step, o, *where);
     }
-    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) add_ranges(workspace, written);
-    if (std::optional<std::string> buffer = before_->changed(written))
+    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) before_->accept(workspace);
+    if (std::optional<std::string> buffer = before_->changed())
       raise(step, {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer,
                                " outside its outputs", by_candidate(step)),
                    .node = step.origin.text(),
@@ -184,99 +167,7 @@ class StepChecker {
   std::optional<Snapshot> before_;
 };
 
-void on_probe(ThContext* context, int number, int after, void* const* buffers, const long*) {
-  Function::State& s = *static_cast<Function::State*>(context->host);
-  if (!s.observer || s.failure) return;
-  try {
-    std::vector<const Step*> steps = steps_of(*s.program->plan);
-    const Step& step = *steps[static_cast<size_t>(number)];
-    read_lengths(s);
-    std::vector<Tensor> operands;
-    for (size_t i = 0; i < step.operands.size(); ++i)
-      operands.push_back(operand_of(step, i, buffers, s.canonical_lengths));
-    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
-  } catch (...) {
-    s.failure = std::current_exception();
-    s.failed_check = -1;
-    context->fail(context, -1, 0, 0);
-  }
-}
-
 }  // namespace
-
-bool uses_values(const Function::State& s) {
-  std::set<std::string> names;
-  for (const Expr& out : s.graph.outputs)
-    for (const Dim& dim : out.dims()) dim.collect_names(names);
-  // The arena is sized by what temporaries need; its formula is known after compiling, so every value counts here.
-  for (const Node* node : topological_order(s.graph.roots()))
-    for (const Type& type : node->types)
-      for (const Dim& dim : type.dims) dim.collect_names(names);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
-}
-
-Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths) {
-  const BufferView& view = step.operands[k];
-  if (view.buffer < 0) return Tensor(false);
-  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides),
-                      buffers[k], nullptr);
-}
-
-void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
-  const std::vector<ReferenceStep>& steps = s.program->image.reference_steps;
-  auto step = std::find_if(steps.begin(), steps.end(), [&](const ReferenceStep& r) { return r.number == number; });
-  TH_CHECK(step != steps.end(), "step ", number, " does not run through a reference");
-  auto value = [&](size_t i) {
-    const ReferenceStep::Value& v = step->values[i];
-    if (!v.has_elements) return Tensor(false);
-    return Tensor::wrap(v.type.dtype, s.canonical_lengths.evaluate(v.type.dims),
-                        s.canonical_lengths.evaluate(v.strides), buffers[i], nullptr);
-  };
-  read_lengths(s);
-  std::vector<Tensor> inputs;
-  // References read dense elements, whatever layout the op accepts.
-  for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i).contiguous());
-  std::vector<Tensor> outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
-  for (size_t o = 0; o < outputs.size(); ++o)
-    if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
-}
-
-void instrument(Function::State& s) {
-  if (!s.program)
-    throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
-                            .hint = "compile the function in native or debug mode"});
-  if (s.instrumented) return;
-  CompileOptions options = compile_options(s);
-  options.probes = true;
-  CompileOutcome outcome = compile(s.canonical, options);
-  if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
-  s.instrumented = outcome.program;
-}
-
-std::vector<Tensor> instrumented_call(
-    Function::State& s, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
-    const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
-  instrument(s);
-  std::shared_ptr<const CompiledProgram> usual = s.program;
-  s.program = s.instrumented;
-  s.observer = &callback;
-  auto probe = std::exchange(s.context.probe, on_probe);
-  auto profiler = std::exchange(s.profiler, nullptr);
-  auto restore = [&] {
-    s.context.probe = probe;
-    s.profiler = profiler;
-    s.observer = nullptr;
-    s.program = usual;
-  };
-  try {
-    std::vector<Tensor> out = call(s, inputs);
-    restore();
-    return out;
-  } catch (...) {
-    restore();
-    throw;
-  }
-}
 
 std::vector<Tensor> debug_call(Function::State& s, std::span<const Tensor> inputs) {
   EffectScope own;  // what the checks build belongs to no body that is being built

@@ -10,19 +10,19 @@
 
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
-#include "compiler/runtime/machine.h"
 #include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
-#include "compiler/runtime/threads.h"
 
 namespace thtrain {
 namespace {
@@ -52,6 +52,18 @@ void prepare(State& s) {
 // Is the program made with probes at once?
 bool has_probes(const State& s) {
   return s.options.mode == Mode::kDebug || s.options.mode == Mode::kNanGuard;
+}
+
+// Do lengths of outputs or temporaries depend on the values of integer scalars?
+bool uses_values(const State& s) {
+  std::set<std::string> names;
+  for (const Expr& out : s.graph.outputs)
+    for (const Dim& dim : out.dims()) dim.collect_names(names);
+  // The arena is sized by what temporaries need; its formula is known after compiling, so every value counts here.
+  for (const Node* node : topological_order(s.graph.roots()))
+    for (const Type& type : node->types)
+      for (const Dim& dim : type.dims) dim.collect_names(names);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
 }
 
 void take(State& s, const CompileOutcome& outcome) {
@@ -94,10 +106,10 @@ void on_fail(ThContext* context, int check, long value, long limit) {
   s.failed_limit = limit;
 }
 
-void on_reference(ThContext* context, int step, void* const* buffers, const long* lengths) {
+void on_reference(ThContext* context, int step, void* const* buffers) {
   State& s = state_of(context);
   try {
-    run_reference_step(s, static_cast<size_t>(step), buffers, lengths);
+    run_reference_step(s, static_cast<size_t>(step), buffers);
   } catch (...) {
     s.failure = std::current_exception();
     if (first_failure(context)) s.failed_check = -1;
@@ -198,8 +210,8 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   return values;
 }
 
-// The arguments with integers in the dtypes of the inputs, where that changes none of them; copied into `copies` where
-// one has another dtype. What does not fit is reported when its lengths are bound.
+}  // namespace
+
 std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> given, std::vector<Tensor>& copies) {
   for (size_t i = 0; i < std::min(given.size(), s.graph.inputs.size()); ++i) {
     const DType dtype = s.graph.inputs[i].dtype();
@@ -212,7 +224,7 @@ std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> gi
   return copies.empty() ? given : std::span<const Tensor>(copies);
 }
 
-std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
+std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.pending.valid()) take_pending(s, false);
   bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
@@ -264,8 +276,6 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   if (s.lengths.any()) finish_lengths(s, outputs);
   return outputs;
 }
-
-}  // namespace
 
 Function::State::State() {
   context.version = TH_ABI_VERSION;
@@ -374,22 +384,7 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(s, inputs, converted);
   if (s.options.mode == Mode::kDebug) return debug_call(s, inputs);
-  return call(s, inputs);
-}
-
-std::vector<Tensor> watched_call(State& s, std::span<const Tensor> inputs,
-                                 const std::function<void(const StepEvent&)>& callback) {
-  take_pending(s, true);
-  std::vector<Tensor> converted;
-  inputs = in_own_dtypes(s, inputs, converted);
-  return instrumented_call(s, inputs, callback, call);
-}
-
-std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
-                                    const std::function<void(const StepEvent&)>& callback) {
-  State& s = state_behind(state_);
-  const CallScope scope(s.mark, name());
-  return watched_call(s, inputs, callback);
+  return call_program(s, inputs);
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,

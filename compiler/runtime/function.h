@@ -14,21 +14,19 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/runtime/profile.h"
 #include "compiler/runtime/shared.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 
 // ---- functions -----------------------------------------------------------------------------------------------------
 
-/// An input, its value where a call gives none, and `borrow`, which changes nothing: no call writes into an argument.
+/// An input, and its value where a call gives none. No call writes into an argument.
 struct In {
-  In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
-     std::source_location where = std::source_location::current())
-      : variable(require_value(variable, "function: an input", where)), value(std::move(value)), borrow(borrow) {}
+  In(Expr variable, std::optional<Tensor> value = {}, std::source_location where = std::source_location::current())
+      : variable(require_value(variable, "function: an input", where)), value(std::move(value)) {}
   In(const Shared&) = delete;  // a shared variable is no input: functions find it; FunctionOptions::givens replaces it
   Expr variable;
   std::optional<Tensor> value;
-  bool borrow;
 };
 
 /// An output; with `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in

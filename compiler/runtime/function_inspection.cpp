@@ -1,15 +1,16 @@
 // What a function tells about itself: its profile, the stages of its compilation, what was compiled.
+#include "compiler/base/content_hash.h"
 #include "compiler/base/escape.h"
 #include "compiler/codegen/emit.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/roles.h"
 #include "compiler/plan/program.h"
-#include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/profiler.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 
 namespace thtrain {
 

@@ -78,14 +78,8 @@ CompileOptions compile_options(const Function::State& state);
 /// Answers as the tuner did when the function's program was made.
 Tuner answered_tuner(const Function::State& state);
 
-/// Do lengths of outputs or temporaries depend on the values of integer scalars?
-bool uses_values(const Function::State& state);
-
 /// The elements of an operand of a step, in place; of a token: false.
 Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths);
-
-/// A step of the program through the reference of its op.
-void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
 
 /// Takes the program that another thread compiles, if it is done, or waits for it. InternalError where it did not
 /// compile.
@@ -98,9 +92,11 @@ void instrument(Function::State& state);
 std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
                                  const std::function<void(const StepEvent&)>& callback);
 
-/// A call of the program with probes, made on the first use, with `callback` at every probe.
-std::vector<Tensor> instrumented_call(
-    Function::State& state, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
-    const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call);
+/// The arguments with integers in the dtypes of the inputs, where that changes none of them; copied into `copies` where
+/// one has another dtype. What does not fit is reported when its lengths are bound.
+std::span<const Tensor> in_own_dtypes(const Function::State& state, std::span<const Tensor> given,
+                                      std::vector<Tensor>& copies);
+/// One call of the program, or through the references where there is none.
+std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);
 
 }  // namespace thtrain

@@ -1,232 +1,206 @@
 #include "compiler/runtime/program_image.h"
 
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 7\n";
+constexpr std::string_view kMark = "thtrain program 9\n";
+
+// The fields of each part, in the order of the bytes: a Writer writes them, a Reader reads them.
+template <class T, class Part>
+concept Is = std::same_as<std::remove_const_t<T>, Part>;
+
+template <class Archive>
+void fields(Archive& a, Is<ConfigPosition> auto& p) {
+  a(p.file, p.line, p.column, p.length, p.source_line);
+}
+template <class Archive>
+void fields(Archive& a, Is<KernelText> auto& p) {
+  a(p.name, p.label, p.comment, p.code, p.helpers);
+}
+template <class Archive>
+void fields(Archive& a, Is<SourceText> auto& p) {
+  a(p.language, p.comment, p.helpers, p.kernels, p.entry, p.libraries);
+}
+template <class Archive>
+void fields(Archive& a, Is<CheckText> auto& p) {
+  a(p.what, p.expected, p.node, p.config, p.after_write);
+}
+template <class Archive>
+void fields(Archive& a, Is<ReferenceStep::Value> auto& p) {
+  a(p.has_elements, p.type, p.strides);
+}
+template <class Archive>
+void fields(Archive& a, Is<kernel::Choice> auto& p) {
+  a(p.key.computation, p.key.properties, p.candidate, p.version);
+}
+template <class Archive>
+void fields(Archive& a, Is<ProgramImage> auto& p) {
+  a(p.source, p.checks, p.shared_order, p.constants, p.arena_bytes, p.lower_bound, p.reference_steps, p.choices);
+}
 
 class Writer {
  public:
-  void number(int64_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
-  void text(std::string_view value) {
-    number(static_cast<int64_t>(value.size()));
-    out_ += value;
+  template <class... Parts>
+  void operator()(const Parts&... parts) {
+    (put(parts), ...);
   }
-  void place(const ConfigPosition& at) {
-    text(at.file);
-    number(at.line);
-    number(at.column);
-    number(at.length);
-    text(at.source_line);
+  std::string bytes{kMark};
+  bool failed = false;
+
+ private:
+  void put(std::integral auto value) {
+    const auto wide = static_cast<int64_t>(value);
+    bytes.append(reinterpret_cast<const char*>(&wide), sizeof wide);
   }
-  std::string out_{kMark};
+  void put(std::string_view text) {
+    put(text.size());
+    bytes += text;
+  }
+  void put(const std::string& text) { put(std::string_view(text)); }
+  void put(const Dim& dim) { put(dim.text()); }
+  void put(const Type& type) { put(type.text()); }
+  void put(const Dims& dims) { put(Type{.dtype = DType::kBool, .dims = dims}); }
+  void put(const Tensor& value) {
+    put(type_of(value).text());
+    put(std::string_view(static_cast<const char*>(value.contiguous().raw()), value.bytes()));
+  }
+  void put(const ReferenceStep& step) {
+    const std::optional<std::string> call = call_text(*step.node);
+    failed = failed || !call;
+    const Origin& origin = step.node->origin;
+    (*this)(step.number, call.value_or(""), std::string_view(origin.file), origin.line, origin.scope != nullptr,
+            origin.scope ? origin.scope->path : std::string(), origin.config(), step.inputs, step.values);
+  }
+  template <class T>
+  void put(const std::vector<T>& all) {
+    put(all.size());
+    for (const T& one : all) put(one);
+  }
+  void put(kernel::Language language) { put(static_cast<int64_t>(language)); }
+  template <class T>
+  requires std::is_class_v<T>
+  void put(const T& part) { fields(*this, part); }
 };
 
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  int64_t number() {
-    int64_t value = 0;
-    std::string_view bytes = take(sizeof value);
-    if (!failed) std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
+  template <class... Parts>
+  void operator()(Parts&... parts) {
+    (get(parts), ...);
   }
-  std::string text() {
-    int64_t size = number();
-    return std::string(take(size < 0 ? SIZE_MAX : static_cast<size_t>(size)));
-  }
-  ConfigPosition place() {
-    ConfigPosition out;
-    out.file = text();
-    out.line = static_cast<int>(number());
-    out.column = static_cast<int>(number());
-    out.length = static_cast<int>(number());
-    out.source_line = text();
-    return out;
-  }
-  size_t count() {
-    int64_t n = number();
-    if (n < 0 || static_cast<size_t>(n) > rest_.size()) failed = true;
-    return failed ? 0 : static_cast<size_t>(n);
-  }
+  bool is_done() const { return rest_.empty() && !failed_; }
+
+ private:
   std::string_view take(size_t size) {
-    if (size > rest_.size()) failed = true;
-    if (failed) return {};
-    std::string_view out = rest_.substr(0, size);
+    failed_ = failed_ || size > rest_.size();
+    if (failed_) return {};
+    const std::string_view out = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return out;
   }
-  bool done() const { return rest_.empty() && !failed; }
-  bool failed = false;
+  void get(std::integral auto& value) {
+    int64_t wide = 0;
+    const std::string_view bytes = take(sizeof wide);
+    if (!failed_) std::memcpy(&wide, bytes.data(), sizeof wide);
+    value = static_cast<std::remove_reference_t<decltype(value)>>(wide);
+  }
+  void get(std::string& text) {
+    size_t size = 0;
+    get(size);
+    text = take(size);
+  }
+  template <class T>
+  void get_parsed(T& out, std::optional<T> (*parse)(std::string_view)) {
+    std::string text;
+    get(text);
+    std::optional<T> parsed = failed_ ? std::nullopt : parse(text);
+    failed_ = failed_ || !parsed;
+    if (parsed) out = std::move(*parsed);
+  }
+  void get(kernel::Language& language) {
+    int64_t number = 0;
+    get(number);
+    if (number < 0 || number > static_cast<int64_t>(kernel::Language::kC99)) return fail();
+    language = static_cast<kernel::Language>(number);
+  }
+  void get(Dim& dim) { get_parsed(dim, Dim::parse); }
+  void get(Type& type) { get_parsed(type, parse_type); }
+  void get(Dims& dims) {
+    Type type;
+    get(type);
+    dims = std::move(type.dims);
+  }
+  void get(Tensor& value) {
+    Type type;
+    std::string data;
+    (*this)(type, data);
+    if (failed_ || type.kind != TypeKind::kTensor || !type.is_known()) return fail();
+    uint64_t bytes = size_of(type.dtype);
+    for (int64_t length : type.known_shape())
+      if (length < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(length), &bytes)) return fail();
+    if (data.size() != bytes) return fail();
+    value = Tensor::empty(type.dtype, type.known_shape());
+    std::memcpy(value.raw(), data.data(), data.size());
+  }
+  void get(ReferenceStep& step) {
+    std::string call, file;
+    int line = 0;
+    bool has_scope = false;
+    ScopeInfo scope;
+    (*this)(step.number, call, file, line, has_scope, scope.path, scope.config, step.inputs, step.values);
+    if (failed_ || step.inputs > step.values.size()) return fail();
+    step.file = std::make_shared<const std::string>(std::move(file));
+    Origin origin{step.file->c_str(), line, nullptr};
+    if (has_scope) origin.scope = std::make_shared<const ScopeInfo>(std::move(scope));
+    try {
+      step.node = read_call(call, origin);
+    } catch (const Error&) {
+      return fail();  // an InternalError too: rules of types take for granted what builders give
+    }
+    if (step.node->inputs.size() != step.inputs || step.node->types.size() != step.values.size() - step.inputs) fail();
+  }
+  template <class T>
+  void get(std::vector<T>& all) {
+    size_t count = 0;
+    get(count);
+    if (count > rest_.size()) return fail();  // each has a byte or more
+    for (; count > 0 && !failed_; --count) get(all.emplace_back());
+  }
+  template <class T>
+  requires std::is_class_v<T>
+  void get(T& part) { fields(*this, part); }
+  void fail() { failed_ = true; }
 
- private:
   std::string_view rest_;
+  bool failed_ = false;
 };
 
-void write_source(Writer& w, const SourceText& source) {
-  w.number(static_cast<int64_t>(source.language));
-  w.text(source.comment);
-  w.number(static_cast<int64_t>(source.helpers.size()));
-  for (const std::string& helper : source.helpers) w.text(helper);
-  w.number(static_cast<int64_t>(source.kernels.size()));
-  for (const KernelText& kernel : source.kernels) {
-    for (const std::string* part : {&kernel.name, &kernel.label, &kernel.comment, &kernel.code}) w.text(*part);
-    w.number(static_cast<int64_t>(kernel.helpers.size()));
-    for (uint32_t helper : kernel.helpers) w.number(helper);
-  }
-  w.text(source.entry);
-  w.number(static_cast<int64_t>(source.libraries.size()));
-  for (const std::string& name : source.libraries) w.text(name);
-}
-
-/// False where it is in no language, or a kernel names a helper that there is not.
-bool read_source(Reader& r, SourceText& out) {
-  const int64_t language = r.number();
-  if (language < 0 || language > static_cast<int64_t>(kernel::Language::kC99)) return false;
-  out.language = static_cast<kernel::Language>(language);
-  out.comment = r.text();
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.helpers.push_back(r.text());
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    KernelText kernel;
-    for (std::string* part : {&kernel.name, &kernel.label, &kernel.comment, &kernel.code}) *part = r.text();
-    for (size_t helpers = r.count(); helpers-- > 0 && !r.failed;) {
-      const auto helper = static_cast<uint64_t>(r.number());
-      if (helper >= out.helpers.size()) return false;
-      kernel.helpers.push_back(static_cast<uint32_t>(helper));
-    }
-    out.kernels.push_back(std::move(kernel));
-  }
-  out.entry = r.text();
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.libraries.push_back(r.text());
+bool has_its_helpers(const SourceText& source) {
+  for (const KernelText& kernel : source.kernels)
+    for (uint32_t helper : kernel.helpers)
+      if (helper >= source.helpers.size()) return false;
   return true;
-}
-
-bool write_step(Writer& w, const ReferenceStep& step) {
-  std::optional<std::string> call = call_text(*step.node);
-  if (!call) return false;
-  w.number(static_cast<int64_t>(step.number));
-  w.text(*call);
-  const Origin& origin = step.node->origin;
-  w.text(origin.file);
-  w.number(origin.line);
-  w.number(origin.scope != nullptr);
-  w.text(origin.scope ? origin.scope->path : "");
-  w.place(origin.config());
-  w.number(static_cast<int64_t>(step.inputs));
-  w.number(static_cast<int64_t>(step.values.size()));
-  for (const ReferenceStep::Value& value : step.values) {
-    w.number(value.has_elements);
-    w.text(value.type.text());
-    w.text(Type{.dtype = DType::kBool, .dims = value.strides}.text());
-  }
-  return true;
-}
-
-std::optional<ReferenceStep> read_step(Reader& r) {
-  ReferenceStep out{};
-  out.number = static_cast<size_t>(r.number());
-  std::string call = r.text();
-  out.file = std::make_shared<const std::string>(r.text());
-  Origin origin{out.file->c_str(), static_cast<int>(r.number()), nullptr};
-  bool has_scope = r.number() != 0;
-  ScopeInfo scope{r.text(), r.place()};
-  if (has_scope) origin.scope = std::make_shared<const ScopeInfo>(std::move(scope));
-  out.inputs = static_cast<size_t>(r.number());
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    bool has_elements = r.number() != 0;
-    std::optional<Type> type = parse_type(r.text()), strides = parse_type(r.text());
-    if (!type || !strides) return std::nullopt;
-    out.values.push_back({has_elements, *type, strides->dims});
-  }
-  if (r.failed || out.inputs > out.values.size()) return std::nullopt;
-  try {
-    out.node = read_call(call, origin);
-  } catch (const Error&) {
-    return std::nullopt;  // an InternalError too: rules of types take for granted what builders give
-  }
-  if (out.node->inputs.size() != out.inputs || out.node->types.size() != out.values.size() - out.inputs)
-    return std::nullopt;
-  return out;
 }
 
 }  // namespace
 
 std::optional<std::string> to_bytes(const ProgramImage& image) {
-  Writer w;
-  write_source(w, image.source);
-  w.number(static_cast<int64_t>(image.checks.size()));
-  for (const CheckText& check : image.checks) {
-    w.text(check.what);
-    w.text(check.expected);
-    w.text(check.node);
-    w.place(check.config);
-    w.number(check.after_write);
-  }
-  w.number(static_cast<int64_t>(image.shared_order.size()));
-  for (size_t i : image.shared_order) w.number(static_cast<int64_t>(i));
-  w.number(static_cast<int64_t>(image.constants.size()));
-  for (const Tensor& constant : image.constants) {
-    w.text(type_of(constant).text());
-    w.text({static_cast<const char*>(constant.contiguous().raw()), constant.bytes()});
-  }
-  w.text(image.arena_bytes.text());
-  w.text(image.lower_bound.text());
-  w.number(static_cast<int64_t>(image.reference_steps.size()));
-  for (const ReferenceStep& step : image.reference_steps)
-    if (!write_step(w, step)) return std::nullopt;
-  w.number(static_cast<int64_t>(image.choices.size()));
-  for (const kernel::Choice& choice : image.choices)
-    for (const std::string* part :
-         {&choice.key.computation, &choice.key.properties, &choice.candidate, &choice.version})
-      w.text(*part);
-  return std::move(w.out_);
+  Writer writer;
+  writer(image);
+  return writer.failed ? std::nullopt : std::optional(std::move(writer.bytes));
 }
 
 std::optional<ProgramImage> from_bytes(std::string_view bytes) {
   if (!bytes.starts_with(kMark)) return std::nullopt;
-  Reader r(bytes.substr(kMark.size()));
+  Reader reader(bytes.substr(kMark.size()));
   ProgramImage out;
-  if (!read_source(r, out.source)) return std::nullopt;
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    CheckText check;
-    check.what = r.text();
-    check.expected = r.text();
-    check.node = r.text();
-    check.config = r.place();
-    check.after_write = r.number() != 0;
-    out.checks.push_back(std::move(check));
-  }
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.shared_order.push_back(static_cast<size_t>(r.number()));
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    std::optional<Type> type = parse_type(r.text());
-    std::string data = r.text();
-    if (!type || type->kind != TypeKind::kTensor || !type->is_known()) return std::nullopt;
-    uint64_t bytes = size_of(type->dtype);
-    for (int64_t length : type->known_shape())
-      if (length < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(length), &bytes)) return std::nullopt;
-    if (data.size() != bytes) return std::nullopt;
-    Tensor constant = Tensor::empty(type->dtype, type->known_shape());
-    std::memcpy(constant.raw(), data.data(), data.size());
-    out.constants.push_back(constant);
-  }
-  std::optional<Dim> arena = Dim::parse(r.text()), bound = Dim::parse(r.text());
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    std::optional<ReferenceStep> step = read_step(r);
-    if (!step) return std::nullopt;
-    out.reference_steps.push_back(std::move(*step));
-  }
-  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    kernel::Choice choice;
-    for (std::string* part : {&choice.key.computation, &choice.key.properties, &choice.candidate, &choice.version})
-      *part = r.text();
-    out.choices.push_back(std::move(choice));
-  }
-  if (!arena || !bound || !r.done()) return std::nullopt;
-  out.arena_bytes = *arena;
-  out.lower_bound = *bound;
-  return out;
+  reader(out);
+  return reader.is_done() && has_its_helpers(out.source) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace thtrain

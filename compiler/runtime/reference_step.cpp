@@ -1,8 +1,13 @@
 #include "compiler/runtime/reference_step.h"
 
+#include <algorithm>
+
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/registry.h"
+#include "compiler/runtime/data_lengths.h"
+#include "compiler/runtime/function_state.h"
 
 namespace thtrain {
 
@@ -49,6 +54,25 @@ std::shared_ptr<const Node> read_call(const std::string& text, const Origin& ori
   if (call.outputs.size() != 1 || call.outputs[0].node().is_leaf())
     throw UserError({.what = "the text of a call is not that of one node", .got = text});
   return call.outputs[0].node_ptr();
+}
+
+void run_reference_step(Function::State& s, size_t number, void* const* buffers) {
+  const std::vector<ReferenceStep>& steps = s.program->image.reference_steps;
+  auto step = std::find_if(steps.begin(), steps.end(), [&](const ReferenceStep& r) { return r.number == number; });
+  TH_CHECK(step != steps.end(), "step ", number, " does not run through a reference");
+  auto value = [&](size_t i) {
+    const ReferenceStep::Value& v = step->values[i];
+    if (!v.has_elements) return Tensor(false);
+    return Tensor::wrap(v.type.dtype, s.canonical_lengths.evaluate(v.type.dims),
+                        s.canonical_lengths.evaluate(v.strides), buffers[i], nullptr);
+  };
+  read_lengths(s);
+  std::vector<Tensor> inputs;
+  // References read dense elements, whatever layout the op accepts.
+  for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i).contiguous());
+  std::vector<Tensor> outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
+  for (size_t o = 0; o < outputs.size(); ++o)
+    if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
 }
 
 }  // namespace thtrain

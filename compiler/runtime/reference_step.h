@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/plan/program.h"
+#include "compiler/runtime/function.h"
 
 namespace thtrain {
 
@@ -32,5 +33,8 @@ std::vector<ReferenceStep> reference_steps_of(const Program& program);
 std::optional<std::string> call_text(const Node& node);
 /// The node of such a text, with this origin. UserError where the text is another.
 std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin);
+
+/// Such a step of the function's program in a call.
+void run_reference_step(Function::State& state, size_t step, void* const* buffers);
 
 }  // namespace thtrain

@@ -1,5 +1,8 @@
 #include "compiler/runtime/shared.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "compiler/base/escape.h"
@@ -37,6 +40,22 @@ void Shared::set_value(const Tensor& value, bool borrow) const {
   std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, leaf_.node().origin);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
+}
+
+void Shared::set_zero() const {
+  Tensor& value = storage().value;  // row-major, and the type says how long
+  std::memset(value.raw(), 0, value.bytes());
+}
+
+void Shared::swap_value(const Shared& other) const {
+  if (!(type() == other.type()))
+    throw UserError({.what = str("swap_value of ", called(storage()), ": the other variable has another type"),
+                     .expected = type().text(),
+                     .got = other.type().text(),
+                     .node = leaf_.node().origin.text()});
+  Tensor &own = storage().value, &others = other.storage().value;
+  auto* begin = static_cast<std::byte*>(own.raw());
+  std::swap_ranges(begin, begin + own.bytes(), static_cast<std::byte*>(others.raw()));
 }
 
 }  // namespace thtrain

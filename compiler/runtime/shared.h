@@ -50,6 +50,12 @@ class Shared {
   /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable
   /// holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
+  /// The value of a scalar, as a double.
+  double scalar() const { return storage().value.as_double(); }
+  /// Makes every element 0.
+  void set_zero() const;
+  /// Exchanges the elements with another variable's. UserError unless it has the same type.
+  void swap_value(const Shared& other) const;
 
   SharedStorage& storage() const { return *leaf_.node().shared; }
 

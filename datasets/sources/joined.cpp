@@ -32,21 +32,19 @@ class SetReader {
     std::vector<JoinedPart> parts;
     std::string first;
     for (const DataPath& file : files) {
-      try {
+      located(file.where, [&] {
         const std::string path = find_data_file(file.path, options_.config_folder, true, file.where);
         if (parts.empty()) first = path;
         parts.push_back(read_part(path));
         check_alike(path, first, parts.back(), parts.front());
-      } catch (const UserError& error) {
-        throw placed(error, file.where);
-      }
+      });
     }
     DataArray x{.raw = {}, .origin = first, .where = files[0].where}, y = x;
     std::vector<Tensor> targets;
     for (const JoinedPart& part : parts) targets.push_back(part.y);
     y.raw = joined(targets);
     join_examples(std::move(parts), x);
-    return Split(std::move(x), std::move(y), options_.targets, options_.scale != 0 ? options_.scale : 1);
+    return Split(std::move(x), std::move(y), options_.targets, scale_or(options_, 1));
   }
 
  private:

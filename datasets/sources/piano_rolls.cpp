@@ -155,13 +155,7 @@ void PianoRollsConfig::fill(DatasetOptions& out) const {
   out.read = [](const DatasetOptions& options, DType floatx) {
     const DataPath& file = options.files.at("file");
     const std::string path = find_data_file(file.path, options.config_folder, false, file.where);
-    const PianoRollSets sets = [&] {
-      try {
-        return read_piano_rolls(path);
-      } catch (const UserError& error) {
-        throw placed(error, file.where);
-      }
-    }();
+    const PianoRollSets sets = located(file.where, [&] { return read_piano_rolls(path); });
     int64_t numbers = 0;
     for (const PianoRolls* set : {&sets.train, &sets.valid, &sets.test}) numbers += set->x.size();
     require_fits(options, path, numbers, DType::kUInt8, floatx);

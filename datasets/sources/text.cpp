@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 #include "datasets/data_fields.h"
 #include "datasets/file.h"
 #include "datasets/locate.h"
@@ -11,14 +12,6 @@
 namespace thtrain {
 
 namespace {
-
-/// The bytes of the character that begins with this one; 0: none does.
-size_t bytes_of_character(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return 2;
-  if (first >= 0xe0 && first < 0xf0) return 3;
-  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
-}
 
 int64_t line_of(std::string_view text, size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
@@ -30,35 +23,15 @@ std::vector<char32_t> characters_of(std::string_view text, const std::string& pa
   std::vector<char32_t> out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    const size_t bytes = bytes_of_character(first);
-    bool is_whole = bytes > 0 && at + bytes <= text.size();
-    char32_t character = bytes == 1 ? first : first & (0xffU >> (bytes + 1));
-    for (size_t i = 1; is_whole && i < bytes; ++i) {
-      const auto next = static_cast<unsigned char>(text[at + i]);
-      is_whole = (next & 0xc0) == 0x80;
-      character = (character << 6) | (next & 0x3f);
-    }
-    constexpr char32_t kSmallestOf3 = 0x800, kSmallestOf4 = 0x10000, kLargest = 0x10ffff;
-    const bool is_long = (bytes == 3 && character < kSmallestOf3) || (bytes == 4 && character < kSmallestOf4);
-    const bool is_surrogate = character >= 0xd800 && character < 0xe000;
-    if (!is_whole || is_long || is_surrogate || character > kLargest)
+    const CodePoint point = code_point_at(text, at);
+    if (!point.valid)
       throw file_error(path, str("line ", line_of(text, at), ": not UTF-8"), "text in UTF-8",
                        str("the bytes ", printable(text.substr(at, 4))),
                        "iconv -f latin1 -t utf-8 makes it of a text in Latin-1");
-    out.push_back(character);
-    at += bytes;
+    out.push_back(point.code);
+    at += point.bytes;
   }
   return out;
-}
-
-std::string text_of(char32_t c) {
-  auto byte = [](char32_t value) { return static_cast<char>(static_cast<unsigned char>(value)); };
-  auto tail = [&](int shift) { return byte(0x80 | ((c >> shift) & 0x3f)); };
-  if (c < 0x80) return {byte(c)};
-  if (c < 0x800) return {byte(0xc0 | (c >> 6)), tail(0)};
-  if (c < 0x10000) return {byte(0xe0 | (c >> 12)), tail(6), tail(0)};
-  return {byte(0xf0 | (c >> 18)), tail(12), tail(6), tail(0)};
 }
 
 TextWindows text_windows(const std::vector<int64_t>& text, int64_t steps, int64_t tracks) {
@@ -109,7 +82,7 @@ class TextReader {
     if (valid > 0) out.valid = split("validation", all, train, valid, 1);
     if (test > 0) out.test = split("test", all, train + valid, test, 1);
     out.classes = std::ssize(known_);
-    for (char32_t character : known_) out.class_names.push_back(text_of(character));
+    for (char32_t character : known_) append_utf8(out.class_names.emplace_back(), character);
     return out;
   }
 
@@ -152,11 +125,7 @@ std::vector<DataFile> TextConfig::files() {
 void TextConfig::fill(DatasetOptions& out) const {
   fill_common(out);
   out.read = [config = *this](const DatasetOptions& options, DType floatx) {
-    try {
-      return TextReader(config, options, floatx).read();
-    } catch (const UserError& error) {
-      throw placed(error, options.files.at("file").where);
-    }
+    return located(options.files.at("file").where, [&] { return TextReader(config, options, floatx).read(); });
   };
 }
 

@@ -12,8 +12,6 @@ namespace thtrain {
 
 /// The characters of UTF-8 text: code points. UserError in the name of `path`, with the line, for bytes that are none.
 std::vector<char32_t> characters_of(std::string_view text, const std::string& path);
-/// One character as UTF-8.
-std::string text_of(char32_t character);
 
 /// Windows of `steps` characters of a text of numbers: x[i, t] is a number, and y[i, t] the number behind it.
 struct TextWindows {

@@ -9,11 +9,11 @@
 #include "compiler/api.h"
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/libraries/library_functions.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/convolution.h"
-#include "compiler/runtime/candidate_trials.h"
-#include "compiler/runtime/library_functions.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/candidate_trials.h"
+#include "compiler/tuning/tuner.h"
 
 using namespace thtrain;
 

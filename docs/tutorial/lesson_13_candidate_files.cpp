@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
   // The file is loaded in a process of its own first (thtrain-trial, beside this program or named by THTRAIN_TRIAL).
   load_candidates(argv[1]);
 
-  // Before a function takes it, that process compares its results with those of the others, looks whether it writes
-  // where it must not, and times it. What it finds is remembered.
+  // Before a function takes it, that process compares its results with those of the others, in many calls, and times
+  // it. One that crashes or does not return is refused. What the process finds is remembered.
   Function ours = product({.candidates = {{"matrix_product", "mine"}}});
   Function theirs = product({.tune = Tune::kNever});
   RandomState rng(1);

@@ -1,7 +1,7 @@
 // A candidate for matrix products of float32, as a shared object of C++ or C. One command builds it:
 //
 //   g++ -std=c++20 -O3 -march=native -shared -fPIC -I SOURCE my_product.cpp -o my_product.so
-#include "compiler/runtime/candidate_abi.h"
+#include "compiler/tuning/candidate_abi.h"
 
 #include <cstring>
 

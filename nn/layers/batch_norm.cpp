@@ -8,8 +8,7 @@ namespace thtrain {
 void BatchNorm::Options::describe(Fields<Options>& f) {
   f.about(
       "y = activation(g (x - mean) / sqrt(variance + epsilon) + b), with mean and variance of the minibatch in "
-      "training, "
-      "and running averages of them otherwise: of each channel of images, or of each number of an example.");
+      "training, and running averages of them otherwise: of each channel of images, or of each number of an example.");
   describe_layer(f);
   f.field("rate", &Options::rate)
       .range({.low = 0, .high = 1, .low_excluded = true})

@@ -36,6 +36,12 @@ void Bidirectional::Options::describe(Fields<Options>& f) {
   f.check(check_keys_of_kinds);
 }
 
+void Bidirectional::Options::go_step_by_step(const std::string& what) {
+  throw UserError(Message{.what = str("layer ", name, " walks sequences backwards: it cannot write ", what),
+                          .expected = "layers of one direction, such as type = \"lstm\"",
+                          .config = section.at("type")});
+}
+
 template <class Options>
 static Options part(const Bidirectional::Options& options, bool backwards) {
   Options out;

@@ -23,8 +23,11 @@ class Bidirectional : public Layer {
     double forget_bias = 1;           // of kLstm
     bool reset_after = true;          // of kGru
     static void describe(Fields<Options>& f);
+    /// UserError: one of its layers begins at the end.
+    void go_step_by_step(const std::string& what);
   };
   static constexpr bool kTakesRows = true;
+  static constexpr bool kIsRecurrent = true;
   Bidirectional(const Options& options, const LayerInput& input);
   bool takes_sequences() const override { return true; }
   bool gives_sequence() const override { return forward_->gives_sequence(); }

@@ -9,33 +9,9 @@ namespace thtrain {
 void Conv::Options::describe(Fields<Options>& f) {
   f.about(
       "Filters that move over images, y = activation(x * W + b): each of them gives a channel of a new image. The "
-      "images "
-      "are those of the layer before it, or of the data.");
+      "images are those of the layer before it, or of the data.");
   describe_layer(f);
   describe_filters(f);
-}
-
-void check_groups(const LayerOptions& layer, int64_t groups, const Shape& image) {
-  if (image[0] % groups == 0) return;
-  throw UserError(Message{.what = str(layer.section.name_of("groups"), " does not divide the channels of the images"),
-                          .expected = str("a divisor of ", image[0]),
-                          .got = std::to_string(groups),
-                          .config = layer.section.at("groups")});
-}
-
-void check_filters(const Section& section, int64_t units, int64_t groups, const Init& init, bool has_init_outputs,
-                   Findings& findings) {
-  using Law = Init::Law;
-  if (units % groups != 0)
-    findings.add({.what = str(section.name_of("units"), " is no multiple of the groups"),
-                  .expected = str("a multiple of ", groups),
-                  .got = std::to_string(units),
-                  .config = section.at("units")});
-  if (has_init_outputs && init.law != Law::kGlorotUniform && init.law != Law::kGlorotNormal)
-    findings.add({.what = str(section.name_of("init_outputs"), " has no effect"),
-                  .expected = "init = \"glorot_*\"",
-                  .config = section.at("init_outputs"),
-                  .hint = "the init of this layer does not use it"});
 }
 
 static Shape filter_shape(const Conv::Options& options, const Shape& image) {

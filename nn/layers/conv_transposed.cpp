@@ -8,8 +8,7 @@ namespace thtrain {
 void ConvTransposed::Options::describe(Fields<Options>& f) {
   f.about(
       "The transposed convolution: every element of an image adds a filter to the result, `stride` elements further "
-      "for "
-      "the next one, so that images grow. Padding is taken away from the result.");
+      "for the next one, so that images grow. Padding is taken away from the result.");
   describe_layer(f);
   describe_filters(f);
 }

@@ -1,7 +1,7 @@
 // A transposed convolution: the way back from the images that a convolution gives.
 #pragma once
 
-#include "nn/layers/conv.h"
+#include "nn/layers/filters.h"
 
 namespace thtrain {
 

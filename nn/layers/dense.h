@@ -19,8 +19,10 @@ class Dense : public Layer {
     bool bias = true;
     Init init = {};
     static void describe(Fields<Options>& f);
+    std::optional<int64_t> outputs() const { return units; }
   };
   static constexpr bool kTakesRows = true;
+  static constexpr bool kIsAffine = true;
   Dense(const Options& options, const LayerInput& input);
 
   const std::string& activation() const { return activation_; }

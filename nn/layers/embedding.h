@@ -25,7 +25,9 @@ class Embedding : public Layer {
     std::optional<int64_t> count = {};
     Init init = {};
     static void describe(Fields<Options>& f);
+    std::optional<Symbols> symbols() const { return Symbols{count}; }
   };
+  static constexpr bool kExceedsShares = true;
   Embedding(const Options& options, const LayerInput& input);
 
  protected:

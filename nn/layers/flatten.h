@@ -14,6 +14,7 @@ class Flatten : public Layer {
     static constexpr std::string_view kName = "flatten";
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kKeepsNumbers = true;
   Flatten(const Options& options, const LayerInput& input)
       : Layer(Options::kName, options, {element_count(only_input(Options::kName, options, input))}) {}
 

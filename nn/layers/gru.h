@@ -24,6 +24,7 @@ class Gru : public Recurrent {
     bool reset_after = true;
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kExceedsShares = true;
   Gru(const Options& options, const LayerInput& input);
 
  protected:

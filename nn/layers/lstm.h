@@ -24,6 +24,7 @@ class Lstm : public Recurrent {
     double forget_bias = 1;
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kExceedsShares = true;
   Lstm(const Options& options, const LayerInput& input);
 
  protected:

@@ -22,6 +22,7 @@ class Maxout : public Layer {
     static void describe(Fields<Options>& f);
   };
   static constexpr bool kTakesRows = true;
+  static constexpr bool kExceedsShares = true;
   Maxout(const Options& options, const LayerInput& input);
 
  protected:

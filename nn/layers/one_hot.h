@@ -15,6 +15,7 @@ class OneHot : public Layer {
     static constexpr std::string_view kName = "one_hot";
     std::optional<int64_t> count = {};
     static void describe(Fields<Options>& f);
+    std::optional<Symbols> symbols() const { return Symbols{count}; }
   };
   OneHot(const Options& options, const LayerInput& input);
 
@@ -25,8 +26,7 @@ class OneHot : public Layer {
   DType dtype_;
 };
 
-// ---- layers of symbols
-// ------------------------------------------------------------------------------------------------
+// ---- layers of symbols ----------------------------------------------------------------------------------------------
 
 /// The key `count`.
 template <class T>

@@ -18,6 +18,7 @@ class Prelu : public Layer {
     bool shared = false;  // one a for all elements
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kExceedsShares = true;
   Prelu(const Options& options, const LayerInput& input);
 
  protected:

@@ -23,6 +23,7 @@ class Rbm : public MachineLayer {
     Init init = {.scale = 4};  // as the Deep Learning Tutorials start it: for sigmoids four times what is for tanh
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kIsAffine = true;
   Rbm(const Options& options, const LayerInput& input);
 
   const BoltzmannMachine& machine() const { return machine_; }

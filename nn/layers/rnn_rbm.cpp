@@ -34,8 +34,7 @@ void RnnRbm::Options::describe(Fields<Options>& f) {
   describe_trained(f);
 }
 
-// ---- weights
-// ----------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 static Shape output_of(const RnnRbm::Options& options, const LayerInput& input) {
   require_sequence(RnnRbm::Options::kName, options, input);
@@ -66,8 +65,7 @@ RnnRbm::RnnRbm(const Options& options, const LayerInput& input)
   add_generators(length, units, input.random);
 }
 
-// ---- the machines of given sequences
-// ----------------------------------------------------------------------------------
+// ---- the machines of given sequences --------------------------------------------------------------------------------
 
 BoltzmannMachine RnnRbm::machine_after(const Expr& u) const {
   return {.w = w_, .a = affine(u, w_uv_, a_), .b = affine(u, w_uh_, b_)};
@@ -102,8 +100,7 @@ Expr RnnRbm::forward(std::span<const Expr> inputs, LayerPass& pass) const {
   return steps_of_rows(machine_of(x, pass.mask).propup(rows_of_steps(x)), x.dims()[0], x.dims()[1]);
 }
 
-// ---- sequences that are drawn
-// -----------------------------------------------------------------------------------------
+// ---- sequences that are drawn ---------------------------------------------------------------------------------------
 
 GeneratedSequences RnnRbm::generate(const Expr& steps, int64_t batch, int64_t gibbs_steps, const Expr& visible_random,
                                     const Expr& hidden_random) const {

@@ -5,12 +5,6 @@
 
 namespace thtrain {
 
-/// Sequences that RnnRbm::generate() draws, and the generators after it.
-struct GeneratedSequences {
-  Expr visible;  // [steps, batch, in]
-  Expr visible_random, hidden_random;
-};
-
 /// For each step t of a sequence v(1), v(2), ... of binary units, a BoltzmannMachine of the visible units v(t) given
 /// the steps before it, with the same W and biases of its own:
 ///
@@ -41,6 +35,8 @@ class RnnRbm : public MachineLayer {
     double recurrent_std = 0.0001;
     static void describe(Fields<Options>& f);
   };
+  static constexpr bool kIsRecurrent = true;
+  static constexpr bool kGeneratesSequences = true;
   RnnRbm(const Options& options, const LayerInput& input);
 
   bool takes_sequences() const override { return true; }
@@ -49,10 +45,9 @@ class RnnRbm : public MachineLayer {
   bool is_one_machine() const override { return false; }
   bool is_gaussian() const override { return false; }
 
-  /// Draws `batch` sequences step by step: v(t) is where so many steps of Gibbs sampling of the machine of step t lead
-  /// from v = 0. `steps`: an integer scalar.
+  /// v(t) is where so many steps of Gibbs sampling of the machine of step t lead from v = 0.
   GeneratedSequences generate(const Expr& steps, int64_t batch, int64_t gibbs_steps, const Expr& visible_random,
-                              const Expr& hidden_random) const;
+                              const Expr& hidden_random) const override;
 
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;

@@ -19,13 +19,15 @@ class Softmax : public Layer {
     bool bias = true;
     Init init = {.law = Init::Law::kZeros};
     static void describe(Fields<Options>& f);
+    std::optional<int64_t> outputs() const { return units; }
   };
   static constexpr bool kTakesRows = true;
+  static constexpr bool kIsClassifier = true;
+  static constexpr bool kIsAffine = true;
   Softmax(const Options& options, const LayerInput& input);
 
   int64_t classes() const { return output_shape()[0]; }
-  /// z, in the layer's scope.
-  Expr logits(const Expr& x) const;
+  Expr logits(const Expr& x) const override;
 
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "nn/activations.h"
 #include "nn/layers/dense.h"

@@ -27,6 +27,7 @@ class BinaryCrossentropy : public Objective {
 
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kValues, TargetForm::kClasses}; }
   Scores scores(const ModelOutput& output) const override;
+  bool gives_probabilities() const override { return true; }
 
  protected:
   std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;

@@ -16,15 +16,12 @@ void ContrastiveDivergence::Options::describe(Fields<Options>& f) {
   f.about(
       "Trains an rbm or rnn_rbm layer without targets: the free energy of examples falls, that of what the machine "
       "makes of them rises. Its loss, in the lines of epochs and in `thtrain eval`, is minus the pseudo-likelihood, "
-      "the "
-      "sum over the visible units of log P(unit | all others); of Gaussian visible units, half the squared error of "
-      "the "
-      "reconstruction. Training takes one visible unit of each example, each unit as often as any other. Examples that "
-      "are not trained on are "
-      "measured by all visible units where these times the hidden units are at most 20,000, and where a chunk (all "
-      "examples, or about a thousand of them) has at most 100,000 pairs of an example and a unit; else by so many "
-      "units "
-      "of each example that it has about so many, the same in every epoch, and each unit as often as any other.");
+      "the sum over the visible units of log P(unit | all others); of Gaussian visible units, half the squared "
+      "error of the reconstruction. Training takes one visible unit of each example, each unit as often as any "
+      "other. Examples that are not trained on are measured by all visible units where these times the hidden units "
+      "are at most 20,000, and where a chunk (all examples, or about a thousand of them) has at most 100,000 pairs "
+      "of an example and a unit; else by so many units of each example that it has about so many, the same in every "
+      "epoch, and each unit as often as any other.");
   f.field("k", &Options::k)
       .range(at_least(1))
       .unit("steps")
@@ -166,6 +163,29 @@ std::vector<std::pair<std::string, Shared>> ContrastiveDivergence::state() const
   if (chains_) out.emplace_back(chains_->name(), *chains_);
   if (bit_) out.emplace_back(bit_->name(), *bit_);
   return out;
+}
+
+std::optional<Message> ContrastiveDivergence::misfit_of_state(
+    const std::vector<std::pair<std::string, Tensor>>& kept) const {
+  const char* hint = "a new run with model.weights begins with the weights of this one, and with new chains";
+  const auto found = std::find_if(kept.begin(), kept.end(), [](const auto& entry) { return entry.first == "chains"; });
+  const bool persisted = found != kept.end();
+  if (persisted != chains_.has_value())
+    return Message{.what = str("the chains of the run ", persisted ? "persist" : "begin at the examples",
+                               "; loss.persistent cannot change"),
+                   .expected = str("loss.persistent = ", persisted ? "true" : "false"),
+                   .got = persisted ? "false" : "true",
+                   .config = options_.at("persistent"),
+                   .hint = hint};
+  if (!persisted) return {};
+  const Tensor& then = found->second;
+  const Shape own = chains_->type().known_shape();
+  if (then.rank() != 2 || then.dim(1) != own[1] || then.dim(0) == own[0]) return {};
+  return Message{.what = str("the persistent chains of the run are of ", then.dim(0),
+                             " examples; trainer.batch_size cannot change"),
+                 .expected = str("trainer.batch_size = ", then.dim(0)),
+                 .got = std::to_string(own[0]),
+                 .hint = hint};
 }
 
 Kind<ObjectiveOptions> contrastive_divergence_objective() {

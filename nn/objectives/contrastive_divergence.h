@@ -41,6 +41,7 @@ class ContrastiveDivergence : public Objective {
     int64_t k = 1;
     bool persistent = false;
     std::unique_ptr<Objective> make() const override;
+    bool trains_machine() const override { return true; }
     static void describe(Fields<Options>& f);
   };
   ContrastiveDivergence() : ContrastiveDivergence(Options()) {}
@@ -52,6 +53,8 @@ class ContrastiveDivergence : public Objective {
   /// "chains", float [chains, hidden], of persistent chains, and "bit", int64, the unit of the next step, of binary
   /// visible units; none before the first step.
   std::vector<std::pair<std::string, Shared>> state() const override;
+  /// Persistent chains stay persistent, and are as many as a minibatch has examples.
+  std::optional<Message> misfit_of_state(const std::vector<std::pair<std::string, Tensor>>& kept) const override;
 
  protected:
   std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;

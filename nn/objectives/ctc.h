@@ -23,6 +23,7 @@ class Ctc : public Objective {
     static constexpr std::string_view kName = "ctc";
     int64_t blank = 0;
     std::unique_ptr<Objective> make() const override;
+    std::optional<int64_t> blank_label() const override { return blank; }
     static void describe(Fields<Options>& f);
   };
   Ctc() : Ctc(Options()) {}

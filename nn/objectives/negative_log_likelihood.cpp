@@ -1,6 +1,7 @@
 #include "nn/objectives/negative_log_likelihood.h"
 
 #include "compiler/ops/nnet/losses.h"
+#include "compiler/ops/nnet/softmax.h"
 
 namespace thtrain {
 
@@ -23,6 +24,10 @@ std::optional<Message> NegativeLogLikelihood::misfit(const ModelOutput& output, 
 
 Expr NegativeLogLikelihood::elements(const ModelOutput& output, const Expr& targets, TargetForm) const {
   return categorical_crossentropy_logits(logits_of(output), targets);
+}
+
+Scores NegativeLogLikelihood::predictions(const ModelOutput& output) const {
+  return {.value = output.link == ModelOutput::Link::kNone ? softmax(output.value) : output.value};
 }
 
 Kind<ObjectiveOptions> negative_log_likelihood_objective() {

@@ -16,12 +16,16 @@ class NegativeLogLikelihood : public Objective {
   struct Options : ObjectiveOptions {
     static constexpr std::string_view kName = "negative_log_likelihood";
     std::unique_ptr<Objective> make() const override;
+    bool judges_classifier() const override { return true; }
     static void describe(Fields<Options>& f);
   };
   NegativeLogLikelihood() : NegativeLogLikelihood(Options()) {}
   explicit NegativeLogLikelihood(const Options& options) : Objective(Options::kName, options) {}
 
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kClasses}; }
+  /// Of logits their softmax.
+  Scores predictions(const ModelOutput& output) const override;
+  bool gives_probabilities() const override { return true; }
 
  protected:
   std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;

@@ -14,6 +14,7 @@ void RmsProp::describe(Fields<Table>& f) {
   f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
   f.field("momentum", &Table::momentum)
       .range(from_below(0, 1))
+      .independent()
       .help("Part of the previous step that is added to the next one.");
   f.field("centered", &Table::centered).help("Divide by a running standard deviation instead: the mean is taken off.");
 }

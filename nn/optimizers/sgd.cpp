@@ -9,6 +9,7 @@ void Sgd::describe(Fields<Table>& f) {
   describe_rate_and_decay(f);
   f.field("momentum", &Table::momentum)
       .range(from_below(0, 1))
+      .independent()
       .help("Part of the previous step that is added to the next one.");
   f.field("nesterov", &Table::nesterov)
       .help("Whether the gradient is taken where the momentum alone would lead (Nesterov's momentum).");

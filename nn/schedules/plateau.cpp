@@ -32,9 +32,6 @@ void PlateauSchedule::describe(Fields<Table>& f) {
 static Shared scalar(double value, const char* name) {
   return Shared(Tensor(value), name, true);
 }
-static double get(const Shared& scalar) {
-  return scalar.get_value(true).as_double();
-}
 static void set(const Shared& scalar, double value) {
   scalar.set_value(Tensor(value));
 }
@@ -54,7 +51,7 @@ NamedState PlateauSchedule::state() const {
 }
 
 double PlateauSchedule::factor(int64_t) const {
-  return get(factor_);
+  return factor_.scalar();
 }
 
 bool PlateauSchedule::improves(double value, double best, bool larger_is_better) const {
@@ -64,8 +61,8 @@ bool PlateauSchedule::improves(double value, double best, bool larger_is_better)
 }
 
 void PlateauSchedule::observe(double value, bool larger_is_better) {
-  double waited = get(waited_) + 1, cooldown = get(cooldown_);
-  if (improves(value, get(best_), larger_is_better)) {
+  double waited = waited_.scalar() + 1, cooldown = cooldown_.scalar();
+  if (improves(value, best_.scalar(), larger_is_better)) {
     set(best_, value);
     waited = 0;
   }
@@ -74,7 +71,7 @@ void PlateauSchedule::observe(double value, bool larger_is_better) {
     waited = 0;
   }
   if (waited > static_cast<double>(options_.patience)) {
-    set(factor_, std::max(get(factor_) * options_.decay, options_.last));
+    set(factor_, std::max(factor_.scalar() * options_.decay, options_.last));
     cooldown = static_cast<double>(options_.cooldown);
     waited = 0;
   }

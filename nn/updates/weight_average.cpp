@@ -53,11 +53,7 @@ std::vector<std::pair<Shared, Shared>> WeightAverage::pairs() const {
 }
 
 void WeightAverage::swap() const {
-  for (size_t i = 0; i < params_.size(); ++i) {
-    Tensor weights = params_[i].variable.get_value(true), average = averages_[i].get_value(true);
-    auto* begin = static_cast<std::byte*>(weights.raw());
-    std::swap_ranges(begin, begin + weights.bytes(), static_cast<std::byte*>(average.raw()));
-  }
+  for (size_t i = 0; i < params_.size(); ++i) params_[i].variable.swap_value(averages_[i]);
 }
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 #include "compiler/ir/dim.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/roles.h"
@@ -30,14 +31,11 @@ std::string scope_of(const Node& node) {
 
 std::string cut(std::string text) {
   if (text.size() <= kLongestLabel) return text;
-  size_t end = kLongestLabel - 1;
-  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a character
-  return text.substr(0, end) + "…";
+  return text.substr(0, whole_characters(text, kLongestLabel - 1)) + "…";
 }
 
 double width_of(std::string_view text, double letter) {
-  const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-  return letter * static_cast<double>(letters);
+  return letter * character_count(text);
 }
 
 // What stands in a box: "dot", "mul(·, 2)", of a fused node the ops of its body.

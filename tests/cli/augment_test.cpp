@@ -2,6 +2,7 @@
 #include "tests/support/datasets_support.h"
 #include "tests/support/phases_support.h"
 #include "trainers/image_data.h"
+#include "trainers/inspect.h"
 
 namespace thtrain {
 namespace {

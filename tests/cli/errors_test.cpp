@@ -362,7 +362,13 @@ TEST_F(CliErrors, ARunJsonThatNoRunWrote) {
       workshop.run({"train", "e.toml", "--run-dir", "run", "--quiet", "compiler.mode=reference", "trainer.epochs=1"})
           .code,
       0);
-  for (const char* text : {"x", "[]", "{}"}) {
+  workshop.write("run/run.json", "x");
+  expect({"resume", "run"}, R"(
+error: run/run.json: no valid JSON: a value is none
+  expected: JSON, as it was written
+  got:      byte 0
+)");
+  for (const char* text : {"1", "[]", "{}"}) {
     workshop.write("run/run.json", text);
     expect({"resume", "run"}, R"(
 error: run/run.json: this is not what a run writes: it has no config_file

@@ -5,6 +5,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "nn/losses.h"
+#include "nn/model_pass.h"
 #include "trainers/build_model.h"
 
 namespace thtrain {

@@ -3,6 +3,7 @@
 
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
 #include "datasets/sources/friedman.h"
 #include "datasets/sources/two_digits.h"
 #include "tests/support/cli_support.h"

@@ -7,7 +7,8 @@
 #include <sstream>
 
 #include "cli/runs_table.h"
-#include "compiler/base/config_node.h"
+#include "compiler/base/utf8.h"
+#include "config/config_node.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/config_node.h"
+#include "config/config_node.h"
 
 namespace thtrain {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/str.h"
-#include "compiler/runtime/blas.h"
-#include "compiler/runtime/cpu.h"
+#include "compiler/host/cpu.h"
+#include "compiler/libraries/blas.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/datasets_support.h"
 

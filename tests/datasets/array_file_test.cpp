@@ -8,6 +8,9 @@
 #include "datasets/load.h"
 #include "datasets/memory.h"
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/idx.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
@@ -44,7 +47,11 @@ struct Files {
     folder.write("y.idx", idx_text(100, 0));
   }
   DatasetOptions options(const std::string& name, const std::string& x_file, const std::string& y_file) const {
-    DatasetOptions out{.name = name, .where = data_at(1), .config_folder = folder.path(), .scale = 1};
+    DatasetOptions out{.read = name == "idx" ? idx_reader() : npy_reader(),
+                       .name = name,
+                       .where = data_at(1),
+                       .config_folder = folder.path(),
+                       .scale = 1};
     out.files = {{"train_x", {x_file, data_at(2)}}, {"train_y", {y_file, data_at(3)}}};
     return out;
   }
@@ -137,8 +144,12 @@ TEST(RequireMemory, RefusesWhatIsMoreThanThereIs) {
 
 // 1e11 digits are refused before anything is made; the number that asks for them is shown.
 TEST(MemoryLimit, DigitsThatCannotFitAreRefused) {
-  DatasetOptions options{
-      .where = data_at(1), .train = 100'000'000'000, .train_where = data_at(4), .valid_where = data_at(5)};
+  DatasetOptions options{.read = digits_reader(),
+                         .name = "digits",
+                         .where = data_at(1),
+                         .train = 100'000'000'000,
+                         .train_where = data_at(4),
+                         .valid_where = data_at(5)};
   std::string text = error_text([&] { load_dataset(options, k32); });
   EXPECT_EQ(text.find("error: so many digits do not fit in memory\n  expected: at most "), 0u) << text;
   EXPECT_NE(text.find("\n  got:      357 TiB for 100000000000 training digits and the others" + data_caret(4)),

@@ -32,22 +32,6 @@ TEST(ContentText, SaysWhatAFileSeemsToBe) {
   for (const auto& [bytes, text] : rows) EXPECT_EQ(content_text(bytes), text);
 }
 
-TEST(FirstNotUtf8, FindsTheByte) {
-  for (const char* good : {"", "abc", "gr\xc3\xb6\xc3\x9f", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
-    EXPECT_EQ(first_not_utf8(good), std::string_view::npos) << good;
-  const char* const bad[] = {
-      "ab\xe4r",             // Latin-1
-      "ab\xc3",              // cut short
-      "ab\xc0\x80",          // longer than it has to be
-      "ab\xe0\x80\x80",      //
-      "ab\xed\xa0\x80",      // half of a pair of UTF-16
-      "ab\xf4\x90\x80\x80",  // behind the last code point
-      "ab\xf0\x9f\x98",      //
-      "ab\xff",
-  };
-  for (const char* text : bad) EXPECT_EQ(first_not_utf8(text), 2u) << text;
-}
-
 TEST(Excerpt, IsShortAndPrintable) {
   EXPECT_EQ(excerpt("a\x1b[31m\x7f"), "a\\x1b[31m\\x7f");
   EXPECT_EQ(excerpt("abcdef", 6), "abcdef");

@@ -125,9 +125,14 @@ TEST(CountClasses, IsOneMoreThanTheLargestLabel) {
   EXPECT_EQ(count_classes(small_split().part(0, 0)), 0);
 }
 
-TEST(CheckAll, PassesGoodData) {
-  check_all(small_split(), k32);
-  check_all(Split(), k32);
+TEST(CheckAll, PassesGoodDataAndNothingElse) {
+  EXPECT_NO_THROW(check_all(small_split(), k32));
+  EXPECT_NO_THROW(check_all(Split(), k32));
+  Tensor x = Tensor::matrix<float>({{1, 2}, {3, 4}});
+  const Tensor y = Tensor::vector<int64_t>({0, 1});
+  EXPECT_NO_THROW(check_all(float_split(x, y, Targets::kClasses), k32));
+  x.data<float>()[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(check_all(float_split(x, y, Targets::kClasses), k32), UserError);
 }
 
 // ---- errors, whole texts ----

@@ -8,6 +8,8 @@
 #include "datasets/load.h"
 #include "datasets/npy.h"
 #include "datasets/row_source.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/golden_lines.h"
 
@@ -126,7 +128,7 @@ TEST(ImageExamples, RowsGetAShape) {
   write_npy(folder.path("x.npy"), counting({6, 24}).cast(DType::kFloat32));
   write_npy(folder.path("y.npy"), counting({6}));
   auto options = [&](uint64_t limit) {
-    DatasetOptions out{.name = "npy", .valid = 2};
+    DatasetOptions out{.read = npy_reader(), .name = "npy", .valid = 2};
     out.files = {{"train_x", {folder.path("x.npy")}}, {"train_y", {folder.path("y.npy")}}};
     out.memory_limit = limit;
     out.image_shape = {2, 3, 4};
@@ -159,8 +161,13 @@ TEST(ImageExamples, RowsGetAShape) {
 
 // The shapes that the sources' examples have.
 TEST(ImageExamples, DigitsHaveOneChannel) {
-  const Dataset data = load_dataset(
-      {.name = "digits", .train = 4, .valid = 2, .test = 2, .crop = {{.height = 20, .width = 24}}}, DType::kFloat32);
+  const Dataset data = load_dataset({.read = digits_reader(),
+                                     .name = "digits",
+                                     .train = 4,
+                                     .valid = 2,
+                                     .test = 2,
+                                     .crop = {{.height = 20, .width = 24}}},
+                                    DType::kFloat32);
   EXPECT_EQ(data.train.whole_images().image_shape(), (ImageShape{1, 28, 28}));
   EXPECT_EQ(data.test.input_shape(), (Shape{20, 24}));
 }

@@ -8,6 +8,11 @@
 #include "datasets/digits_generator.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/idx.h"
+#include "datasets/sources/mnist.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
@@ -29,14 +34,15 @@ void write_arrays(const TemporaryFolder& folder, const std::string& name, int64_
 }
 
 DatasetOptions npy_options(const TemporaryFolder& folder, const std::vector<std::string>& keys) {
-  DatasetOptions options{.name = "npy", .where = data_at(1), .config_folder = folder.path()};
+  DatasetOptions options{.read = npy_reader(), .name = "npy", .where = data_at(1), .config_folder = folder.path()};
   for (const std::string& key : keys)
     options.files[key] = {key + ".npy", data_at(static_cast<int>(options.files.size()) + 2)};
   return options;
 }
 
 TEST(LoadDataset, GeneratesDigits) {
-  Dataset data = load_dataset({.train = 30, .valid = 20, .test = 10, .seed = 7}, k32);
+  Dataset data =
+      load_dataset({.read = digits_reader(), .name = "digits", .train = 30, .valid = 20, .test = 10, .seed = 7}, k32);
   EXPECT_EQ(data.name, "digits");
   EXPECT_EQ(data.classes(), 10);
   EXPECT_EQ(data.input_shape(), Shape({28, 28}));
@@ -56,7 +62,7 @@ TEST(LoadDataset, GeneratesDigits) {
 TEST(LoadDataset, ReadsMnistAsTheTutorialsSplitIt) {
   const char* folder = std::getenv("THTRAIN_DATA");
   if (!folder) GTEST_SKIP() << "THTRAIN_DATA is not set";
-  Dataset data = load_dataset({.name = "mnist"}, k32);
+  Dataset data = load_dataset({.read = mnist_reader(), .name = "mnist"}, k32);
   EXPECT_EQ(data.train.size(), 50000);
   EXPECT_EQ(data.valid.size(), 10000);
   EXPECT_EQ(data.test.size(), 10000);
@@ -66,7 +72,7 @@ TEST(LoadDataset, ReadsMnistAsTheTutorialsSplitIt) {
   EXPECT_TRUE(same_bits(data.valid.read(0, 5, k32).y, Tensor::vector<int64_t>({3, 8, 6, 9, 6})));
   EXPECT_TRUE(same_bits(data.test.read(0, 5, k32).y, Tensor::vector<int64_t>({7, 2, 1, 0, 4})));
   EXPECT_EQ(data.train.read(0, 1, k32).x.as_double(5 * 28 + 12), 3.0 / 256);
-  Dataset small = load_dataset({.name = "mnist", .train = 100, .valid = 50, .test = 20}, k64);
+  Dataset small = load_dataset({.read = mnist_reader(), .name = "mnist", .train = 100, .valid = 50, .test = 20}, k64);
   EXPECT_EQ(small.train.size(), 100);
   EXPECT_EQ(small.valid.file_row(0), 59950);
   EXPECT_EQ(small.test.size(), 20);
@@ -156,14 +162,19 @@ TEST(LoadDataset, ReadsNpzUnderBothNamings) {
   write_npz(folder.path("b.npz"),
             {{"x_train", x}, {"y_train", y}, {"x_valid", x.rows(0, 1)}, {"y_valid", y.rows(0, 1)}});
   for (const char* name : {"a.npz", "b.npz"}) {
-    Dataset data = load_dataset({.name = "npz", .config_folder = folder.path(), .files = {{"npz", {name}}}}, k32);
+    Dataset data = load_dataset(
+        {.read = npz_reader(), .name = "npz", .config_folder = folder.path(), .files = {{"npz", {name}}}}, k32);
     EXPECT_EQ(data.train.size(), 3);
     EXPECT_EQ(data.valid.size(), 1);
     EXPECT_EQ(data.classes(), 2);
     EXPECT_TRUE(same_bits(data.train.all(k32).x, x));
   }
-  Dataset no_targets = load_dataset(
-      {.name = "npz", .config_folder = folder.path(), .files = {{"npz", {"a.npz"}}}, .targets = Targets::kNone}, k32);
+  Dataset no_targets = load_dataset({.read = npz_reader(),
+                                     .name = "npz",
+                                     .config_folder = folder.path(),
+                                     .files = {{"npz", {"a.npz"}}},
+                                     .targets = Targets::kNone},
+                                    k32);
   EXPECT_EQ(no_targets.train.all(k32).y.size(), 0);
   EXPECT_EQ(no_targets.text(),
             "data set npz: examples of [2]\n"
@@ -178,8 +189,11 @@ TEST(LoadDataset, ReadsIdxWithPixelsScaled) {
   TemporaryFolder folder;
   folder.write("x-idx", std::string("\0\0\10\2\0\0\0\2\0\0\0\2\0\x40\x80\x20", 16));
   folder.write("y-idx", std::string("\0\0\10\1\0\0\0\2\1\0", 10));
-  Dataset data = load_dataset(
-      {.name = "idx", .config_folder = folder.path(), .files = {{"train_x", {"x-idx"}}, {"train_y", {"y-idx"}}}}, k32);
+  Dataset data = load_dataset({.read = idx_reader(),
+                               .name = "idx",
+                               .config_folder = folder.path(),
+                               .files = {{"train_x", {"x-idx"}}, {"train_y", {"y-idx"}}}},
+                              k32);
   EXPECT_TRUE(same_bits(data.train.all(k32).x, Tensor::matrix<float>({{0, 0.25}, {0.5, 0.125}})));
   EXPECT_TRUE(same_bits(data.train.all(k32).y, Tensor::vector<int64_t>({1, 0})));
 }
@@ -188,12 +202,14 @@ TEST(LoadDataset, ReadsCsvWithTheTrainingFilesClasses) {
   TemporaryFolder folder;
   folder.write("train.csv", "a,b,kind\n1,2,cat\n3,4,dog\n");
   folder.write("test.csv", "a,b,kind\n5,6,dog\n");
-  DatasetOptions options{
-      .name = "csv", .config_folder = folder.path(), .files = {{"train", {"train.csv"}}, {"test", {"test.csv"}}}};
+  DatasetOptions options{.read = csv_reader(),
+                         .name = "csv",
+                         .config_folder = folder.path(),
+                         .files = {{"train", {"train.csv"}}, {"test", {"test.csv"}}}};
   Dataset data = load_dataset(options, k64);
   EXPECT_EQ(data.class_names, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_TRUE(same_bits(data.test.all(k64).y, Tensor::vector<int64_t>({1})));
-  options.csv.label = "a";
+  options.read = csv_reader({.label = "a"});
   options.targets = Targets::kValues;
   folder.write("train.csv", "a,b,c\n1,2,3\n");
   folder.write("test.csv", "a,b,c\n4,5,6\n");
@@ -212,7 +228,8 @@ TEST(LoadDataset, ReadsCsvWithTheTrainingFilesClasses) {
 TEST(LoadDataset, ReadsRealTables) {
   const char* folder = std::getenv("THTRAIN_DATA");
   if (!folder) GTEST_SKIP() << "THTRAIN_DATA is not set";
-  Dataset iris = load_dataset({.name = "csv",
+  Dataset iris = load_dataset({.read = csv_reader(),
+                               .name = "csv",
                                .files = {{"train", {"tabular/iris.csv"}}},
                                .valid = 30,
                                .split = SplitBy::kShuffled,
@@ -224,8 +241,11 @@ TEST(LoadDataset, ReadsRealTables) {
   Batch valid = iris.valid.all(k32);
   for (int64_t i = 0; i < 30; ++i) seen.insert(valid.y.as_int(i));
   EXPECT_EQ(seen.size(), 3u);
-  Dataset diabetes =
-      load_dataset({.name = "csv", .files = {{"train", {"tabular/diabetes.csv"}}}, .targets = Targets::kValues}, k32);
+  Dataset diabetes = load_dataset({.read = csv_reader(),
+                                   .name = "csv",
+                                   .files = {{"train", {"tabular/diabetes.csv"}}},
+                                   .targets = Targets::kValues},
+                                  k32);
   EXPECT_EQ(diabetes.train.read_targets(0, 1, k32).as_double(), 151);
 }
 
@@ -238,18 +258,16 @@ std::string load_error(const DatasetOptions& options) {
 TEST(LoadErrors, SourcesAndFiles) {
   TemporaryFolder folder;
   write_arrays(folder, "train", 4, 2);
-  EXPECT_EQ(load_error({.name = "minst", .where = data_at(1)}),
-            "error: unknown data set \"minst\"\n  expected: digits, mnist, npy, npz, idx or csv" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {})),
             "error: the data set \"npy\" needs the file train_x\n  expected: train_x = \"path\"" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x"})),
             "error: the data set \"npy\" needs the file train_y\n  expected: train_y = \"path\"" + data_caret(1));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y", "valid_y"})),
             "error: the data set \"npy\" needs the file valid_x\n  expected: valid_x = \"path\"" + data_caret(1));
-  DatasetOptions digits{.where = data_at(1), .train = 0};
+  DatasetOptions digits{.read = digits_reader(), .name = "digits", .where = data_at(1), .train = 0};
   EXPECT_EQ(load_error(digits),
-            "error: the data set \"digits\" has no training examples\n  expected: at least one, beside those for "
-            "validation and test" +
+            "error: the generator of digits, seed 1: there are no examples to train on\n  expected: at least one\n"
+            "  got:      uint8[0, 28, 28]" +
                 data_caret(1));
 }
 
@@ -353,7 +371,8 @@ TEST(LoadErrors, Csv) {
   TemporaryFolder folder;
   folder.write("train.csv", "a,b,kind\n1,2,cat\n");
   folder.write("test.csv", "b,a,kind\n5,6,cat\n");
-  DatasetOptions options{.name = "csv",
+  DatasetOptions options{.read = csv_reader(),
+                         .name = "csv",
                          .where = data_at(1),
                          .config_folder = folder.path(),
                          .files = {{"train", {"train.csv", data_at(2)}}, {"test", {"test.csv", data_at(3)}}}};
@@ -363,12 +382,12 @@ TEST(LoadErrors, Csv) {
                                      data_caret(3));
   folder.write("test.csv", "5,6,cat\n");
   EXPECT_EQ(load_dataset(options, DType::kFloat32).test.size(), 1);  // by position
-  options.csv.label = "a";
+  options.read = csv_reader({.label = "a"});
   folder.write("train.csv", "a,b,c\n0,1,2\n1,1,2\n");
   folder.write("test.csv", "1,6,7\n");
   Dataset named = load_dataset(options, DType::kFloat32);  // also the labels
   EXPECT_EQ(named.test.all(DType::kFloat32).y.text(), "[1]");
-  options.csv.label = "last";
+  options.read = csv_reader();
   folder.write("train.csv", "a,b,kind\n1,2,cat\n");
   folder.write("test.csv", "a,kind\n5,cat\n");
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
@@ -385,8 +404,11 @@ TEST(LoadErrors, Csv) {
 TEST(LoadErrors, Npz) {
   TemporaryFolder folder;
   write_npz(folder.path("a.npz"), {{"train_x", Tensor::zeros(k32, {2, 2})}});
-  DatasetOptions options{
-      .name = "npz", .where = data_at(1), .config_folder = folder.path(), .files = {{"npz", {"a.npz", data_at(2)}}}};
+  DatasetOptions options{.read = npz_reader(),
+                         .name = "npz",
+                         .where = data_at(1),
+                         .config_folder = folder.path(),
+                         .files = {{"npz", {"a.npz", data_at(2)}}}};
   EXPECT_EQ(load_error(options), "error: " + folder.path("a.npz") +
                                      ": there is no array named \"train_y\"\n  expected: one of train_x" +
                                      data_caret(2));

@@ -6,6 +6,7 @@
 #include "datasets/data_config.h"
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
 
@@ -206,7 +207,7 @@ class SequenceFiles : public testing::Test {
       options_.files[part] = {folder_.path(name)};
   }
   TemporaryFolder folder_;
-  DatasetOptions options_{.name = "npy", .sequences = true};
+  DatasetOptions options_{.read = npy_reader(true), .name = "npy"};
 };
 
 // The validation sequences have other steps, and no lengths.
@@ -230,7 +231,7 @@ TEST_F(SequenceFiles, ItsKeysMatter) {
   config.sequences = true;
   config.train_lengths = folder_.path("l.npy");
   auto all = [](NpyConfig c) {
-    DatasetOptions options{.name = "npy"};
+    DatasetOptions options{.read = npy_reader(), .name = "npy"};
     c.fill(options);
     for (const DataFile& file : c.files()) options.files[file.part] = {*file.path};
     try {

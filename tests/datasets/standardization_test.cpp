@@ -4,6 +4,9 @@
 
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
@@ -16,7 +19,7 @@ DatasetOptions options_in(const TemporaryFolder& folder) {
   write_npy(folder.path("x.npy"),
             Tensor::of(std::vector<double>{1, 10, 5, 2, 20, 5, 4, 60, 5, 9, 30, 5, 100, 0, 6, 4, 30, 5}, {6, 3}));
   write_npy(folder.path("y.npy"), Tensor::of(std::vector<double>{0.5, 1.5, 4, 10, 20, 4}, {6}));
-  DatasetOptions out{.name = "npy", .where = data_at(3), .config_folder = folder.path()};
+  DatasetOptions out{.read = npy_reader(), .name = "npy", .where = data_at(3), .config_folder = folder.path()};
   out.files["train_x"] = {"x.npy", data_at(3)};
   out.files["train_y"] = {"y.npy", data_at(3)};
   out.targets = Targets::kValues;
@@ -137,7 +140,7 @@ TEST(ClassNames, AreAsManyAsTheClasses) {
             "  expected: classes or labels to name\n"
             "  got:      data.target = \"values\"" +
                 data_caret(3) + "\n  hint:     values have no names: leave data.class_names out");
-  DatasetOptions digits{.train = 3, .valid = 1, .test = 1};
+  DatasetOptions digits{.read = digits_reader(), .name = "digits", .train = 3, .valid = 1, .test = 1};
   digits.class_names = {"zero", "one"};
   digits.class_names_where = data_at(3);
   EXPECT_EQ(error_text([&] { load_dataset(digits, k32); }),
@@ -150,7 +153,7 @@ TEST(ClassNames, AreAsManyAsTheClasses) {
 TEST(ClassNames, OfATableAreItsOwn) {
   TemporaryFolder folder;
   folder.write("t.csv", "1,red\n2,blue\n");
-  DatasetOptions options{.name = "csv", .where = data_at(3), .config_folder = folder.path()};
+  DatasetOptions options{.read = csv_reader(), .name = "csv", .where = data_at(3), .config_folder = folder.path()};
   options.files["train"] = {"t.csv", data_at(3)};
   options.class_names = {"a", "b"};
   options.class_names_where = data_at(3);

@@ -3,6 +3,8 @@
 #include "datasets/data_config.h"
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/data_position.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
@@ -16,19 +18,21 @@ DatasetOptions options_with(const TemporaryFolder& folder, const Tensor& y, Targ
   for (int i = 0; i < 12; ++i) x.data<double>()[i] = i;
   write_npy(folder.path("x.npy"), x);
   write_npy(folder.path("y.npy"), y);
-  DatasetOptions out{.name = "npy", .where = data_at(3), .config_folder = folder.path()};
+  DatasetOptions out{.read = npy_reader(), .name = "npy", .where = data_at(3), .config_folder = folder.path()};
   out.files["train_x"] = {"x.npy", data_at(3)};
   out.files["train_y"] = {"y.npy", data_at(3)};
   out.targets = targets;
   return out;
 }
 
-DatasetOptions table_options(const TemporaryFolder& folder, const std::string& text, Targets targets) {
+DatasetOptions table_options(const TemporaryFolder& folder, const std::string& text, Targets targets,
+                             CsvOptions csv = {}) {
   folder.write("t.csv", text);
-  DatasetOptions out{.name = "csv", .where = data_at(3), .config_folder = folder.path()};
+  csv.label_where = csv.weight_where = data_at(3);
+  DatasetOptions out{
+      .read = csv_reader(std::move(csv)), .name = "csv", .where = data_at(3), .config_folder = folder.path()};
   out.files["train"] = {"t.csv", data_at(3)};
   out.targets = targets;
-  out.csv.label_where = out.csv.weight_where = data_at(3);
   return out;
 }
 
@@ -152,9 +156,7 @@ TEST(Targets, BadWeights) {
 TEST(Targets, SeveralColumnsOfATable) {
   TemporaryFolder folder;
   const std::string text = "p,a,w,q,b\n0.5,1,2,0,3\n-1.5,4,0.5,1,6\n";
-  DatasetOptions options = table_options(folder, text, Targets::kValues);
-  options.csv.labels = {"q", "p"};
-  options.csv.weight = "w";
+  DatasetOptions options = table_options(folder, text, Targets::kValues, {.labels = {"q", "p"}, .weight = "w"});
   Dataset data = load_dataset(options, k64);
   EXPECT_EQ(data.columns, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(data.target_names, (std::vector<std::string>{"q", "p"}));
@@ -164,19 +166,16 @@ TEST(Targets, SeveralColumnsOfATable) {
   EXPECT_TRUE(same_bits(all.y, Tensor::of(std::vector<double>{0, 0.5, 1, -1.5}, {2, 2})));
   EXPECT_TRUE(same_bits(all.weights, Tensor::of(std::vector<double>{2, 0.5}, {2})));
 
-  options.csv.labels.clear();
-  options.csv.weight.clear();
-  options.csv.label_count = 2;
+  options.read = csv_reader({.label_count = 2});
   EXPECT_TRUE(
       same_bits(load_dataset(options, k64).train.all(k64).y, Tensor::of(std::vector<double>{0, 3, 1, 6}, {2, 2})));
-  options.csv.label_count = 0;  // one column, the last
+  options.read = csv_reader();  // one column, the last
   EXPECT_TRUE(same_bits(load_dataset(options, k64).train.all(k64).y, Tensor::of(std::vector<double>{3, 6}, {2})));
 }
 
 TEST(Targets, LabelsOfATable) {
   TemporaryFolder folder;
-  DatasetOptions options = table_options(folder, "1,2,0,1\n3,4,1,0\n", Targets::kLabels);
-  options.csv.labels = {"3", "4"};
+  DatasetOptions options = table_options(folder, "1,2,0,1\n3,4,1,0\n", Targets::kLabels, {.labels = {"3", "4"}});
   EXPECT_TRUE(
       same_bits(load_dataset(options, k32).train.all(k32).y, Tensor::of(std::vector<uint8_t>{0, 1, 1, 0}, {2, 2})));
   folder.write("t.csv", "1,2,0,1\n3,4,7,0\n");
@@ -191,8 +190,9 @@ TEST(Targets, BadColumnsOfATable) {
   TemporaryFolder folder;
   const std::string header = "a,b,w\n", file = "error: " + folder.path("t.csv");
   auto text = [&](const std::string& table, auto change, Targets targets = Targets::kValues) {
-    DatasetOptions options = table_options(folder, table, targets);
-    change(options.csv);
+    CsvOptions csv;
+    change(csv);
+    const DatasetOptions options = table_options(folder, table, targets, csv);
     return error_text([&] { load_dataset(options, k32); });
   };
   EXPECT_EQ(text("a,b,w\n1,2,3\n", [](CsvOptions& csv) { csv.labels = {"c"}; }),

@@ -2,6 +2,8 @@
 
 #include "datasets/load.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
@@ -21,7 +23,8 @@ Dataset load(const TemporaryFolder& folder, const Row& row) {
   auto n = static_cast<int64_t>(row.labels.size());
   write_npy(folder.path("x.npy"), Tensor::zeros(DType::kFloat32, {n, 2}));
   write_npy(folder.path("y.npy"), Tensor::of(row.labels, {n}));
-  return load_dataset({.name = "npy",
+  return load_dataset({.read = npy_reader(),
+                       .name = "npy",
                        .config_folder = folder.path(),
                        .files = {{"train_x", {"x.npy"}}, {"train_y", {"y.npy"}}},
                        .valid = row.n_valid,
@@ -88,7 +91,8 @@ TEST(DataWarnings, NameTheClassesOfATable) {
   }
   folder.write("t.csv", text);
   folder.write("v.csv", "a,b,kind\n1,2,a\n");
-  DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}};
+  DatasetOptions options{
+      .read = csv_reader(), .name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}};
   options.files["valid"] = {"v.csv"};
   EXPECT_EQ(
       data_warnings(load_dataset(options, DType::kFloat32), true),
@@ -108,7 +112,11 @@ TEST(DataWarnings, AskWhetherLabelsAreValues) {
   std::string text = "a,price\n";
   for (int i = 0; i < 60; ++i) text += str(i, ',', i < 20 ? 3 : i % 35 + 3, "\n");
   folder.write("t.csv", text);
-  DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}, .valid = 10};
+  DatasetOptions options{.read = csv_reader(),
+                         .name = "csv",
+                         .config_folder = folder.path(),
+                         .files = {{"train", {"t.csv"}}},
+                         .valid = 10};
   EXPECT_EQ(data_warnings(load_dataset(options, DType::kFloat32), true),
             Lines{folder.path("t.csv") +
                   ": 30 classes in 50 training examples: is the label a value, not a class? "
@@ -125,8 +133,9 @@ TEST(DataWarnings, AskWhetherLabelsAreValues) {
 TEST(DataWarnings, AskWhetherAHeaderIsAnExample) {
   TemporaryFolder folder;
   folder.write("t.csv", "1,2,0\n1,2,0\n2,1,1\n1,1,0\n");
-  DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}};
-  options.csv.header = true;
+  DatasetOptions options{
+      .read = csv_reader(), .name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}};
+  options.read = csv_reader({.header = true});
   EXPECT_EQ(data_warnings(load_dataset(options, DType::kFloat32), true),
             Lines{folder.path("t.csv") +
                   ": the names in the header are numbers: is the first line an example? data.header = false takes it "
@@ -136,7 +145,8 @@ TEST(DataWarnings, AskWhetherAHeaderIsAnExample) {
 TEST(DataWarnings, AreNoneForTargetsThatAreNoClasses) {
   TemporaryFolder folder;
   folder.write("t.csv", "1,1\n2,2\n");
-  EXPECT_EQ(data_warnings(load_dataset({.name = "csv",
+  EXPECT_EQ(data_warnings(load_dataset({.read = csv_reader(),
+                                        .name = "csv",
                                         .config_folder = folder.path(),
                                         .files = {{"train", {"t.csv"}}},
                                         .targets = Targets::kValues},

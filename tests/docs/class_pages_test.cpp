@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "compiler/base/str.h"
+#include "datasets/file.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {
@@ -35,27 +38,74 @@ std::vector<std::string> commands_of(const std::string& page) {
   return out;
 }
 
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// What a page builds is there: the preset, and a lesson for each target.
+void expect_buildable(const std::vector<std::string>& words, std::set<std::string>& built) {
+  static const std::string presets = read_file("CMakePresets.json");
+  const auto option = [&](const char* name) { return std::find(words.begin(), words.end(), name); };
+  if (const auto preset = option("--preset"); preset != words.end()) {
+    EXPECT_NE(presets.find("\"name\": \"" + *(preset + 1) + "\""), std::string::npos) << *(preset + 1);
+  }
+  const auto target = option("--target");
+  for (auto name = target; name != words.end(); ++name) {
+    if (name == target) continue;
+    EXPECT_TRUE(fs::exists("docs/tutorial/" + *name + ".cpp")) << *name;
+    built.insert(*name);
+  }
+}
+
+// What a command promises is there: what it prints, and the files and folders that it names.
+void expect_done(const Workshop& workshop, const std::string& command, const Ended& ended) {
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_EQ(ended.err.find("error"), std::string::npos) << ended.err;
+  const std::vector<std::string> words = words_of(command);
+  bool is_redirected = false;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& place = words[i + 1];
+    if (words[i] == "--run-dir") {
+      EXPECT_TRUE(workshop.exists(place + "/run.json") && workshop.exists(place + "/best.npz")) << place;
+    }
+    if (words[i] == "--html" || words[i] == "--output" || words[i] == ">") {
+      EXPECT_GT(workshop.read(place).size(), 100u) << place;
+    }
+    is_redirected = is_redirected || words[i] == ">";
+  }
+  EXPECT_EQ(ended.out.empty(), is_redirected) << ended.out;
+}
+
 class ClassPages : public testing::TestWithParam<std::string> {};
 
-// Training is cut to two epochs. The commands of a page run one after the other in one folder, as a student's do.
+// Training is cut to two epochs. The commands of a page run one after the other in one folder, as a student's do. (The
+// lessons are tests of their own: here each is built by the page before it is run.)
 TEST_P(ClassPages, EveryCommandRuns) {
   Workshop workshop;
   fs::create_symlink(fs::absolute("configs"), workshop.path("configs"));
   size_t run = 0;
+  std::set<std::string> built;
   for (std::string command : commands_of(GetParam())) {
-    // Lessons are tests of their own.
-    if (command.starts_with("cmake ") || command.starts_with("build/tests/bin/lesson_")) continue;
     SCOPED_TRACE(command);
+    if (command.starts_with("cmake ")) {
+      expect_buildable(words_of(command), built);
+      continue;
+    }
+    if (const std::string folder = "build/tests/bin/"; command.starts_with(folder)) {
+      EXPECT_TRUE(built.contains(words_of(command).front().substr(folder.size())));
+      continue;
+    }
     const std::string program = "./thtrain ";
     const size_t at = command.find(program);
     ASSERT_NE(at, std::string::npos);
     if (command.find("thtrain train") != std::string::npos) {
       const size_t end = std::min(command.find(" |"), command.find(" >"));
-      command.insert(std::min(end, command.size()), " trainer.epochs=2 --quiet");
+      command.insert(std::min(end, command.size()), " trainer.epochs=2");
     }
     command.replace(at, program.size(), "OMP_NUM_THREADS=1 \"$THTRAIN\" ");
     const Ended ended = workshop.shell(command);
-    EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+    expect_done(workshop, command, ended);
     ++run;
   }
   if (GetParam() == "docs/labs.md") {

@@ -145,7 +145,7 @@ Shared Garbage::draw<Shared>() {
 }
 template <>
 In Garbage::draw<In>() {
-  return In(draw<Expr>(), draw<std::optional<Tensor>>(), one_in(2));
+  return In(draw<Expr>(), draw<std::optional<Tensor>>());
 }
 template <>
 Out Garbage::draw<Out>() {

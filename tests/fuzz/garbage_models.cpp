@@ -1,5 +1,7 @@
 // nn and trainers: models of layers, steps of optimizers, and experiments, with options that no file may say.
+#include "nn/layers/dense.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "nn/training_step.h"
 #include "tests/fuzz/garbage_calls.h"
 #include "trainers/experiment.h"

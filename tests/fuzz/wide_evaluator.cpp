@@ -144,9 +144,8 @@ class Evaluator {
     if (name == "stable_gradient") return of(node.inputs[0]).elements;
     if (name == "sum" || name == "prod" || name == "max") return reduced(node, shape);
     if (name == "softmax" || name == "log_softmax") return softmax(node, shape);
-    if (name == "scatter_add_rows") return incremented(node);
-    if (name == "dimshuffle" || name == "reshape" || name == "broadcast_to" || name == "pick_rows" ||
-        name == "subtensor")
+    if (name == "scatter") return incremented(node);
+    if (name == "dimshuffle" || name == "reshape" || name == "broadcast_to" || name == "gather" || name == "subtensor")
       return moved(node);
     std::vector<Wide> out;
     for_each_index(shape, [&](const Shape& at) {
@@ -191,8 +190,9 @@ class Evaluator {
   // x with y added to one element of each row.
   std::vector<Wide> incremented(const Node& node) const {
     std::vector<Wide> out = of(node.inputs[0]).elements;
-    const Tensor& labels = of(node.inputs[1]).exact;
-    const std::vector<Wide>& y = of(node.inputs[2]).elements;
+    TH_CHECK(node.props.get_or<bool>("by_row", false), "the wide evaluator knows no other scatter");
+    const Tensor& labels = of(node.inputs[2]).exact;
+    const std::vector<Wide>& y = of(node.inputs[1]).elements;
     const int64_t columns = of(node.inputs[0]).shape[1];
     const bool sets = node.props.get_or<bool>("set", false);
     for (int64_t row = 0; row < labels.size(); ++row) {

@@ -105,6 +105,31 @@ take((0, 3), 0, (0,), [])
 take((0, 3), 0, (1,), [0])
 
 
+def at(shape, *indices):
+    picked = tuple(np.array(numbers, dtype=np.int64).reshape(index_shape) for index_shape, numbers in indices)
+    words = show(shape), *(show(part) for index in indices for part in index)
+    case("at", *words, result=lambda: numbers(shape)[picked])
+
+    def added():
+        x = numbers(shape)
+        np.add.at(x, picked, -1 - numbers(x[picked].shape))
+        return x
+    case("inc_at", *words, result=added)
+
+
+at((4, 5), ((3,), [1, -4, 3]), ((3,), [0, -1, 4]))
+at((4, 5), ((4,), [1, 1, -3, 1]), ((4,), [2, 2, 2, -3]))
+at((4, 5), ((2, 1), [3, 0]), ((3,), [0, -5, 1]))
+at((4, 5), ((2,), [3, 0]), ((), [2]))
+at((4, 5), ((0,), []), ((0,), []))
+at((4, 5), ((2,), [3, 4]), ((2,), [0, 0]))
+at((4, 5), ((2,), [3, 0]), ((2,), [0, -6]))
+at((4, 5), ((2,), [3, 0]), ((3,), [0, 1, 2]))
+at((2, 4, 3), ((2, 2), [0, 1, -1, 0]), ((2, 2), [3, -1, 0, 2]))
+at((2, 4, 3), ((2,), [1, 0]), ((1,), [2]), ((2,), [0, -1]))
+at((2, 4, 0), ((2,), [1, 0]), ((2,), [2, 2]))
+
+
 def mask(shape, mask_shape, bools, y_shapes):
     chosen = np.array(bools, dtype=bool).reshape(mask_shape)
     words = show(shape), show(mask_shape), show(bools)

@@ -39,7 +39,7 @@ class LauncherTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.place)
         self.root = os.path.join(self.place, "a checkout")
         self.calls = os.path.join(self.place, "calls")
-        for folder in ("cmake", "compiler", "nn", "datasets", "trainers", "cli"):
+        for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli"):
             os.makedirs(os.path.join(self.root, folder))
         for file in ("thtrain", "run_tests", "cmake/bootstrap.sh", "CMakeLists.txt", "CMakePresets.json"):
             shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
@@ -125,7 +125,7 @@ class LauncherTest(unittest.TestCase):
         for path in texts:
             with open(path, encoding="utf-8") as file:
                 rooms.update(re.findall(r"^thtrain_room\(\w+ +(\w+)", file.read(), re.M))
-        self.assertLessEqual({"compiler", "nn", "datasets", "reports", "trainers", "bench", "cli"}, rooms)
+        self.assertLessEqual({"compiler", "config", "nn", "datasets", "reports", "trainers", "bench", "cli"}, rooms)
         for room in sorted(rooms):
             os.makedirs(os.path.join(self.root, room, "inner"), exist_ok=True)
         self.thtrain()

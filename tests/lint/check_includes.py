@@ -1,7 +1,9 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
-    compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < runtime < compiler/*.h (api.h)
-    api.h < nn < reports < trainers < bench < cli    api.h < datasets < reports    all < tests, docs
+    compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < store < host < libraries < tuning <
+    runtime < compiler/*.h (api.h)
+    base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
+    all < tests, docs
 
 Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
@@ -21,10 +23,15 @@ LEFT = {
     "compiler/passes": ["compiler/ops"],
     "compiler/plan": ["compiler/autodiff"],
     "compiler/codegen": ["compiler/plan"],
-    "compiler/runtime": ["compiler/codegen"],
+    "compiler/store": ["compiler/codegen"],
+    "compiler/host": ["compiler/store"],
+    "compiler/libraries": ["compiler/host"],
+    "compiler/tuning": ["compiler/libraries"],
+    "compiler/runtime": ["compiler/tuning"],
     "compiler": ["compiler/runtime"],
-    "nn": ["compiler"],
-    "datasets": ["compiler"],
+    "config": ["compiler/base"],
+    "nn": ["compiler", "config"],
+    "datasets": ["compiler", "config"],
     "reports": ["nn", "datasets"],
     "trainers": ["reports"],
     "bench": ["trainers"],
@@ -93,7 +100,7 @@ OP = re.compile(r"\b(\w+)_op\(\)")
 # The width of vectors in bytes: others ask the target (compiler/kernel/target.h) for lanes and registers.
 WIDTH = re.compile(r"\bvector_bytes\b")
 KNOWS_WIDTH = re.compile(
-    r"compiler/(kernel/target\.|kernel/cpp/dialect\.cpp|runtime/(cpu|target_text|machine|host_compiler)\.)")
+    r"compiler/(kernel/target\.|kernel/cpp/dialect\.cpp|host/(cpu|target_text|machine|host_compiler)\.)")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|"[^"\n]*")', re.M)
 

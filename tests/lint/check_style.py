@@ -13,7 +13,7 @@ LONG_FILES = {
 }
 
 TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
-ROOMS = ("compiler", "nn", "datasets", "reports", "trainers", "cli", "bench")
+ROOMS = ("compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "bench")
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of

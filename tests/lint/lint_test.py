@@ -8,6 +8,7 @@ import check_declared
 import check_includes
 import check_lists
 import check_style
+import tree
 
 
 class LintTest(unittest.TestCase):
@@ -62,7 +63,7 @@ class LintTest(unittest.TestCase):
     def test_targets_are_asked_for_lanes_and_not_for_bytes(self):
         line = "const int lanes = target.vector_bytes / 4;\n"
         self.assert_one(check_includes.check, {"compiler/ops/linalg/x.cpp": line}, "reads vector_bytes")
-        for path in ["compiler/kernel/target.cpp", "compiler/runtime/cpu.cpp", "bench/x.cpp"]:
+        for path in ["compiler/kernel/target.cpp", "compiler/host/cpu.cpp", "bench/x.cpp"]:
             self.assertEqual([], self.findings(check_includes.check, {path: line}))
 
     def test_no_generic_pass_knows_an_op_by_its_name(self):
@@ -116,6 +117,11 @@ class LintTest(unittest.TestCase):
         self.assertEqual([], self.findings(check_lists.check, untested | {"tests/compiler/passes/x_test.cpp": ""}))
         self.assertEqual([], self.findings(check_lists.check, untested | {
             "tests/compiler/passes/y_test.cpp": '#include "compiler/passes/x.h"\n'}))
+
+    def test_the_folders_whose_sources_need_tests_are_there(self):
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        for folder in check_lists.TESTED:
+            self.assertTrue(tree.files(root, [folder], (".cpp",)), folder)
 
     def test_an_op_stands_in_the_list_under_its_folder(self):
         op = {"compiler/ops/shape/x.cpp": "const Op& x_op() {\n"}

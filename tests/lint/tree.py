@@ -4,7 +4,7 @@ import os
 import sys
 
 # Folders whose C++ is ours. docs holds the lessons.
-SOURCE_FOLDERS = ("compiler", "nn", "datasets", "reports", "trainers", "cli", "bench", "tests", "docs")
+SOURCE_FOLDERS = ("compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "bench", "tests", "docs")
 
 
 def files(root, folders=SOURCE_FOLDERS, endings=(".h", ".cpp")):

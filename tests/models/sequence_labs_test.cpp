@@ -1,6 +1,7 @@
 // What the labs of sequences must reach, measured from the definitions of their problems.
 #include "datasets/sources/reber.h"
 #include "tests/support/lab_support.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

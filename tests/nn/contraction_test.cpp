@@ -5,9 +5,11 @@
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/evaluate.h"
+#include "nn/layers/dense.h"
 #include "nn/layers/maxout.h"
 #include "nn/layers/rbm.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {

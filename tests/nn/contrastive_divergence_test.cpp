@@ -8,6 +8,8 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
+#include "nn/layers/dense.h"
+#include "nn/model_pass.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_rbm.h"
 

@@ -8,16 +8,14 @@
 
 #include "nn/metrics/accuracy.h"
 #include "nn/metrics/auc.h"
+#include "nn/metrics/class_ratios.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/error.h"
-#include "nn/metrics/f1.h"
 #include "nn/metrics/loss.h"
 #include "nn/metrics/matthews_correlation.h"
 #include "nn/metrics/mean_absolute_error.h"
 #include "nn/metrics/mean_squared_error.h"
-#include "nn/metrics/precision.h"
 #include "nn/metrics/r2.h"
-#include "nn/metrics/recall.h"
 #include "nn/metrics/top_k_error.h"
 #include "tests/support/golden_lines.h"
 

@@ -264,14 +264,6 @@ TEST(Font, WidthsAreTheFilesOwn) {
   EXPECT_DOUBLE_EQ(font->width("0", 2048, true), 1425);  // DejaVuSans-Bold.ttf
 }
 
-TEST(Font, CodePointsOfUtf8) {
-  EXPECT_EQ(code_points("a\xc3\xa4\xe2\x81\xb5\xf0\x9d\x94\xb8"), U"a\u00e4\u2075\U0001d538");
-  EXPECT_EQ(code_points("\xc3"), U"\ufffd");                      // cut off
-  EXPECT_EQ(code_points("\xc0\x80z"), U"\ufffd\ufffdz");          // too long a form
-  EXPECT_EQ(code_points("\xed\xa0\x80"), U"\ufffd\ufffd\ufffd");  // half of a pair
-  EXPECT_EQ(code_points("\xff\xf5\x80"), U"\ufffd\ufffd\ufffd");
-}
-
 // Where there is none, SVG is written, with texts that are placed by an estimate.
 TEST_F(CanvasTest, WithoutAFont) {
   Canvas canvas(100, 40);

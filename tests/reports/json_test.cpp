@@ -26,6 +26,9 @@ TEST(Json, ObjectsAndLines) {
 TEST(Json, TextThatIsNoUtf8) {
   EXPECT_EQ(json_string("\xc3\xa4 \xff\x01"), "\"\xc3\xa4 \\ufffd\\u0001\"");
   EXPECT_EQ(json_string("\xe2\x82"), "\"\\ufffd\\ufffd\"");
+  EXPECT_EQ(json_string("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");  // half of a surrogate pair
+  EXPECT_EQ(json_string("\xc0\xaf"), "\"\\ufffd\\ufffd\"");             // too long a form
+  EXPECT_EQ(json_string("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
 }
 
 TEST(Json, FixedDecimals) {
@@ -75,13 +78,36 @@ TEST(Json, TextsThatWouldTakeAllTheMemory) {
             "written\n  got:      byte 0");
 }
 
-TEST(Json, KnowsUtf8) {
-  for (const char* good :
-       {"", "a", "caf\xc3\xa9", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
-    EXPECT_TRUE(is_utf8(good)) << good;
-  for (const char* bad : {"caf\xe9", "\x80", "\xc3", "\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82z"})
-    EXPECT_FALSE(is_utf8(bad)) << bad;
+// What is escaped, of every plane; a pair that is one half is refused, and so is text that is not UTF-8.
+TEST(Json, StringsAreAllOfUnicode) {
+  const std::pair<const char*, const char*> rows[] = {
+      {R"("\u007f\u0080\u07ff\u0800")", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80"},
+      {R"("\ud7ff\uE000\uffff")", "\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"},
+      {R"("\ud800\udc00")", "\xf0\x90\x80\x80"},
+      {R"("\uDBFF\uDFFFz")", "\xf4\x8f\xbf\xbfz"},
+      {"\"\xf0\x9f\x98\x80\"", "\xf0\x9f\x98\x80"},
+  };
+  for (const auto& [text, value] : rows) EXPECT_EQ(read_json(text, "x").at(""), value) << text;
+  EXPECT_EQ(read_json(R"("\u0000")", "x").at(""), std::string(1, '\0'));
+  for (const char* half : {R"("\ud800")", R"("\udc00")", R"("\ud800x")", R"("\ud800\n")", R"("\ud800\ud800")",
+                           R"("\ud800\u0041")", R"("\udfff\ud800")"})
+    EXPECT_TRUE(error_text([&] {
+                  read_json(half, "x");
+                }).starts_with("error: x: no valid JSON: an escape is half of a surrogate pair\n"))
+        << half;
+  for (const char* bad :
+       {"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\xc0\x80\"", "\"\xf4\x90\x80\x80\"", "\"a\x80\""})
+    EXPECT_TRUE(
+        error_text([&] { read_json(bad, "x"); }).starts_with("error: x: no valid JSON: a string is not UTF-8\n"))
+        << bad;
+}
+
+TEST(Json, ValuesAreThoseOfItsGrammar) {
+  for (const char* text : {"0", "-0", "12", "-1.5", "1e5", "1E+05", "0.25e-3", "true", "false", "null"})
+    EXPECT_EQ(read_json(text, "x").at(""), text);
+  for (const char* text : {"nan", "NaN", "Infinity", "01", "+1", "-", ".5", "1.", "1e", "1e+", "0x1", "True", "abc",
+                           "1 2", "\"\n\"", "\"\x01\""})
+    EXPECT_THROW(read_json(text, "x"), UserError) << text;
 }
 
 }  // namespace

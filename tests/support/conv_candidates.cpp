@@ -4,8 +4,8 @@
 
 #include "compiler/codegen/embedded_text.h"
 #include "compiler/kernel/printer.h"
+#include "compiler/libraries/library_functions.h"
 #include "compiler/ops/candidates.h"
-#include "compiler/runtime/library_functions.h"
 
 namespace thtrain {
 namespace {

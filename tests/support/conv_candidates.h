@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/host/cache.h"
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/conv/convolution.h"
-#include "compiler/runtime/cache.h"
 
 namespace thtrain {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/host/cache.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
-#include "compiler/runtime/cache.h"
 
 namespace thtrain {
 

@@ -7,7 +7,7 @@
 #include "compiler/base/str.h"
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/codegen/source_text.h"
-#include "compiler/runtime/cache.h"
+#include "compiler/host/cache.h"
 
 namespace thtrain {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/api.h"
-#include "compiler/base/config.h"
+#include "config/config.h"
 
 namespace thtrain {
 

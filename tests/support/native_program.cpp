@@ -8,13 +8,13 @@
 #include <map>
 
 #include "compiler/codegen/emit.h"
+#include "compiler/host/cache.h"
 #include "compiler/ir/lengths.h"
+#include "compiler/libraries/library_functions.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/cache_folder.h"
-#include "compiler/runtime/library_functions.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/store/cache_folder.h"
 
 namespace thtrain {
 namespace {
@@ -134,7 +134,7 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   context.fail = [](ThContext* failed, int check, long value, long limit) {
     if (first_failure(failed)) *static_cast<std::array<long, 3>*>(failed->host) = {check, value, limit};
   };
-  context.call_reference = [](ThContext* failed, int, void* const*, const long*) { first_failure(failed); };
+  context.call_reference = [](ThContext* failed, int, void* const*) { first_failure(failed); };
   context.arena = static_cast<char*>(arena.raw());
   const std::vector<void*> library = library_table(c.libraries);
   context.library = library.data();

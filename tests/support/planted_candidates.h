@@ -34,7 +34,7 @@ struct Planted {
 
 /// Computes float32 products by their definition.
 inline std::string planted_text(const Planted& planted) {
-  return str(R"(#include "compiler/runtime/candidate_abi.h"
+  return str(R"(#include "compiler/tuning/candidate_abi.h"
 #include <signal.h>
 #include <cstdio>
 #include <cstdlib>

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "datasets/load.h"
+#include "datasets/sources/digits.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/softmax.h"
 #include "tests/support/datasets_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/trainer.h"

@@ -1,7 +1,9 @@
 // Experiments built in a program are held to what a file may say.
 #include "tests/support/error_text.h"
 #include "tests/support/training_support.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

@@ -1,6 +1,7 @@
 #include "trainers/data_state.h"
 
 #include "datasets/npz.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/dtypes.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"

@@ -4,11 +4,14 @@
 #include <filesystem>
 
 #include "datasets/npy.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/checkpoint.h"
 #include "trainers/feed.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {
@@ -29,7 +32,8 @@ AugmentConfig all_changes() {
 struct DigitFiles {
   TemporaryFolder folder;
   DigitFiles() {
-    const Dataset digits = load_dataset({.name = "digits", .train = 97, .valid = 0, .test = 0}, DType::kFloat32);
+    const Dataset digits =
+        load_dataset({.read = digits_reader(), .name = "digits", .train = 97, .valid = 0, .test = 0}, DType::kFloat32);
     write_npy(folder.path("x.npy"), digits.train.x_array().raw);
     write_npy(folder.path("y.npy"), digits.train.y_array().raw);
   }

@@ -4,9 +4,11 @@
 #include "nn/layers/add.h"
 #include "nn/layers/batch_norm.h"
 #include "nn/layers/conv.h"
+#include "nn/layers/flatten.h"
 #include "nn/layers/pool.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {

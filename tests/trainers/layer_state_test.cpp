@@ -7,7 +7,9 @@
 #include "tests/support/centre_layer.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

@@ -5,6 +5,9 @@
 
 #include "compiler/base/random_state.h"
 #include "datasets/npy.h"
+#include "datasets/sources/csv.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 

@@ -5,6 +5,7 @@
 
 #include "datasets/file.h"
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
 #include "tests/support/run_result.h"
 #include "trainers/load_data.h"
 #include "trainers/metrics_file.h"

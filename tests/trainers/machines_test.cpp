@@ -3,14 +3,17 @@
 
 #include <cmath>
 
+#include "datasets/sources/digits.h"
 #include "nn/layers/corrupt.h"
 #include "nn/layers/dropout.h"
+#include "nn/layers/flatten.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/transposed.h"
 #include "nn/objectives/binary_crossentropy.h"
 #include "nn/objectives/squared_error.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 

@@ -1,4 +1,5 @@
 // Measurements that end in between: where the user asks to stop, and where examples cannot be read.
+#include "datasets/sources/digits.h"
 #include "nn/schedules/plateau.h"
 #include "tests/support/run_result.h"
 #include "tests/support/watched_rows.h"

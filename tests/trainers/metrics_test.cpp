@@ -4,9 +4,9 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "datasets/file.h"
 #include "nn/metrics/accuracy.h"
+#include "nn/metrics/class_ratios.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/error.h"
-#include "nn/metrics/f1.h"
 #include "nn/metrics/loss.h"
 #include "nn/metrics/r2.h"
 #include "nn/metrics/top_k_error.h"
@@ -14,7 +14,9 @@
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/examples.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/bad_values.h"
 #include "datasets/file.h"
+#include "datasets/sources/digits.h"
 #include "nn/schedules/exponential.h"
 #include "nn/schedules/plateau.h"
 #include "tests/support/training_support.h"

@@ -1,9 +1,11 @@
 // Optimizers, schedules and what stands around a step, in whole runs: they go on to the same bits, and do what they
 // say.
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
 #include "tests/support/training_support.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {

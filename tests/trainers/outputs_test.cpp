@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/npy.h"
 #include "nn/metrics/loss.h"
 #include "nn/metrics/mean_absolute_error.h"
 #include "nn/metrics/mean_squared_error.h"
@@ -15,7 +17,9 @@
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

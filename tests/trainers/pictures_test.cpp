@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "datasets/sources/reber.h"
+#include "nn/layers/activation.h"
 #include "nn/layers/conv.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/rnn.h"
@@ -16,6 +17,7 @@
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/image_data.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"

@@ -1,5 +1,6 @@
 #include "trainers/prediction_input.h"
 
+#include "datasets/sources/csv.h"
 #include "tests/support/training_support.h"
 #include "trainers/load_data.h"
 

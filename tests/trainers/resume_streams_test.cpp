@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "datasets/npy.h"
+#include "datasets/sources/digits.h"
+#include "datasets/sources/idx.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
@@ -16,7 +18,7 @@ namespace {
 struct Files {
   TemporaryFolder folder;
   Files() {
-    DatasetOptions options{.name = "digits"};
+    DatasetOptions options{.read = digits_reader(), .name = "digits"};
     options.train = 97;
     options.valid = 20;
     options.test = 0;

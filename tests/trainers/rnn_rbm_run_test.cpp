@@ -6,6 +6,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "datasets/sources/piano_rolls.h"
+#include "nn/model_pass.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/run_result.h"
 #include "trainers/build_model.h"

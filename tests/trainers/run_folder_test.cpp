@@ -4,6 +4,7 @@
 
 #include "datasets/file.h"
 #include "datasets/npz.h"
+#include "datasets/sources/npy.h"
 #include "reports/json.h"
 #include "tests/support/training_support.h"
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/npy.h"
+#include "datasets/sources/npy.h"
 #include "datasets/sources/reber.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/flatten.h"
@@ -14,7 +15,9 @@
 #include "tests/support/run_result.h"
 #include "trainers/epoch_order.h"
 #include "trainers/feed.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

@@ -4,10 +4,15 @@
 
 #include "datasets/file.h"
 #include "datasets/npz.h"
+#include "datasets/sources/digits.h"
+#include "nn/layers/activation.h"
+#include "nn/layers/flatten.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/evaluator.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 namespace {

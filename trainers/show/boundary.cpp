@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainers/predict.h"
 #include "trainers/show/mistakes.h"
 
 namespace thtrain {

@@ -1,6 +1,7 @@
 #include "trainers/show/feature_maps.h"
 
 #include "compiler/ir/variables.h"
+#include "nn/model_pass.h"
 
 namespace thtrain {
 

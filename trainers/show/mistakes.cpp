@@ -1,5 +1,7 @@
 #include "trainers/show/mistakes.h"
 
+#include "trainers/predict.h"
+
 #include <algorithm>
 #include <numeric>
 

@@ -7,6 +7,8 @@
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "nn/model_pass.h"
+#include "trainers/predict.h"
 
 namespace thtrain {
 

@@ -5,6 +5,7 @@
 #include "reports/decision_map.h"
 #include "reports/plot.h"
 #include "reports/sheet.h"
+#include "trainers/predict.h"
 #include "trainers/show/boundary.h"
 #include "trainers/show/show.h"
 

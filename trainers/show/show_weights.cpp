@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 #include "reports/histograms.h"
 #include "reports/matrix_picture.h"
 #include "reports/sheet.h"

@@ -4,18 +4,16 @@
 #include <cmath>
 
 #include "compiler/ir/variables.h"
-#include "nn/objectives/binary_crossentropy.h"
-#include "nn/objectives/negative_log_likelihood.h"
+#include "nn/model_pass.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/predict.h"
 #include "trainers/show/filters.h"
 
 namespace thtrain {
 
 static bool are_probabilities(const Model& model, const TrainedOutput& output, const Dataset& data) {
-  const std::string& objective = output.objective->name();
-  if (objective == NegativeLogLikelihood::Options::kName || objective == BinaryCrossentropy::Options::kName)
-    return true;
+  if (output.objective->gives_probabilities()) return true;
   Dims dims(model.input_shape().begin(), model.input_shape().end());
   if (data.is_sequence()) dims.insert(dims.begin(), "steps");
   dims.insert(dims.begin(), "n");
@@ -24,7 +22,7 @@ static bool are_probabilities(const Model& model, const TrainedOutput& output, c
 }
 
 TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights)
-    : experiment_((checked_experiment(experiment), experiment)),
+    : experiment_(checked_experiment(experiment)),
       floatx_(experiment.compiler.floatX),
       data_(data),
       weights_(std::move(weights)),

@@ -9,6 +9,7 @@
 #include "datasets/dataset.h"
 #include "nn/model.h"
 #include "trainers/outputs.h"
+#include "trainers/predict.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
 
@@ -63,7 +64,7 @@ class TrainedModel {
   FunctionOptions options(const std::string& name) const { return function_options(experiment_.compiler, name); }
 
  private:
-  const Experiment& experiment_;
+  const Experiment experiment_;
   FloatXScope floatx_;
   const Dataset& data_;
   std::string weights_;

@@ -1,6 +1,7 @@
 // Nests without reductions: loops over elements, copies, gathers, scatters.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "compiler/kernel/schedule/places.h"
 #include "compiler/kernel/schedule/schedule.h"
@@ -56,10 +57,11 @@ class ElementLoops {
   // ---- choices -----------------------------------------------------------------------------------------------------
 
   // Vectors run over the innermost axis, where its turns are independent of each other and something is stored there.
-  // Elements that are only moved, from places that the data names or to places with a stride, are quicker one by one.
+  // Elements that are only moved, from places that the data names or to places with a stride, are quicker one by one;
+  // so are those that come from places with a stride and are added where they go.
   void choose_lanes() {
     using Gathers = ScheduleChoice::Gathers;
-    bool computes = false, is_slow = false,
+    bool computes = false, is_slow = false, adds = false,
          in_lanes = axes_.back().kind != AxisKind::kSequential && !nest_.stores().empty();
     for (const Nest::Operation& operation : nest_.operations()) computes = computes || operation.work > 0;
     for (const Nest::Value& value : nest_.values()) {
@@ -75,8 +77,10 @@ class ElementLoops {
       // What is read before it is written is in the caches.
       is_fresh_ = is_fresh_ && !place.is_indexed() && !nest_.is_read_again;
       for (const Nest::Value& value : nest_.values())
-        is_fresh_ = is_fresh_ && !(value.kind == Kind::kLoad && value.place.operand.index == place.operand.index);
+        adds = adds || (value.kind == Kind::kLoad && value.place.operand.index == place.operand.index);
     }
+    is_fresh_ = is_fresh_ && !adds;
+    for (size_t track = 0; adds && track < tracks_.affine(); ++track) is_slow = is_slow || !is_near(track);
     whole_lanes_ = in_lanes && (computes || !is_slow) ? whole_lanes(b_, nest_.widest()) : 1;
     choice_.lanes = lanes_ = whole_lanes_;
     choice_.over = "elements";
@@ -181,7 +185,9 @@ class ElementLoops {
       };
     };
     if (!nest_.bounds.empty()) {
-      const auto [low, high] = inside(offsets, first, last);
+      std::vector<size_t> bounds(nest_.bounds.size());
+      std::iota(bounds.begin(), bounds.end(), size_t{0});
+      const auto [low, high] = tracks_.inside(b_, bounds, axes_.back(), offsets, first, last);
       choice_.tail = lanes_ > 1 ? ScheduleChoice::Tail::kMasked : ScheduleChoice::Tail::kNone;
       each_vector(code_, "i", first, low, lanes_, {}, part(false));
       if (stores_inside()) each_vector(code_, "i", low, high, lanes_, {}, part(true));
@@ -199,33 +205,6 @@ class ElementLoops {
   bool stores_inside() const {
     return std::any_of(nest_.stores().begin(), nest_.stores().end(),
                        [](const Nest::Store& store) { return !store.is_outside; });
-  }
-
-  // The turns of the innermost loop, among [first, last), that are inside of the nest's bounds: [low, high).
-  std::pair<Term, Term> inside(const std::vector<Term>& offsets, const Term& first, const Term& last) {
-    Term low = first, high = last;
-    const auto greater = [](const Term& a, const Term& b) { return select(a > b, a, b); };
-    const auto least = [](const Term& a, const Term& b) { return select(a < b, a, b); };
-    Term holds;  // of those bounds that all turns share
-    for (size_t k = 0; k < nest_.bounds.size(); ++k) {
-      const Bound& bound = nest_.bounds[k];
-      const Dim& step = axes_.back().strides[tracks_.of_bound(k)];
-      const Term at = offsets[tracks_.of_bound(k)] + b_.length(bound.first), length = b_.length(bound.length);
-      if (step.is(0)) {
-        const Term here = at >= Term(0) && at < length;
-        holds = static_cast<bool>(holds) ? holds && here : here;
-        continue;
-      }
-      TH_CHECK(step.is_known() && step.value() > 0, "a bound that an axis moves by ", step.text());
-      // The first turn at which it is at least x: x <= 0 says the first of all.
-      const auto turn = [&](const Term& x) { return (greater(x, 0) + Term(step.value() - 1)) / Term(step.value()); };
-      low = greater(low, turn(Term(0) - at));
-      high = least(high, turn(length - at));
-    }
-    low = code_.let("low", least(low, last));
-    high = greater(low, high);
-    if (static_cast<bool>(holds)) high = select(holds, high, low);
-    return {low, code_.let("high", high)};
   }
 
   // May the rest of a short loop be one or two narrower vectors? The next loop that reads it then reads whole vectors

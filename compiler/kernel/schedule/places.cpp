@@ -14,6 +14,13 @@ Term PlaceInLoops::element(StepBuilder& b, size_t track, const Term& lane) const
   return is_constant(lane, 0) ? out : out + lane * b.length(across->strides[track]);
 }
 
+std::vector<Term> further(StepBuilder& b, const std::vector<Term>& at, const LoopAxis& axis, const Term& i) {
+  std::vector<Term> out;
+  for (size_t k = 0; k < at.size(); ++k)
+    out.push_back(axis.strides[k].is(0) ? at[k] : b.code().let("at", at[k] + i * b.length(axis.strides[k])));
+  return out;
+}
+
 Tracks::Tracks(const Nest& nest)
     : nest_(nest),
       of_value_(nest.values().size(), kNone),
@@ -79,12 +86,47 @@ std::vector<Term> Tracks::firsts() const {
 std::vector<bool> Tracks::varying(const LoopAxis& axis) const {
   std::vector<bool> out;
   for (size_t v = 0; v < nest_.values().size(); ++v) {
-    bool varies = static_cast<bool>(nest_.values()[v].otherwise);  // the bounds may end anywhere
+    // The bounds may end anywhere; what is carried is a number for each lane.
+    bool varies = static_cast<bool>(nest_.values()[v].otherwise) || nest_.values()[v].kind == Kind::kCarried;
     for (size_t track : {of_value_[v], reported_[v]}) varies = varies || (track != kNone && !axis.strides[track].is(0));
     nest_.each_read(nest_.values()[v], [&](size_t read) { varies = varies || out[read]; });
     out.push_back(varies);
   }
   return out;
+}
+
+std::pair<Term, Term> Tracks::inside(StepBuilder& b, const std::vector<size_t>& bounds, const LoopAxis& axis,
+                                     const std::vector<Term>& at, const Term& first, const Term& last) const {
+  Code& code = b.code();
+  Term low = first, high = last;
+  const auto greater = [](const Term& a, const Term& b) { return select(a > b, a, b); };
+  const auto least = [](const Term& a, const Term& b) { return select(a < b, a, b); };
+  Term holds;  // of those bounds that all iterations share
+  for (size_t k : bounds) {
+    const Bound& bound = nest_.bounds[k];
+    const Dim& step = axis.strides[of_bound_[k]];
+    const Term here = code.let("at", at[of_bound_[k]] + b.length(bound.first)), length = b.length(bound.length);
+    if (step.is(0)) {
+      const Term is_inside = here >= Term(0) && here < length;
+      holds = static_cast<bool>(holds) ? holds && is_inside : is_inside;
+      continue;
+    }
+    TH_CHECK(step.is_known(), "a bound that an axis moves by ", step.text());
+    const bool is_up = step.value() > 0;
+    const int64_t size = is_up ? step.value() : -step.value();
+    // The first iteration at which as many steps have come to at least x: x <= 0 says the first of all.
+    const auto iteration = [&](const Term& x) {
+      const Term steps = code.let("steps", greater(code.let("steps", x), 0));
+      return size == 1 ? steps : code.let("steps", (steps + Term(size - 1)) / Term(size));
+    };
+    const Term begin = iteration(is_up ? Term(0) - here : here - length + Term(1));
+    low = is_constant(low, 0) ? begin : code.let("low", greater(low, begin));
+    high = code.let("high", least(high, iteration(is_up ? length - here : here + Term(1))));
+  }
+  low = code.let("low", least(low, last));
+  high = greater(low, high);
+  if (static_cast<bool>(holds)) high = select(holds, high, low);
+  return {low, code.let("high", high)};
 }
 
 Term bound(const Nest& nest, const Term& term, const std::vector<Term>& values) {
@@ -136,9 +178,13 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
                 bound(nest_, value.limit, values));
       return;
     case Kind::kReduction:
+    case Kind::kCarried:
+    case Kind::kSet:
+    case Kind::kLast:
+    case Kind::kWhere:
       break;
   }
-  TH_CHECK(false, "a reduction is computed by loops");
+  TH_CHECK(false, "a reduction, or a number that is carried, is computed by loops");
 }
 
 // Of twice as many elements as `here` has lanes, how many are in the first and in the second vector. Empty: all.

@@ -1,6 +1,7 @@
 // What the loops of a nest step through, and the values of the nest where they have come to.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/schedule/schedule.h"
@@ -20,6 +21,9 @@ struct PlaceInLoops {
   /// The element of a track, `lane` lanes further.
   Term element(StepBuilder& b, size_t track, const Term& lane = 0) const;
 };
+
+/// The elements of all tracks, further by `i` iterations of an axis of loops.
+std::vector<Term> further(StepBuilder& b, const std::vector<Term>& at, const LoopAxis& axis, const Term& i);
 
 /// A track for each thing that a nest's axes move: places, and numbers that messages show. Affine places come first,
 /// loads before stores; then what is read through an index.
@@ -46,6 +50,11 @@ class Tracks {
   /// The values that differ between the turns of an axis of loops: their own place moves, or something that they read
   /// differs.
   std::vector<bool> varying(const LoopAxis& axis) const;
+
+  /// The iterations among [first, last) of an axis of loops where these bounds of the nest hold, [low, high), where the
+  /// tracks have come to `at` without it.
+  std::pair<Term, Term> inside(StepBuilder& b, const std::vector<size_t>& bounds, const LoopAxis& axis,
+                               const std::vector<Term>& at, const Term& first, const Term& last) const;
 
   /// Computes a value of the nest: one element, or a vector where it differs from lane to lane (`in_lanes`). A position
   /// that differs is left out: whoever reads through it asks for it lane by lane.

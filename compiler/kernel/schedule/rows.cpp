@@ -158,17 +158,10 @@ class RowLoops {
     if (over_rows_ && depth + 1 == kept_.size()) {
       choice_.tail = ScheduleChoice::Tail::kMasked;
       return each_vector(code_, "i", first, last, lanes_, {},
-                         [&](Term i, Term group) { row(moved(at, axis, i), group); });
+                         [&](Term i, Term group) { row(further(b_, at, axis, i), group); });
     }
     code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
-               [&](Term i) { rows(depth + 1, moved(at, axis, i)); });
-  }
-
-  std::vector<Term> moved(const std::vector<Term>& at, const LoopAxis& axis, const Term& i) {
-    std::vector<Term> out;
-    for (size_t k = 0; k < at.size(); ++k)
-      out.push_back(axis.strides[k].is(0) ? at[k] : code_.let("at", at[k] + i * b_.length(axis.strides[k])));
-    return out;
+               [&](Term i) { rows(depth + 1, further(b_, at, axis, i)); });
   }
 
   const LoopAxis* lane_axis(bool of_element) const {
@@ -264,7 +257,7 @@ class RowLoops {
     Term length = b_.length(axis.length);
     if (depth + 1 < reduced_.size()) {
       code_.loop(str("k", depth), length,
-                 [&](Term k) { loops(depth + 1, moved(at, axis, k), run, parts, body, after_run); });
+                 [&](Term k) { loops(depth + 1, further(b_, at, axis, k), run, parts, body, after_run); });
       return;
     }
     if (run == 0) return vectors(at, 0, length, parts, body);

@@ -77,11 +77,15 @@ static bool is_plain(const Nest& nest) {
 }
 
 void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
-  const bool reduces = std::any_of(nest.values().begin(), nest.values().end(), [](const Nest::Value& value) {
-    return value.kind == Nest::Value::Kind::kReduction;
-  });
-  TH_CHECK(!reduces || nest.bounds.empty(), "a nest with bounds reduces");
-  const auto schedule_it = !reduces                       ? schedule_elements
+  using Kind = Nest::Value::Kind;
+  const auto has = [&](Kind kind) {
+    return std::any_of(nest.values().begin(), nest.values().end(),
+                       [&](const Nest::Value& value) { return value.kind == kind; });
+  };
+  const bool reduces = has(Kind::kReduction), carries = has(Kind::kCarried) || has(Kind::kWhere);
+  TH_CHECK(!reduces || (nest.bounds.empty() && !carries), "a nest with bounds or carried numbers reduces");
+  const auto schedule_it = carries                        ? schedule_carried
+                           : !reduces                     ? schedule_elements
                            : !is_plain(nest)              ? schedule_rows
                            : nest.values()[1].how->better ? schedule_arg_reduction
                                                           : schedule_reduction;

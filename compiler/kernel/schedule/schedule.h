@@ -60,10 +60,11 @@ Term checked_position(StepBuilder& b, const Index& index, const Term& number, co
 bool calls_library(const Term& term, const Target& target);
 
 // One file for each kind of nest: without reductions; with one and nothing else, or its position; with code around and
-// between them.
+// between them; with numbers that iterations hand on, or that are for some iterations alone.
 void schedule_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 void schedule_reduction(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 void schedule_arg_reduction(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 void schedule_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
+void schedule_carried(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 
 }  // namespace thtrain::kernel

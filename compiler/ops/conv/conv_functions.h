@@ -1,4 +1,4 @@
-// The library functions behind candidates of convolutions, by what the runtime implements (runtime/conv_patches.h,
+// The library functions behind candidates of convolutions, by what the runtime implements (libraries/conv_patches.h,
 // conv_fft.h, onednn_conv.h). Images [n, c, in...], filters [f, c / groups, kernel...] and results [n, f, out...] are
 // row-major. `a` and `b` are the inputs of the pass: x and w, w and dy, or x and dy.
 #pragma once

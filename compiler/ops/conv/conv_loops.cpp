@@ -1,5 +1,6 @@
-// The convolutions by their definition, for any lengths: one element of the output after the other, its products added
-// in the order of channels (or filters, or images and places) and taps. Slow, and the same bits on every machine.
+// The convolutions by their definition, for any lengths, as one nest: the products of an element of the output are
+// added in the order of channels (or filters, or places and images) and taps. The same bits on every machine.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/conv_step.h"
@@ -7,161 +8,148 @@
 namespace thtrain {
 namespace {
 
-using kernel::StepBuilder;
+using kernel::AxisKind;
+using kernel::Place;
 using kernel::Term;
-using Terms = std::vector<Term>;
 
-class Loops {
+// Of y[n, g, f, o] = sum over c, k of x[n, g, c, s] w[g, f, c, k], where s = o stride + k dilation - before, two are
+// given and the third is made. The loops run over o, or, for the gradient of x, over s.
+class ConvNest {
  public:
-  explicit Loops(StepBuilder& builder)
-      : b_(builder), g_(ConvGeometry::of(builder.node().props)), l_(lengths_of_conv(builder.node())) {}
+  explicit ConvNest(kernel::StepBuilder& b)
+      : b_(b), g_(ConvGeometry::of(b.node().props)), l_(lengths_of_conv(b.node())), nest_(axes()) {
+    nest_.work = 2;
+  }
 
   void run() {
     const Op* op = b_.node().op;
-    const Dim of_group = g_.groups == 1 ? l_.c : floor_div(l_.c, Dim(g_.groups));
-    filters_of_group_ = g_.groups == 1 ? l_.f : floor_div(l_.f, Dim(g_.groups));
-    of_group_ = of_group;
-    if (op == &conv_op())
-      outer(l_.n, l_.f, [&](const Term& n, const Term& f) { forward(n, f); });
-    else if (op == &conv_input_gradient_op())
-      outer(l_.n, l_.c, [&](const Term& n, const Term& c) { input_gradient(n, c); });
-    else
-      outer(l_.f, of_group, [&](const Term& f, const Term& c) { weight_gradient(f, c); });
-    b_.finish_kernel(str(op->name, "_loops"), str(op->name, ", by its definition"), range_, 1);
+    bound_places();
+    const bool is_weight = op == &conv_weight_gradient_op(), is_forward = op == &conv_op();
+    const kernel::Operand &first = b_.input(0), &second = b_.input(1), &out = b_.output();
+    const Place left = is_loop_over_images_ ? w_place(first) : x_place(first),
+                right = is_forward ? w_place(second) : y_place(second);
+    const Term total = nest_.carried("sum", kernel::constant(out.type.dtype, 0));
+    nest_.set(total, total + nest_.load("left", left) * nest_.load("right", right));
+    nest_.store(is_forward ? y_place(out) : is_weight ? w_place(out) : x_place(out), nest_.last(total));
+    kernel::schedule(b_, nest_, str(op->name, "_loops"), str(op->name, ", by its definition"));
   }
 
  private:
-  // Threads share the turns of both loops.
-  void outer(const Dim& rows, const Dim& columns, const std::function<void(const Term&, const Term&)>& body) {
-    range_ = rows * columns;
-    const Term length = b_.length(columns);
-    b_.code().loop("i", b_.begin(), b_.end(), 1, kernel::LoopMark::kSequential,
-                   [&](const Term& i) { body(b_.code().let("row", i / length), b_.code().let("column", i % length)); });
+  std::vector<kernel::NestAxis> axes() {
+    const Op* op = b_.node().op;
+    const bool is_weight = op == &conv_weight_gradient_op();
+    is_loop_over_images_ = op == &conv_input_gradient_op();
+    const auto per_group = [&](const Dim& all) { return g_.groups == 1 ? all : floor_div(all, Dim(g_.groups)); };
+    channels_ = per_group(l_.c);
+    filters_ = per_group(l_.f);
+    std::vector<kernel::NestAxis> out;
+    const auto add = [&](size_t& first, const Dims& lengths, bool is_summed) {
+      first = out.size();
+      for (const Dim& length : lengths)
+        out.push_back({length, is_summed ? AxisKind::kSequential : AxisKind::kParallel});
+    };
+    if (!is_weight) add(n_, {l_.n}, false);
+    add(group_, {g_.groups}, false);
+    add(f_, {filters_}, is_loop_over_images_);
+    add(c_, {channels_}, !is_weight && !is_loop_over_images_);
+    if (is_weight) add(k_, l_.kernel, false);
+    add(place_, is_loop_over_images_ ? l_.in : l_.out, is_weight && !g_.unshared);
+    if (!is_weight) add(k_, l_.kernel, true);
+    if (is_weight) add(n_, {l_.n}, true);
+    return out;
   }
 
-  void nest(const char* name, const Dims& lengths, const std::function<void(const Terms&)>& body) {
-    Terms at;
-    nest_from(name, lengths, at, body);
-  }
-  void nest_from(const char* name, const Dims& lengths, Terms& at, const std::function<void(const Terms&)>& body) {
-    if (at.size() == lengths.size()) return body(at);
-    b_.code().loop(name, b_.length(lengths[at.size()]), [&](const Term& i) {
-      at.push_back(i);
-      nest_from(name, lengths, at, body);
-      at.pop_back();
-    });
-  }
-
-  Term load(const kernel::Operand& operand, const Terms& at) { return b_.load(operand, b_.index_of(operand, at)); }
-  static Terms joined(Terms first, const Terms& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-  }
-  Terms w_index(const Term& f, const Term& c, const Terms& k, const Terms& o) const {
-    Terms at = {f};
-    if (g_.unshared) at = joined(at, o);
-    at.push_back(c);
-    return joined(at, k);
-  }
-  Term group_of_filter(const Term& f) { return g_.groups == 1 ? Term(0) : f / b_.length(filters_of_group_); }
-  Term sum() { return b_.code().var("sum", kernel::constant(b_.output().type.dtype, 0)); }
-  void add(const Term& sum, const Term& left, const Term& right) { b_.code().assign(sum, sum + left * right); }
-
-  // The places of the image under taps k of place o, and `body` where they are inside of it.
-  void inside(const Terms& o, const Terms& k, const std::function<void(const Terms&)>& body) {
-    Terms at;
-    Term condition;
-    for (size_t axis = 0; axis < g_.rank(); ++axis) {
-      const bool is_padded = !g_.before[axis].is(0) || !g_.after[axis].is(0);
-      at.push_back(b_.code().let(
-          "at", o[axis] * Term(g_.stride[axis]) + k[axis] * Term(g_.dilation[axis]) - b_.length(g_.before[axis])));
-      if (!is_padded) continue;
-      const Term holds = at[axis] >= Term(0) && at[axis] < b_.length(l_.in[axis]);
-      condition = condition ? condition && holds : holds;
+  // Where a place of the result is not an axis, it follows from that of the image and the tap.
+  void bound_places() {
+    for (size_t i = 0; i < g_.rank(); ++i) {
+      const Dim stride = g_.stride[i], dilation = g_.dilation[i];
+      kernel::Bound bound{.strides = Dims(nest_.axes().size(), Dim(0)), .first = 0, .length = 0};
+      bound.strides[place_ + i] = is_loop_over_images_ ? Dim(1) : stride;
+      bound.strides[k_ + i] = is_loop_over_images_ ? Dim(0) - dilation : dilation;
+      bound.first = is_loop_over_images_ ? g_.before[i] : Dim(0) - g_.before[i];
+      bound.length = is_loop_over_images_ ? l_.out[i] * stride : l_.in[i];
+      const bool is_padded = !g_.before[i].is(0) || !g_.after[i].is(0);
+      if (is_loop_over_images_ || is_padded) nest_.bounds.push_back(bound);
+      places_.emplace_back();
+      if (!is_loop_over_images_ || g_.stride[i] == 1) continue;
+      const Term at =
+          nest_.let("at", nest_.axis(place_ + i) + b_.length(g_.before[i]) - nest_.axis(k_ + i) * Term(g_.dilation[i]));
+      nest_.where(at % Term(g_.stride[i]) == Term(0));
+      places_[i] = nest_.let("place", at / Term(g_.stride[i]));
     }
-    if (condition)
-      b_.code().if_(condition, [&] { body(at); });
-    else
-      body(at);
   }
 
-  void forward(const Term& n, const Term& f) {
-    nest("o", l_.out, [&](const Terms& o) {
-      const Term total = sum();
-      b_.code().loop("c", b_.length(of_group_), [&](const Term& c) {
-        nest("k", l_.kernel, [&](const Terms& k) {
-          inside(o, k, [&](const Terms& at) {
-            const Term channel = group_of_filter(f) * b_.length(of_group_) + c;
-            add(total, load(b_.input(0), joined({n, channel}, at)), load(b_.input(1), w_index(f, c, k, o)));
-          });
-        });
-      });
-      b_.store(b_.output(), b_.index_of(b_.output(), joined({n, f}, o)), total);
-    });
+  Place at_first(const kernel::Operand& operand) const { return {operand, Dims(nest_.axes().size(), Dim(0))}; }
+  void add(Place& place, size_t axis, const Dim& stride) { place.strides[axis] = place.strides[axis] + stride; }
+
+  // Moves a place with strides `steps` of the spatial axes to the elements of the image.
+  void move_in_image(Place& place, const Dim* steps) {
+    for (size_t i = 0; i < g_.rank(); ++i) {
+      add(place, place_ + i, is_loop_over_images_ ? steps[i] : steps[i] * Dim(g_.stride[i]));
+      if (is_loop_over_images_) continue;
+      add(place, k_ + i, steps[i] * Dim(g_.dilation[i]));
+      place.first = place.first - b_.length(g_.before[i] * steps[i]);
+    }
+  }
+  // And to those of the result.
+  void move_in_result(Place& place, const Dim* steps) {
+    for (size_t i = 0; i < g_.rank(); ++i) {
+      if (static_cast<bool>(places_[i])) {
+        place = place.at(places_[i], steps[i]);
+        continue;
+      }
+      add(place, place_ + i, steps[i]);
+      if (!is_loop_over_images_) continue;
+      add(place, k_ + i, Dim(0) - steps[i] * Dim(g_.dilation[i]));
+      place.first = place.first + b_.length(g_.before[i] * steps[i]);
+    }
   }
 
-  void input_gradient(const Term& n, const Term& channel) {
-    const Term group = b_.code().let("group", g_.groups == 1 ? Term(0) : channel / b_.length(of_group_));
-    const Term c = channel - group * b_.length(of_group_);
-    nest("s", l_.in, [&](const Terms& s) {
-      const Term total = sum();
-      b_.code().loop("f", b_.length(filters_of_group_), [&](const Term& of_group) {
-        const Term f = b_.code().let("filter", group * b_.length(filters_of_group_) + of_group);
-        nest("k", l_.kernel, [&](const Terms& k) {
-          Terms o;
-          Term condition;
-          for (size_t axis = 0; axis < g_.rank(); ++axis) {
-            const Term at =
-                b_.code().let("at", s[axis] + b_.length(g_.before[axis]) - k[axis] * Term(g_.dilation[axis]));
-            o.push_back(at / Term(g_.stride[axis]));
-            Term holds = at >= Term(0) && o[axis] < b_.length(l_.out[axis]);
-            if (g_.stride[axis] > 1) holds = holds && at % Term(g_.stride[axis]) == Term(0);
-            condition = condition ? condition && holds : holds;
-          }
-          b_.code().if_(condition, [&] {
-            add(total, load(b_.input(0), w_index(f, c, k, o)), load(b_.input(1), joined({n, f}, o)));
-          });
-        });
-      });
-      b_.store(b_.output(), b_.index_of(b_.output(), joined({n, channel}, s)), total);
-    });
+  Place x_place(const kernel::Operand& x) {
+    const Dims& steps = x.layout.strides;
+    Place out = at_first(x);
+    add(out, n_, steps[0]);
+    add(out, group_, channels_ * steps[1]);
+    add(out, c_, steps[1]);
+    move_in_image(out, &steps[2]);
+    return out;
+  }
+  Place y_place(const kernel::Operand& y) {
+    const Dims& steps = y.layout.strides;
+    Place out = at_first(y);
+    add(out, n_, steps[0]);
+    add(out, group_, filters_ * steps[1]);
+    add(out, f_, steps[1]);
+    move_in_result(out, &steps[2]);
+    return out;
+  }
+  // Unshared filters have the places of the result behind the filter's axis.
+  Place w_place(const kernel::Operand& w) {
+    const Dims& steps = w.layout.strides;
+    const size_t channel = g_.unshared ? 1 + g_.rank() : 1;
+    Place out = at_first(w);
+    add(out, group_, filters_ * steps[0]);
+    add(out, f_, steps[0]);
+    if (g_.unshared) move_in_result(out, &steps[1]);
+    add(out, c_, steps[channel]);
+    for (size_t i = 0; i < g_.rank(); ++i) add(out, k_ + i, steps[channel + 1 + i]);
+    return out;
   }
 
-  void weight_gradient(const Term& f, const Term& c) {
-    const Term channel = b_.code().let("channel", group_of_filter(f) * b_.length(of_group_) + c);
-    auto places = [&](const Terms& k, const Terms& o, const Term& total) {
-      inside(o, k, [&](const Terms& at) {
-        b_.code().loop("n", b_.length(l_.n), [&](const Term& n) {
-          add(total, load(b_.input(0), joined({n, channel}, at)), load(b_.input(1), joined({n, f}, o)));
-        });
-      });
-    };
-    auto store = [&](const Terms& k, const Terms& o, const Term& total) {
-      b_.store(b_.output(), b_.index_of(b_.output(), w_index(f, c, k, o)), total);
-    };
-    nest("k", l_.kernel, [&](const Terms& k) {
-      if (g_.unshared)
-        return nest("o", l_.out, [&](const Terms& o) {
-          const Term total = sum();
-          places(k, o, total);
-          store(k, o, total);
-        });
-      const Term total = sum();
-      nest("o", l_.out, [&](const Terms& o) { places(k, o, total); });
-      store(k, {}, total);
-    });
-  }
-
-  StepBuilder& b_;
+  kernel::StepBuilder& b_;
   const ConvGeometry g_;
   const ConvLengths l_;
-  Dim of_group_ = 1, filters_of_group_ = 1, range_ = 1;
+  bool is_loop_over_images_ = false;
+  Dim channels_ = 1, filters_ = 1;                                // of a group
+  size_t n_ = 0, group_ = 0, f_ = 0, c_ = 0, place_ = 0, k_ = 0;  // axes of the nest; of `place_` and `k_` the first
+  kernel::Nest nest_;
+  std::vector<Term> places_;  // of the result, where they are no axes and follow from no stride
 };
 
 }  // namespace
 
-void lower_conv_loops(StepBuilder& builder) {
-  Loops(builder).run();
+void lower_conv_loops(kernel::StepBuilder& builder) {
+  ConvNest(builder).run();
 }
 
 }  // namespace thtrain

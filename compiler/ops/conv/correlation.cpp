@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/conv/tiles.h"
+#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 
@@ -15,33 +17,33 @@ namespace {
 
 // [group][block][input][tap][filter of the block].
 kernel::Operand packed_filters(StepBuilder& b, const Correlation& c, const kernel::Operand& w, int64_t block) {
-  const int64_t blocks = ceil_div(c.outputs, block), taps = c.taps();
-  const kernel::Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
-  kernel::Code& code = b.code();
-  const auto& [d, h, v] = c.axes;
-  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
-    const Term input = code.let("input", i % Term(c.inputs)),
-               first = code.let("first", i / Term(c.inputs) % Term(blocks) * Term(block)),
-               group = code.let("group", i / Term(c.inputs * blocks));
-    code.loop("tap", Term(taps), [&](const Term& tap) {
-      std::vector<Term> k = {tap / Term(h.kernel * v.kernel), tap / Term(v.kernel) % Term(h.kernel),
-                             tap % Term(v.kernel)};
-      if (c.is_gradient)
-        for (size_t axis = 0; axis < 3; ++axis) k[axis] = Term(c.axes[axis].kernel - 1) - k[axis];
-      code.loop("o", Term(block), [&](const Term& o) {
-        const Term filter = code.let("filter", first + o);
-        std::vector<Term> at = c.is_gradient ? std::vector{group * Term(c.inputs) + input, filter}
-                                             : std::vector{group * Term(c.outputs) + filter, input};
-        at.insert(at.end(), k.end() - static_cast<ptrdiff_t>(c.rank), k.end());
-        const Term to = (i * Term(taps) + tap) * Term(block) + o;
-        auto copy = [&] { b.store(out, to, b.load(w, b.index_of(w, at))); };
-        if (c.outputs % block == 0) return copy();
-        code.if_(filter < Term(c.outputs), copy, [&] { b.store(out, to, kernel::constant(c.dtype, 0)); });
-      });
-    });
-  });
-  b.finish_kernel("conv_pack", str("filters in blocks of ", block), c.groups * blocks * c.inputs,
-                  std::max<int64_t>(1, (1 << 14) / (taps * block)));
+  const int64_t blocks = ceil_div(c.outputs, block);
+  const kernel::Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * c.taps() * block);
+  const Dims& steps = w.layout.strides;
+  const Dim of_input = steps[c.is_gradient ? 0 : 1], of_filter = steps[c.is_gradient ? 1 : 0];
+  Dims lengths{c.groups, blocks, c.inputs};
+  kernel::Place from{w, {(c.is_gradient ? of_input * c.inputs : of_filter * c.outputs), of_filter * block, of_input}};
+  for (size_t axis = 0; axis < c.rank; ++axis) {
+    const int64_t taps = c.axes[3 - c.rank + axis].kernel;
+    const Dim& step = steps[2 + axis];
+    lengths.emplace_back(taps);
+    from.strides.push_back(c.is_gradient ? Dim(0) - step : step);
+    if (c.is_gradient) from.first = from.first + b.length(step * (taps - 1));
+  }
+  lengths.emplace_back(block);
+  from.strides.push_back(of_filter);
+  kernel::Nest nest(lengths);
+  nest.work = kMoveWork;
+  nest.is_read_again = true;
+  if (c.outputs % block != 0) {
+    nest.bounds.push_back({Dims(lengths.size(), Dim(0)), 0, c.outputs});
+    nest.bounds[0].strides[1] = block;
+    nest.bounds[0].strides.back() = 1;
+  }
+  const Term filter =
+      nest.bounds.empty() ? nest.load("filter", from) : nest.load_inside("filter", from, kernel::constant(c.dtype, 0));
+  nest.store({out, row_major(lengths).strides}, filter);
+  kernel::schedule(b, nest, "conv_pack", str("filters in blocks of ", block));
   return out;
 }
 

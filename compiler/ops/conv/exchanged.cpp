@@ -1,49 +1,32 @@
 #include "compiler/ops/conv/exchanged.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 namespace {
 
-using kernel::LoopMark;
 using kernel::StepBuilder;
-using kernel::Term;
 
-// [rows][columns][length] to [columns][rows][length].
-void exchange(StepBuilder& b, DType dtype, const kernel::Operand& from, const kernel::Operand& to, int64_t rows,
-              int64_t columns, int64_t length) {
-  kernel::Code& code = b.code();
-  const int lanes = b.lanes_of(dtype);
-  const int64_t whole = length / lanes * lanes, rest = length - whole;
-  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
-    const Term target = code.let("target", i * Term(length)),
-               source = code.let("source", (i % Term(rows) * Term(columns) + i / Term(rows)) * Term(length));
-    auto copy = [&](const Term& x, const Term& count) {
-      b.store(to, target + x, b.load(from, source + x, lanes, 1, count), 1, count);
-    };
-    if (whole > 0) code.loop("x", 0, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
-    if (rest > 0) copy(Term(whole), Term(rest));
-  });
-  b.finish_kernel("conv_exchange", "images and channels exchanged", rows * columns,
-                  std::max<int64_t>(1, (1 << 14) / length));
+// The same elements, row-major under these lengths.
+kernel::Operand seen_as(kernel::Operand operand, const Dims& dims) {
+  operand.type.dims = dims;
+  operand.layout = row_major(dims);
+  return operand;
 }
 
-// Filters [f, c, taps] of any layout to row-major [c, f, taps].
-void exchange_filters(StepBuilder& b, const Convolution& c, const kernel::Operand& w, const kernel::Operand& to) {
-  kernel::Code& code = b.code();
-  const int64_t height = c.axes[1].kernel, width = c.axes[2].kernel;
-  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
-    const Term channel = code.let("channel", i / Term(c.f)), filter = code.let("filter", i % Term(c.f));
-    code.loop("tap", Term(c.taps()), [&](const Term& tap) {
-      const std::vector<Term> k = {tap / Term(height * width), tap / Term(width) % Term(height), tap % Term(width)};
-      std::vector<Term> at = {filter, channel};
-      at.insert(at.end(), k.end() - static_cast<ptrdiff_t>(c.rank), k.end());
-      b.store(to, i * Term(c.taps()) + tap, b.load(w, b.index_of(w, at)));
-    });
-  });
-  b.finish_kernel("conv_exchange", "filters and channels exchanged", c.c * c.f,
-                  std::max<int64_t>(1, (1 << 14) / c.taps()));
+// Copies elements of any axes to where the first two axes are exchanged.
+void exchange(StepBuilder& b, const kernel::Operand& from, const kernel::Operand& to, const char* comment) {
+  kernel::Place source = kernel::placed(from);
+  std::swap(source.strides[0], source.strides[1]);
+  Dims dims = from.type.dims;
+  std::swap(dims[0], dims[1]);
+  move_kernel(b, source, kernel::placed(seen_as(to, dims)), "conv_exchange", comment, true);
+}
+void exchange_images(StepBuilder& b, const kernel::Operand& from, const kernel::Operand& to, int64_t rows,
+                     int64_t columns, int64_t length) {
+  exchange(b, seen_as(from, {rows, columns, length}), to, "images and channels exchanged");
 }
 
 int64_t image_elements(const Convolution& c) {
@@ -103,18 +86,18 @@ void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& t
   kernel::Operand dy = b.input(1);
   std::swap(dy.type.dims[0], dy.type.dims[1]);
   std::swap(dy.layout.strides[0], dy.layout.strides[1]);
-  exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
+  exchange_images(b, b.input(0), image, c.n, c.c, c.pixels());
   lower_direct(b, exchanged_gradient(c), {image, dy, result}, tiling);
-  exchange(b, c.dtype, result, b.output(), c.c, c.f, c.taps());
+  exchange_images(b, result, b.output(), c.c, c.f, c.taps());
 }
 
 void lower_exchanged(StepBuilder& b, const Convolution& c, const WeightTiling& tiling) {
   const kernel::Operand image = b.workspace(c.dtype, image_elements(c)), w = b.workspace(c.dtype, c.filter_elements()),
                         result = b.workspace(c.dtype, result_elements(c));
-  exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
-  exchange_filters(b, c, b.input(1), w);
+  exchange_images(b, b.input(0), image, c.n, c.c, c.pixels());
+  exchange(b, b.input(1), w, "filters and channels exchanged");
   lower_direct_weights(b, exchanged_forward(c), {image, w, result}, tiling);
-  exchange(b, c.dtype, result, b.output(), c.f, c.n, c.places());
+  exchange_images(b, result, b.output(), c.f, c.n, c.places());
 }
 
 }  // namespace thtrain

@@ -1,26 +1,18 @@
 #include "compiler/ops/conv/library_step.h"
 
+#include "compiler/ops/shape/copy_loops.h"
+
 namespace thtrain {
 namespace {
 
-using kernel::LoopMark;
 using kernel::StepBuilder;
-using kernel::Term;
 
 kernel::Operand row_major_filters(StepBuilder& b, const Convolution& c, const kernel::Operand& w) {
   const kernel::Operand out = b.workspace(c.dtype, c.f * c.channels() * c.taps());
-  kernel::Code& code = b.code();
-  const int64_t height = c.axes[1].kernel, width = c.axes[2].kernel;
-  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
-    code.loop("tap", Term(c.taps()), [&](const Term& tap) {
-      const std::vector<Term> k = {tap / Term(height * width), tap / Term(width) % Term(height), tap % Term(width)};
-      std::vector<Term> at = {i / Term(c.channels()), i % Term(c.channels())};
-      at.insert(at.end(), k.end() - static_cast<ptrdiff_t>(c.rank), k.end());
-      b.store(out, i * Term(c.taps()) + tap, b.load(w, b.index_of(w, at)));
-    });
-  });
-  b.finish_kernel("conv_filters", "filters in the order of their axes", c.f * c.channels(),
-                  std::max<int64_t>(1, (1 << 14) / c.taps()));
+  kernel::Operand to = out;
+  to.type.dims = w.type.dims;
+  to.layout = row_major(w.type.dims);
+  move_kernel(b, kernel::placed(w), kernel::placed(to), "conv_filters", "filters in the order of their axes", true);
   return out;
 }
 

@@ -1,7 +1,5 @@
 #include "compiler/ops/elemwise/checked_index.h"
 
-#include "compiler/kernel/schedule/schedule.h"
-
 namespace thtrain {
 
 using kernel::StepBuilder;
@@ -12,7 +10,7 @@ static std::string filled(std::string text, std::string_view name, int64_t numbe
   return text;
 }
 
-void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_t limit) {
+[[noreturn]] static void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_t limit) {
   auto text = [&](const std::string& form) { return filled(filled(form, "{value}", value), "{limit}", limit); };
   throw UserError({.what = text(check.what),
                    .expected = text(check.expected),
@@ -27,34 +25,14 @@ int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype,
   return position;
 }
 
-Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check, Term index, Term length, bool checked,
-                      Term shown) {
+Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check, Term index, Term length) {
   DType dtype = index.dtype();
   Term number = b.code().let("index", kernel::cast(index, DType::kInt64));
   Term position = number;
   if (check.from_end && is_signed_int(dtype))
     position = b.code().let("position", kernel::select(number < Term(0), number + length, number));
-  if (checked)
-    b.require(position >= Term(0) && position < length, {check.what, check.expected, node.origin}, number,
-              shown ? shown : length);
+  b.require(position >= Term(0) && position < length, {check.what, check.expected, node.origin}, number, length);
   return position;
-}
-
-kernel::Index index_at(const Node& node, const IndexCheck& check, kernel::Place place, Dim length, bool checked,
-                       Dims reported) {
-  kernel::Index out{.place = std::move(place), .length = std::move(length), .from_end = check.from_end};
-  if (checked) out.check = kernel::RuntimeCheck{check.what, check.expected, node.origin};
-  out.reported = std::move(reported);
-  return out;
-}
-
-void check_kernel(StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
-                  bool reports_row) {
-  kernel::Nest nest(b.input(i).type.dims);
-  Dims row(nest.axes().size(), Dim(0));
-  if (reports_row) row[0] = 1;
-  nest.position(index_at(node, check, kernel::placed(b.input(i)), length, true, reports_row ? row : Dims()));
-  kernel::schedule(b, nest, "check", "every index is inside");
 }
 
 }  // namespace thtrain

@@ -18,20 +18,9 @@ struct IndexCheck {
 int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype, int64_t index, int64_t length,
                          std::optional<int64_t> shown = {});
 
-/// The same in a kernel: the index is a loaded term. `checked` false leaves the check out: it was made before. `node`
-/// is the step's, or the one in the body of a loop that the error belongs to.
+/// The same in a kernel: the index is a loaded term. `node` is the step's, or the one in the body of a loop that the
+/// error belongs to.
 kernel::Term checked_position(kernel::StepBuilder& b, const Node& node, const IndexCheck& check, kernel::Term index,
-                              kernel::Term length, bool checked = true, kernel::Term shown = {});
-
-/// The index in a nest. `place`: of the integer; `reported`: strides of what {limit} shows, empty for the length.
-kernel::Index index_at(const Node& node, const IndexCheck& check, kernel::Place place, Dim length, bool checked = true,
-                       Dims reported = {});
-
-/// A kernel that checks all indices of the step's input i, before one that writes in place. `reports_row`: the indices
-/// are a vector, and {limit} is the place of the bad one.
-void check_kernel(kernel::StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
-                  bool reports_row = false);
-
-[[noreturn]] void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_t limit);
+                              kernel::Term length);
 
 }  // namespace thtrain

@@ -65,8 +65,9 @@ static Cost cost_of_body(const Node& node) {
   for (const Type& type : node.types) out.bytes = out.bytes + bytes_of(type);
   for (const Node* inner : topological_order(node.bodies[0]->outputs)) {
     if (!inner->inputs.empty()) out.flops = out.flops + cost_of(*inner).flops;
-    if (const GatherRule* gather = inner->op->gather)
-      out.bytes = out.bytes + bytes_of(inner->types[0]) + bytes_of(inner->inputs[gather->indices].type());
+    if (!inner->op->gather) continue;
+    out.bytes = out.bytes + bytes_of(inner->types[0]);
+    for (size_t i = 1; i < inner->inputs.size(); ++i) out.bytes = out.bytes + bytes_of(inner->inputs[i].type());
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
@@ -151,95 +152,47 @@ bool covers_all(const WindowAxes& w, const Dims& x) {
   return true;
 }
 
-// The elements of one index of the axes before the first that windows move along belong to one thread: zeros, then sums
-// while they are in the cache. The last windows' numbers, or the axes after them, are the innermost loop.
-class WindowSums {
- public:
-  explicit WindowSums(kernel::StepBuilder& b)
-      : b_(b),
-        code_(b.code()),
-        w_(b.node().props),
-        in_(parts_of(b.input(0))),
-        out_(parts_of(b.output())),
-        first_(static_cast<size_t>(*std::min_element(w_.axes.begin(), w_.axes.end()))),
-        adds_(!is_disjoint(w_)) {}
-
-  void run() {
-    std::vector<Term> at;
-    Dim range = 1, each = 1;
-    for (size_t axis = 0; axis < in_.type.rank(); ++axis)
-      (axis < first_ ? range : each) = (axis < first_ ? range : each) * in_.type.dims[axis];
-    code_.loop("i", b_.begin(), b_.end(), 1, kernel::LoopMark::kSequential, [&](const Term& i) {
-      Term rest = i, from = 0, to = 0;
-      for (size_t axis = first_; axis-- > 0;) {
-        const Term length = b_.length(out_.type.dims[axis]);
-        const Term position = axis == 0 ? rest : code_.let("position", rest % length);
-        if (axis > 0) rest = code_.let("rest", rest / length);
-        from = from + position * b_.length(in_.layout.strides[axis]);
-        to = to + position * b_.length(out_.layout.strides[axis]);
-      }
-      from = code_.let("from", from);
-      to = code_.let("to", to);
-      if (!covers_all(w_, b_.node().types[0].dims) || adds_) clear(first_, to);
-      add(loops(), 0, from, to);
-    });
-    b_.finish_kernel("add_windows", "out0 = sums of the windows in0", range, grain_of(each));
-  }
-
- private:
-  struct Loop {
-    Dim length, in_stride, out_stride;
+// Of what is added, from the outermost loop on: the axes before the first that windows move along, whose elements no
+// two threads share; the windows' numbers but the last, and the places in the windows; the last windows' numbers, and
+// the axes after them. So the innermost loop writes each element once.
+void lower_added(kernel::StepBuilder& b) {
+  const WindowAxes w(b.node().props);
+  const kernel::Operand in = parts_of(b.input(0)), out = parts_of(b.output());
+  const size_t rank = b.node().types[0].rank(),
+               first = static_cast<size_t>(*std::min_element(w.axes.begin(), w.axes.end())),
+               last = static_cast<size_t>(*std::max_element(w.axes.begin(), w.axes.end()));
+  const bool adds = !is_disjoint(w);
+  std::vector<kernel::NestAxis> axes;
+  Dims from, to;
+  const auto add = [&](const Dim& length, const Dim& in_stride, const Dim& out_stride, bool is_shared) {
+    axes.push_back({length, adds && is_shared ? kernel::AxisKind::kSequential : kernel::AxisKind::kParallel});
+    from.push_back(in_stride);
+    to.push_back(out_stride);
   };
-
-  // From the outermost on.
-  std::vector<Loop> loops() const {
-    std::vector<Loop> counts, offsets, after;
-    const size_t rank = b_.node().types[0].rank(),
-                 last = static_cast<size_t>(*std::max_element(w_.axes.begin(), w_.axes.end()));
-    for (size_t axis = first_; axis < out_.type.rank(); ++axis) {
-      // The axis of the parts of complex numbers is the last of both.
-      const size_t own = axis < rank ? axis : in_.type.rank() - 1;
-      const auto k = std::find(w_.axes.begin(), w_.axes.end(), static_cast<int64_t>(axis));
-      const int64_t step = k == w_.axes.end() ? 1 : w_.steps[static_cast<size_t>(k - w_.axes.begin())];
-      (axis <= last ? counts : after)
-          .push_back({in_.type.dims[own], in_.layout.strides[own], out_.layout.strides[axis] * Dim(step)});
-    }
-    for (size_t k = 0; k < w_.axes.size(); ++k)
-      offsets.push_back(
-          {w_.sizes[k], in_.layout.strides[rank + k], out_.layout.strides[static_cast<size_t>(w_.axes[k])]});
-    std::vector<Loop> out(counts.begin(), counts.end() - 1);
-    out.insert(out.end(), offsets.begin(), offsets.end());
-    out.push_back(counts.back());
-    out.insert(out.end(), after.begin(), after.end());
-    return out;
+  for (size_t axis = 0; axis < out.type.rank(); ++axis) {
+    // The axis of the parts of complex numbers is the last of both.
+    const size_t own = axis < rank ? axis : in.type.rank() - 1;
+    if (axis == last)
+      for (size_t k = 0; k < w.axes.size(); ++k)
+        add(w.sizes[k], in.layout.strides[rank + k], out.layout.strides[static_cast<size_t>(w.axes[k])], true);
+    const auto k = std::find(w.axes.begin(), w.axes.end(), static_cast<int64_t>(axis));
+    const int64_t step = k == w.axes.end() ? 1 : w.steps[static_cast<size_t>(k - w.axes.begin())];
+    add(in.type.dims[own], in.layout.strides[own], out.layout.strides[axis] * Dim(step), axis >= first && axis < last);
   }
-
-  void clear(size_t axis, const Term& to) {
-    const DType dtype = out_.type.dtype;
-    if (axis == out_.type.rank())
-      return b_.store(out_, to, is_float(dtype) ? kernel::constant(dtype, 0) : kernel::constant_int(dtype, 0));
-    code_.loop("i", b_.length(out_.type.dims[axis]),
-               [&](const Term& i) { clear(axis + 1, code_.let("to", to + i * b_.length(out_.layout.strides[axis]))); });
+  if (adds || !covers_all(w, b.node().types[0].dims)) {
+    kernel::Nest zeros(out.type.dims);
+    zeros.work = kMoveWork;
+    zeros.is_read_again = true;
+    const DType dtype = out.type.dtype;
+    zeros.store(kernel::placed(out), is_float(dtype) ? kernel::constant(dtype, 0) : kernel::constant_int(dtype, 0));
+    kernel::schedule(b, zeros, "zeros", "out0 = 0, to be added to");
   }
-
-  void add(const std::vector<Loop>& loops, size_t k, const Term& from, const Term& to) {
-    if (k == loops.size()) {
-      const Term x = b_.load(in_, from);
-      return b_.store(out_, to, adds_ ? b_.load(out_, to) + x : x);
-    }
-    code_.loop("i", b_.length(loops[k].length), [&](const Term& i) {
-      add(loops, k + 1, code_.let("from", from + i * b_.length(loops[k].in_stride)),
-          code_.let("to", to + i * b_.length(loops[k].out_stride)));
-    });
-  }
-
-  kernel::StepBuilder& b_;
-  kernel::Code& code_;
-  WindowAxes w_;
-  kernel::Operand in_, out_;
-  size_t first_;  // axis that windows move along
-  bool adds_;
-};
+  kernel::Nest nest(axes);
+  nest.work = kMoveWork;
+  const Term x = nest.load("x", {in, from});
+  nest.store({out, to}, adds ? nest.load("sum", {out, to}) + x : x);
+  kernel::schedule(b, nest, "add_windows", "out0 = sums of the windows in0");
+}
 
 // ---- cases and records ---------------------------------------------------------------------------------------------
 
@@ -335,7 +288,7 @@ const Op& add_windows_op() {
             return std::vector{windows(args.cotangent(), w.axes, w.sizes, w.steps)};
           },
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { WindowSums(b).run(); },
+      .lower = lower_added,
       .cost =
           [](const Node& node) {
             const Dim read = node.inputs[0].type().elements(), written = node.types[0].elements();

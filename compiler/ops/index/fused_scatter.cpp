@@ -20,8 +20,7 @@ const Node& scatter_of(const Graph& body) {
 void lower_fused_scatter(kernel::StepBuilder& b) {
   const Graph& body = *b.node().bodies[0];
   const Node& scatter = scatter_of(body);
-  const ScatterRule& rule_fused_scatter = *scatter.op->scatter;
-  const Expr& value = scatter.inputs[rule_fused_scatter.elements];
+  const Expr& value = scatter.inputs[kScattered];
   const std::vector<const Node*> loop = nodes_between(body.inputs, std::span(&value, 1));
   auto is_read = [&](const Expr& input) {
     return std::any_of(loop.begin(), loop.end(), [&](const Node* node) {
@@ -40,12 +39,12 @@ void lower_fused_scatter(kernel::StepBuilder& b) {
   const std::string text = kernel_comment(loop, body.inputs, std::span(&value, 1));
   int64_t work = kMoveWork;
   for (const Node* node : loop) work += weight_of(*node);
-  rule_fused_scatter.write(b, scatter,
-                           {.dims = value.dims(),
-                            .name = kernel_name(loop) + "_",
-                            .text = text.substr(std::string_view("out0 = ").size()),
-                            .work = work,
-                            .add_to = add_to});
+  scatter.op->scatter(b, scatter,
+                      {.dims = value.dims(),
+                       .name = kernel_name(loop) + "_",
+                       .text = text.substr(std::string_view("out0 = ").size()),
+                       .work = work,
+                       .add_to = add_to});
 }
 
 Cost cost(const Node& node) {
@@ -71,7 +70,7 @@ std::vector<Expr> build(const Example& example, In x) {
   const Expr elements = fused_values(make_fused, read, [&](In in) { return std::vector<Expr>{example.loop(in)}; })[0];
   const Expr out = example.scatter(others, elements);
   // Lengths of which only a call tells that they are equal put a node between.
-  const bool is_between = !out.node().inputs[out.node().op->scatter->elements].same(elements);
+  const bool is_between = !out.node().inputs[kScattered].same(elements);
   return {is_between ? out : (*make_fused_scatter(out.node(), elements.node()))[0]};
 }
 
@@ -146,7 +145,6 @@ std::vector<OpCase> cases_fused_scatter() {
 
 std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& loop) {
   const Graph& inner = *loop.bodies[0];
-  const size_t place = scatter.op->scatter->elements;
   auto body = std::make_shared<Graph>();
   std::vector<Expr> outer, inputs;  // of the new node; of the scatter inside
   std::vector<std::pair<Expr, Expr>> renamed;
@@ -159,13 +157,13 @@ std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& 
     renamed.emplace_back(inner.inputs[i], add(loop.inputs[i], inner.inputs[i].name()));
   };
   for (size_t i = 0; i < scatter.inputs.size(); ++i) {
-    if (i == place)
+    if (i == kScattered)
       read_by_loop(0);
     else
       inputs.push_back(add(scatter.inputs[i], scatter.inputs[i].name()));
   }
   for (size_t i = 1; i < inner.inputs.size(); ++i) read_by_loop(i);
-  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), substitute(inner.outputs, renamed)[0]);
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(kScattered), substitute(inner.outputs, renamed)[0]);
   body->outputs.emplace_back(clone_with_inputs(scatter, std::move(inputs), {}), 0);
   return make_node(fused_scatter_op(), std::move(outer), {}, {std::move(body)});
 }

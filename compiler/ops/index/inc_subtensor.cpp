@@ -2,8 +2,8 @@
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/pick_rows.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/index/strided_slice.h"
 #include "compiler/ops/jvp_rules.h"
@@ -77,8 +77,6 @@ void write_inc_subtensor(kernel::StepBuilder& b, const Node& node, const Element
                    str(set ? "a part of out0 = " : "a part of out0 += ", y.text));
 }
 
-const ScatterRule rule_inc_subtensor{1, write_inc_subtensor};
-
 std::vector<OpCase> cases_inc_subtensor() {
   auto set = [](std::vector<Index> indices) {
     return
@@ -132,21 +130,18 @@ const Op& inc_subtensor_op() {
           [](const ErrorArgs& a) { return a.node.props.get<bool>("set") ? moved_error(a) : multilinear_error(a, 1); },
       .gradient = gradient_inc_subtensor,
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { write_inc_subtensor(b, b.node(), elements_of_input(b, 1)); },
-      .scatter = &rule_inc_subtensor,
+      .lower = [](kernel::StepBuilder& b) { write_inc_subtensor(b, b.node(), given_elements(b)); },
+      .scatter = write_inc_subtensor,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            Dim elements = node.inputs[1].type().elements();
-            return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
-          },
+      .cost = scatter_cost,
       .connection = [](const Node&, size_t input, size_t) { return input <= 1; },
       .cases = cases_inc_subtensor};
   return op;
 }
 
 static bool is_masked(const Node& part) {
-  return part.op == &take_op() && part.inputs[1].node().op == &nonzero_op();
+  return part.op == &gather_op() && !is_by_row(part) && part.inputs.size() == 2 &&
+         part.inputs[1].node().op == &nonzero_op();
 }
 
 // y as new elements of a value of that dtype, under the lengths of the part.
@@ -168,9 +163,7 @@ static Expr fitted(const Operand& y, const Expr& part, std::string_view builder)
 static Expr written_at_mask(const Node& part, const Expr& value, bool set, const std::source_location& where) {
   Expr x = part.inputs[0];
   const Expr& places = part.inputs[1];
-  const auto written = [&] {
-    return apply(set ? scatter_set_op() : scatter_add_op(), {x, places, value}, part.props, where);
-  };
+  const auto written = [&] { return scatter_like(part, x, value, set, where); };
   auto is_of_mask_lengths = [](const Expr& e) { return e.node().op == &specify_lengths_op(); };
   if (places.node().props.get_or<int64_t>("axes", 1) == 1) {
     // The scatter checks the mask's length itself: into x as it is, so that it may be written in place.
@@ -187,10 +180,7 @@ static Expr written(const Expr& part, const Operand& y, bool set) {
   const Node& node = require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);
   if (is_masked(node)) return written_at_mask(node, value, set, y.where());
-  if (!set && node.op == &take_op())
-    return scatter_add(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
-  if (!set && node.op == &pick_rows_op())
-    return scatter_add_rows(node.inputs[0], node.inputs[1], value, negative_of(node));
+  if (!set && node.op == &gather_op()) return scatter_like(node, node.inputs[0], value, false, y.where());
   if (node.op != &subtensor_op())
     fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
                "the result of subtensor, rows, slice_axis or a mask", str(node.op->name, " ", value_text(part)),

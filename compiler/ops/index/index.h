@@ -24,7 +24,9 @@ inline Slice all() {
   return {};
 }
 
-/// What stands for one axis in x[...]: an integer, which drops the axis, or a slice; alone an integer vector or a mask.
+/// What stands for one axis in x[...]: an integer, which drops the axis, a slice, or integers, which name elements and
+/// are broadcast with each other: x[{i, j}][k] = x[{i[k], j[k]}].
+/// Alone an integer tensor or a mask.
 class Index {
  public:
   template <std::integral T>
@@ -64,7 +66,7 @@ Expr slice_axis(const Operand& x, int64_t axis, const Operand& start, const Leng
 /// broadcasts to the part and does not widen the dtype; the number of values for a mask's elements is checked by the
 /// call. In place where nobody else reads the old value.
 Expr set_subtensor(const Expr& part, const Operand& y);
-/// The same with y added to the part, which may be a result of `take` and `pick_rows` too.
+/// The same with y added to the part, which may be a result of `take`, `pick_rows` and x[{i, j}] too.
 Expr inc_subtensor(const Expr& part, const Operand& y);
 
 /// y[..., i_0, i_1, ..., ...] = x[..., indices[i_0, i_1, ...], ...]: elements of an axis by number, negative ones from
@@ -100,16 +102,15 @@ Expr one_hot(const Operand& labels, const Length& n, std::optional<DType> dtype 
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
+/// y[i, c] = x[indices_0[i], indices_1[i], ..., c]: index tensors, broadcast together, for as many of the first axes.
+Expr gather(const Expr& x, const std::vector<Operand>& indices);
 /// slice_axis with a start that is a length.
 Expr slice_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count);
 
 const Op& subtensor_op();
 const Op& inc_subtensor_op();
-const Op& take_op();
-const Op& scatter_add_op();
-const Op& scatter_set_op();  // x, indices, y: x with the elements that the indices name replaced; each is named once
-const Op& pick_rows_op();
-const Op& scatter_add_rows_op();
+const Op& gather_op();
+const Op& scatter_op();
 const Op& nonzero_op();
 
 }  // namespace thtrain

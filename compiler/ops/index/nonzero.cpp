@@ -1,8 +1,8 @@
 // Where the elements are that are not 0, and parts of values that bools choose.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
-#include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"
 
@@ -28,19 +28,16 @@ std::vector<Tensor> reference_nonzero(const ReferenceArgs& args) {
   return {out};
 }
 
-// One thread: where an element goes depends on all before it.
+// One thread: where an element goes depends on all before it. Each element is written there, and stays where it is
+// true: a branch for each would be guessed wrong.
 void lower_nonzero(kernel::StepBuilder& b) {
   const kernel::Operand &mask = b.input(0), &out = b.output();
-  kernel::Code& code = b.code();
-  const kernel::Term room = b.length(out.type.dims[0]);
-  const kernel::Term found = code.var("found", 0);
-  code.loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
-    code.if_(b.load(mask, b.index_of(mask, {i})) && found < room, [&] {
-      b.store(out, b.index_of(out, {found}), i);
-      code.assign(found, found + kernel::Term(1));
-    });
-  });
-  b.finish_kernel("nonzero", "the places of the elements of in0 that are true", mask.type.dims[0]);
+  kernel::Nest nest({{mask.type.dims[0], kernel::AxisKind::kSequential}});
+  const kernel::Term found = nest.carried("found", 0), i = nest.axis(0);
+  nest.where(found < b.length(out.type.dims[0]));
+  nest.store(kernel::Place{out, {0}}.at(found, out.layout.strides[0]), i);
+  nest.set(found, found + kernel::cast(nest.load("is_true", kernel::placed(mask)), DType::kInt64));
+  kernel::schedule(b, nest, "nonzero", "the places of the elements of in0 that are true");
 }
 
 std::vector<OpCase> cases_nonzero() {

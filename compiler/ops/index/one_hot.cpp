@@ -1,6 +1,6 @@
 // Labels as rows of zeros with a 1.
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -16,8 +16,11 @@ Expr one_hot(const Operand& operand, const Length& n, std::optional<DType> dtype
   const DType number = is_bool(wanted) ? DType::kInt8 : wanted;
   const Dim rows = product(labels.dims());
   const Expr ones = broadcast_to(Operand(1, operand.where()).beside(number), Dims{rows});
-  Expr hot = apply(scatter_add_rows_op(), {zeros({rows, n}, number), reshape(labels, Dims{rows}), ones},
-                   {{"builder", std::string("one_hot")}}, operand.where());
+  Props props = by_row_props(Negative::kRefused);
+  props.set("set", false);
+  props.set("builder", std::string("one_hot"));
+  Expr hot = apply(scatter_op(), {zeros({rows, n}, number), ones, reshape(labels, Dims{rows})}, std::move(props),
+                   operand.where());
   Dims dims = labels.dims();
   dims.push_back(n.dim());
   return cast(reshape(hot, dims), wanted);

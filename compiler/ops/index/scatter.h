@@ -11,6 +11,9 @@
 
 namespace thtrain {
 
+/// The input of a node with Op::scatter that holds the elements.
+inline constexpr size_t kScattered = 1;
+
 /// The elements that are written: those of an input, or those that a body computes.
 struct Elements {
   Dims dims;
@@ -20,22 +23,15 @@ struct Elements {
   std::function<kernel::Term(kernel::Nest& nest)> add_to;
 };
 
-/// Those of input i (the parts of complex ones).
-Elements elements_of_input(kernel::StepBuilder& b, size_t i);
+/// Those of input 1 (the parts of complex ones).
+Elements given_elements(kernel::StepBuilder& b);
 
-/// The cost of an op that adds input 2 to elements of input 0, or replaces them.
+/// Op::cost of an op that adds the elements to others, or replaces them.
 Cost scatter_cost(const Node& node);
-/// The same for one that reads elements of input 0.
-Cost gather_cost(const Node& node);
-/// Op::connection of both: the integers of input 1 name the elements.
-bool is_no_index(const Node& node, size_t input, size_t output);
 
-/// Op::scatter: how the op writes.
-struct ScatterRule {
-  size_t elements;  // the input that holds them
-  /// The kernels of `node`, but for where the elements come from. The step's inputs are the node's, in their order, and
-  /// more after them; the one at `elements` is not read.
-  void (*write)(kernel::StepBuilder& b, const Node& node, const Elements& elements);
-};
+/// x with y added to the elements that `like`, a gather or a scatter of a value of the same lengths, names; `set`: with
+/// y in their place, which are then different ones.
+Expr scatter_like(const Node& like, const Expr& x, const Expr& y, bool set,
+                  std::source_location where = std::source_location::current());
 
 }  // namespace thtrain

@@ -1,4 +1,6 @@
 // From indices as users write them to slices.
+#include <span>
+
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/strided_slice.h"
 
@@ -138,6 +140,19 @@ Expr subtensor(const Operand& operand, const std::vector<Index>& indices) {
   return maker.part();
 }
 
+// Integers, of which one at least has axes?
+static bool name_elements(std::span<const Index> indices) {
+  bool any_axes = false;
+  for (const Index& index : indices) {
+    if (index.slice()) return false;
+    if (index.number().is_literal()) continue;
+    const Expr number = index.number().expr();
+    if (!is_int(number.dtype())) return false;
+    any_axes = any_axes || number.rank() > 0;
+  }
+  return any_axes;
+}
+
 // One index may name several elements of the first axis, or one that only the data decides; both are NumPy's x[i].
 Expr Expr::operator[](const Index& index) const {
   require_value(*this, "what is indexed", index.where());
@@ -153,6 +168,11 @@ Expr Expr::operator[](const Index& index) const {
 Expr Expr::operator[](std::initializer_list<Index> indices) const {
   if (indices.size() == 0) return *this;
   const std::source_location where = indices.begin()->where();
+  if (indices.size() <= rank() && name_elements(indices)) {
+    std::vector<Operand> numbers;
+    for (const Index& index : indices) numbers.push_back(index.number());
+    return gather(*this, numbers);
+  }
   return subtensor(Operand(require_value(*this, "what is indexed", where), where), indices);
 }
 

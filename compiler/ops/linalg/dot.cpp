@@ -1,7 +1,7 @@
 // The matrix product: the op on vectors and matrices, and NumPy's dot of every rank on top of it.
 #include <algorithm>
 
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
@@ -21,7 +21,6 @@ namespace {
 
 using kernel::PointerTo;
 using kernel::StepBuilder;
-using kernel::Term;
 
 bool has_blas(DType dtype) {
   return is_float(dtype);
@@ -93,37 +92,15 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return {dot(d, transpose(b)), dot(transpose(a), d)};
 }
 
-// Integers, bools: three loops, the innermost over columns.
-void lower_loops_dot(StepBuilder& b) {
-  const kernel::Operand &x = b.input(0), &y = b.input(1), &z = b.output();
-  Lengths n = lengths_of(x.type, y.type);
-  DType dtype = z.type.dtype;
-  auto at = [&](const kernel::Operand& operand, Term i, Term j, bool row) {
-    return operand.type.rank() == 2 ? b.index_of(operand, {i, j}) : b.index_of(operand, {row ? j : i});
-  };
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](Term i) {
-    b.code().loop("j", b.length(n.n), [&](Term j) {
-      Term sum = b.code().var("sum", kernel::constant_int(dtype, 0));
-      b.code().loop("l", b.length(n.k), [&](Term l) {
-        Term p = b.load(x, at(x, i, l, true)), q = b.load(y, at(y, l, j, false));
-        b.code().assign(sum, dtype == DType::kBool ? (sum || (p && q)) : sum + p * q);
-      });
-      b.store(z,
-              z.type.rank() == 2   ? b.index_of(z, {i, j})
-              : z.type.rank() == 0 ? Term(0)
-              : x.type.rank() == 2 ? i
-                                   : j,
-              sum);
-    });
-  });
-  b.finish_kernel("dot", "out0 = dot(in0, in1) of " + std::string(name_of(dtype)), n.m, 1);
-}
-
 void lower_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1);
   DType dtype = x.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
-  if (!has_blas(dtype)) return lower_loops_dot(b);
+  if (!has_blas(dtype)) {
+    ProductNest product(x, y, b.output());
+    product.nest.store(product.to, product.sum);
+    return kernel::schedule(b, product.nest, "dot", str("out0 = dot(in0, in1) of ", name_of(dtype)));
+  }
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
   if (!b.target().has_libraries()) return lower_loops_loop_products(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.

@@ -1,4 +1,4 @@
-// The functions of BLAS that programs call, by what the runtime implements (runtime/matrix_products.h, onednn.h).
+// The functions of BLAS that programs call, by what the runtime implements (libraries/matrix_products.h, onednn.h).
 //
 // gemm: row-major C[m, n] = alpha op(A) op(B) + beta C; op transposes where trans is not 0. ld: elements between rows
 // as stored. By IEEE arithmetic: a factor of 0 loses no NaN or infinity of what it multiplies. Where reads_c is 0, C is

@@ -1,51 +1,70 @@
-// A matrix product by its definition: the products of an element are added one after the other, from the first to the
-// last, in the dtype of the matrices. Slow, and the same bits on every machine.
+// A matrix product by its definition. Slow, and the same bits on every machine.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
-namespace {
 
+using kernel::AxisKind;
+using kernel::Place;
 using kernel::StepBuilder;
 using kernel::Term;
 
-// A factor that is known, or the scalar in an input.
-Term factor_term(StepBuilder& b, const GemmFactor& factor, DType dtype) {
-  if (const double* number = std::get_if<double>(&factor)) return kernel::constant(dtype, *number);
-  return b.load(b.input(static_cast<size_t>(std::get<int>(factor))), 0);
+namespace {
+
+// The axis of rows, of columns, or of what is summed.
+enum : size_t { kRow, kColumn, kSummed };
+
+// Of an operand with these axes of the nest.
+Place along(const kernel::Operand& operand, size_t first, size_t second, size_t of_vector) {
+  Place out{operand, Dims(3, Dim(0))};
+  const Dims& steps = operand.layout.strides;
+  if (steps.size() == 1) out.strides[of_vector] = steps[0];
+  if (steps.size() == 2) {
+    out.strides[first] = steps[0];
+    out.strides[second] = steps[1];
+  }
+  return out;
 }
 
-// Of a matrix, or of a vector that has one of the two axes.
-Term element(StepBuilder& b, const kernel::Operand& operand, const Term& row, const Term& column, bool has_rows) {
-  if (operand.type.rank() == 2) return b.index_of(operand, {row, column});
-  return operand.type.rank() == 1 ? b.index_of(operand, {has_rows ? row : column}) : Term(0);
+std::vector<kernel::NestAxis> product_axes(const Type& a, const Type& b) {
+  return {{a.rank() == 2 ? a.dims[0] : Dim(1)},
+          {b.rank() == 2 ? b.dims[1] : Dim(1)},
+          {a.dims.back(), AxisKind::kSequential}};
 }
 
 }  // namespace
 
 void lower_loops_loop_products(StepBuilder& b) {
   const ProductStep step = product_step(b);
-  const kernel::Operand& out = b.output();
-  const Type &left = step.a.type, &right = step.b.type;
-  const DType dtype = out.type.dtype;
-  const Dim rows = left.rank() == 2 ? left.dims[0] : 1, columns = right.rank() == 2 ? right.dims[1] : 1;
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](Term i) {
-    b.code().loop("j", b.length(columns), [&](Term j) {
-      const Term sum = b.code().var("sum", kernel::constant(dtype, 0));
-      b.code().loop("l", b.length(left.dims.back()), [&](Term l) {
-        const Term x = b.load(step.a, element(b, step.a, i, l, false)),
-                   y = b.load(step.b, element(b, step.b, l, j, true));
-        b.code().assign(sum, sum + x * y);
-      });
-      Term value = factor_term(b, step.alpha, dtype) * sum;
-      if (step.reads_c) {
-        const kernel::Operand& c = b.input(0);
-        value = value + factor_term(b, step.beta, dtype) * b.load(c, element(b, c, i, j, left.rank() == 2));
-      }
-      b.store(out, element(b, out, i, j, left.rank() == 2), value);
-    });
-  });
-  b.finish_kernel("product_loops", "out0 = alpha in . in + beta in0, by its definition", rows, 1);
+  const DType dtype = b.output().type.dtype;
+  ProductNest product(step.a, step.b, b.output());
+  kernel::Nest& nest = product.nest;
+  // A factor that is known, or the scalar in an input.
+  const auto factor = [&](const GemmFactor& of) {
+    if (const double* number = std::get_if<double>(&of)) return kernel::constant(dtype, *number);
+    return nest.load("factor", {b.input(static_cast<size_t>(std::get<int>(of))), Dims(3, Dim(0))});
+  };
+  Term value = nest.let("scaled", factor(step.alpha) * product.sum);
+  if (step.reads_c) {
+    const size_t of_vector = step.a.type.rank() == 2 ? kRow : kColumn;
+    value = value + factor(step.beta) * nest.load("addend", along(b.input(0), kRow, kColumn, of_vector));
+  }
+  nest.store(product.to, value);
+  kernel::schedule(b, nest, "product_loops", "out0 = alpha in . in + beta in0, by its definition");
+}
+
+// Bools are the bytes that they are stored as: 0 and 1.
+ProductNest::ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out)
+    : nest(product_axes(a.type, b.type)), to(along(bits_of(out), kRow, kColumn, a.type.rank() == 2 ? kRow : kColumn)) {
+  const DType dtype = to.operand.type.dtype;
+  const Term start = is_float(dtype) ? kernel::constant(dtype, 0) : kernel::constant_int(dtype, 0);
+  const Term total = nest.carried("sum", start), left = nest.load("left", along(bits_of(a), kRow, kSummed, kSummed)),
+             right = nest.load("right", along(bits_of(b), kSummed, kColumn, kSummed));
+  nest.set(total, is_bool(out.type.dtype) ? total | (left & right) : total + left * right);
+  sum = nest.last(total);
+  nest.work = 2;
 }
 
 // Not worth a trial: it is taken by name.

@@ -4,6 +4,7 @@
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 
@@ -102,17 +103,8 @@ void lower_tiled_product(StepBuilder& builder, const MatrixProduct& product, con
 
 void copy_addend(StepBuilder& b) {
   if (b.overwrites(0)) return;
-  const Expr& source = b.node().inputs[0];
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
-    if (source.rank() == 1) {
-      b.store(b.output(), i, b.load(b.input(0), b.index_of(b.input(0), {i})));
-    } else {
-      b.code().loop("j", b.length(source.dims()[1]), [&](kernel::Term j) {
-        b.store(b.output(), b.index_of(b.output(), {i, j}), b.load(b.input(0), b.index_of(b.input(0), {i, j})));
-      });
-    }
-  });
-  b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
+  move_kernel(b, kernel::placed(b.input(0)), kernel::placed(b.output()), "copy", "out0 = in0, to be accumulated into",
+              true);
 }
 
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "compiler/kernel/nest.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/ops/linalg/product_key.h"
 
@@ -35,6 +36,16 @@ void lower_loops_loop_products(kernel::StepBuilder& builder);
 void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function);
 /// Computes the step by a generated kernel. `product` is that of the step.
 void lower_tiled_product(kernel::StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling);
+
+/// A product by its definition, as a nest over rows, columns and what is summed: the products of an element are added
+/// from the first to the last, in the dtype of the operands. A vector on the left is a row, on the right a column.
+struct ProductNest {
+  ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out);
+
+  kernel::Nest nest;
+  kernel::Term sum;
+  kernel::Place to;
+};
 
 /// Input 0 in the output, so that a product can be added to it: a copy, unless the step writes over input 0.
 void copy_addend(kernel::StepBuilder& builder);

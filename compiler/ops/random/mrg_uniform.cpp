@@ -10,6 +10,7 @@
 namespace thtrain {
 namespace {
 
+using kernel::Nest;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -18,6 +19,7 @@ constexpr float kNarrowScale = 4.6566126e-10f;
 constexpr double kWideScale = 0x1p-31;
 
 constexpr int64_t kWork = 60;  // simple operations of a number
+constexpr size_t kWords = 6;   // of a stream's state
 
 std::vector<Type> infer_mrg_uniform(const TypeArgs& args) {
   const Type& state = args.type(0);
@@ -58,93 +60,59 @@ Term folded(const Term& t, int64_t modulus) {
   return t + (kernel::shift_right(t, number(31)) & number(modulus));
 }
 
-// The states of `lanes` streams in variables.
-class Streams {
- public:
-  Streams(StepBuilder& b, const Term& stream, const Term& streams, int lanes, const Term& count) : code_(b.code()) {
-    static constexpr const char* kNames[6] = {"x1", "x2", "x3", "y1", "y2", "y3"};
-    for (int k = 0; k < 6; ++k)
-      words_.push_back(code_.var(kNames[k], b.load(b.input(0), Term(k) * streams + stream, lanes, 1, count)));
-  }
+using Words = std::vector<Term>;  // x[n-1], x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of a stream
 
-  /// The next numbers in (0, 1). Of streams that `moves` leaves out the states stay.
-  Term next(DType dtype, const Term& moves = {}) {
-    using kernel::shift_left;
-    using kernel::shift_right;
-    constexpr int64_t kM1 = Mrg31k3p::kModulus1, kM2 = Mrg31k3p::kModulus2;
-    const Term &x1 = words_[0], &x2 = words_[1], &x3 = words_[2], &y1 = words_[3], &y2 = words_[4], &y3 = words_[5];
-    // Modulo 2^31 - 1 a product with a power of two turns the bits round.
-    const Term high = shift_left(x2 & number(511), number(22)) + shift_right(x2, number(9));
-    const Term low = shift_left(x3 & number(16777215), number(7)) + shift_right(x3, number(24));
-    const Term turned = code_.let("turned", folded(code_.let("t", high - number(kM1) + low), kM1));
-    const Term x = code_.let("x", folded(code_.let("t", turned - number(kM1) + x3), kM1));
-    // 2^31 is 21069 modulo m2: 2^15 v = 2^15 (v mod 2^16) + 21069 (v div 2^16).
-    auto times = [&](const Term& v) {
-      const Term t = shift_left(v & number(65535), number(15)) - number(kM2) +
-                     shift_right(v, number(16)) * number(Mrg31k3p::kMultiplier2);
-      return code_.let("times", folded(code_.let("t", t), kM2));
-    };
-    const Term last = times(y3);
-    const Term sum = code_.let("sum", folded(code_.let("t", last - number(kM2) + y3), kM2));
-    const Term first = times(y1);
-    const Term y = code_.let("y", folded(code_.let("t", sum - number(kM2) + first), kM2));
-    const Term difference = code_.let("difference", x - y);
-    const Term z = difference + (shift_right(difference - number(1), number(31)) & number(kM1));
-    const Term u = code_.let(
-        "u", kernel::cast(z, dtype) * kernel::constant(dtype, dtype == DType::kFloat32 ? kNarrowScale : kWideScale));
-    set(2, x2, moves);
-    set(1, x1, moves);
-    set(0, x, moves);
-    set(5, y2, moves);
-    set(4, y1, moves);
-    set(3, y, moves);
-    return u;
-  }
+// The next number in (0, 1), and the words then.
+std::pair<Term, Words> next_of(Nest& nest, const Words& words, DType dtype) {
+  using kernel::shift_left;
+  using kernel::shift_right;
+  constexpr int64_t kM1 = Mrg31k3p::kModulus1, kM2 = Mrg31k3p::kModulus2;
+  const Term &x1 = words[0], &x2 = words[1], &x3 = words[2], &y1 = words[3], &y2 = words[4], &y3 = words[5];
+  // Modulo 2^31 - 1 a product with a power of two turns the bits round.
+  const Term high = shift_left(x2 & number(511), number(22)) + shift_right(x2, number(9));
+  const Term low = shift_left(x3 & number(16777215), number(7)) + shift_right(x3, number(24));
+  const Term turned = nest.let("turned", folded(nest.let("t", high - number(kM1) + low), kM1));
+  const Term x = nest.let("x", folded(nest.let("t", turned - number(kM1) + x3), kM1));
+  // 2^31 is 21069 modulo m2: 2^15 v = 2^15 (v mod 2^16) + 21069 (v div 2^16).
+  auto times = [&](const Term& v) {
+    const Term t = shift_left(v & number(65535), number(15)) - number(kM2) +
+                   shift_right(v, number(16)) * number(Mrg31k3p::kMultiplier2);
+    return nest.let("times", folded(nest.let("t", t), kM2));
+  };
+  const Term last = times(y3);
+  const Term sum = nest.let("sum", folded(nest.let("t", last - number(kM2) + y3), kM2));
+  const Term first = times(y1);
+  const Term y = nest.let("y", folded(nest.let("t", sum - number(kM2) + first), kM2));
+  const Term difference = nest.let("difference", x - y);
+  const Term z = difference + (shift_right(difference - number(1), number(31)) & number(kM1));
+  const Term u = nest.let(
+      "u", kernel::cast(z, dtype) * kernel::constant(dtype, dtype == DType::kFloat32 ? kNarrowScale : kWideScale));
+  return {u, {x, x1, x2, y, y1, y2}};
+}
 
-  void store(StepBuilder& b, const Term& stream, const Term& streams, const Term& count) {
-    for (int k = 0; k < 6; ++k)
-      b.store(b.output(0), Term(k) * streams + stream, words_[static_cast<size_t>(k)], 1, count);
-  }
-
- private:
-  void set(size_t k, const Term& value, const Term& moves) {
-    code_.assign(words_[k], moves ? kernel::select(moves, value, words_[k]) : value);
-  }
-
-  kernel::Code& code_;
-  std::vector<Term> words_;
-};
-
-// A range of streams: each vector of them gives its numbers of all rows, a row being one number of every stream.
+// A row is one number of every stream; the last one may end before the last stream. So the first streams give a number
+// more than the others.
 void lower_mrg_uniform(StepBuilder& b) {
-  kernel::Code& code = b.code();
   const kernel::Operand &state = b.input(0), &out = b.output(1);
-  const DType dtype = out.type.dtype;
-  const Dim &wide = state.type.dims[1], n = out.type.elements(), whole_rows = floor_div(n, wide),
-            over = n - whole_rows * wide;
-  const Term streams = b.length(wide), rows = b.length(whole_rows), rest = b.length(over);
-  const int lanes = b.lanes_of(dtype == DType::kFloat64 ? dtype : DType::kInt32);
-  kernel::each_vector(code, "s", b.begin(), b.end(), lanes, kernel::known_length(wide), [&](Term s, Term count) {
-    const int width = lanes;
-    Streams one(b, s, streams, width, count);
-    code.loop("row", rows, [&](Term row) { b.store(out, row * streams + s, one.next(dtype), 1, count); });
-    if (!over.is(0))
-      code.if_(rest > s, [&] {
-        // The last row ends within these streams, or after them.
-        Term left = code.let("left", rest - s);
-        const Term lane = width > 1 ? kernel::iota(DType::kInt32, width) : number(0);
-        const Term here = code.let("here", kernel::select(left < Term(width), left, Term(width)));
-        const Term u = one.next(dtype, lane < kernel::cast(here, DType::kInt32));
-        if (width > 1)
-          b.store(out, rows * streams + s, u, 1, here);
-        else
-          b.store(out, rows * streams + s, u);
-      });
-    one.store(b, s, streams, count);
-  });
-  const Dim worth = Dim(b.target().grain_of_work() / kWork);
-  b.finish_kernel("mrg_uniform", "out1 = the next numbers of each stream", wide,
-                  max(floor_div(worth, max(whole_rows, Dim(1))), Dim(1)), lanes);
+  const Dim &streams = state.type.dims[1], n = out.type.elements(), rows = floor_div(n, streams),
+            rest = n - rows * streams;
+  const auto some_streams = [&](const Dim& first, const Dim& end, const Dim& numbers, const char* comment) {
+    Nest nest({{end - first}, {numbers, kernel::AxisKind::kSequential}});
+    nest.work = kWork;
+    const auto word = [&](const kernel::Operand& of, size_t k) {
+      return kernel::Place{of, {1, 0}, b.length(streams * static_cast<int64_t>(k) + first)};
+    };
+    Words words;
+    for (size_t k = 0; k < kWords; ++k) words.push_back(nest.carried("word", nest.load("start", word(state, k))));
+    const auto [number, next] = next_of(nest, words, out.type.dtype);
+    nest.store({out, {1, streams}, b.length(first)}, number);
+    for (size_t k : {2, 1, 0, 5, 4, 3}) nest.set(words[k], next[k]);
+    for (size_t k = 0; k < kWords; ++k) nest.store(word(b.output(0), k), nest.last(words[k]));
+    kernel::schedule(b, nest, "mrg_uniform", comment);
+  };
+  if (!rest.is(0)) some_streams(0, rest, rows + 1, "out1 = the next numbers of the first streams, one more of each");
+  if (!rows.is(0) || !b.overwrites(0))  // else what is left of the state lies where it lay
+    some_streams(rest, streams, rows, "out1 = the next numbers of each stream");
 }
 
 std::vector<OpCase> cases_mrg_uniform() {

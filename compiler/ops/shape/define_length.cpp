@@ -1,6 +1,6 @@
 // Numbers that the graph computes, as lengths.
 #include "compiler/ir/lengths.h"
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -45,14 +45,15 @@ std::vector<Tensor> reference_define_length(const ReferenceArgs& args) {
 
 void lower_define_length(kernel::StepBuilder& b) {
   const Node& node = b.node();
-  const kernel::Term n = b.code().let("n", b.load(b.input(0), 0));
+  kernel::Nest nest{Dims()};
+  const kernel::Term n = nest.load("n", kernel::placed(b.input(0)));
   const std::optional<Dim> bound = bound_of(node);
   const kernel::Term limit = bound ? b.length(*bound) : kernel::Term(0);
   kernel::Term fits = n >= kernel::Term(0);
   if (bound) fits = fits && n <= limit;
-  b.require(fits, {what(node, "{value}"), expected(node, "{limit}"), node.origin}, n, limit);
-  b.store(b.output(), 0, n);
-  b.finish_kernel("define_length", "a number as a length", 1);
+  nest.require(fits, {what(node, "{value}"), expected(node, "{limit}"), node.origin}, n, limit);
+  nest.store(kernel::placed(b.output()), n);
+  kernel::schedule(b, nest, "define_length", "a number as a length");
 }
 
 std::vector<OpCase> cases_define_length() {

@@ -67,7 +67,7 @@ void require_at_most(const TypeArgs& args, const Dim& left, const Dim& right, st
 
 void require_same_shape(const Node& node, const Shape& left, const Shape& right, std::string_view what) {
   if (left == right) return;
-  throw UserError({.what = str(node.op->name, ": ", what),
+  throw UserError({.what = str(name_in_errors(*node.op, node.props), ": ", what),
                    .expected = shape_text(left),
                    .got = shape_text(right),
                    .node = node.origin.text(),

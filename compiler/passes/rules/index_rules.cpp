@@ -1,7 +1,11 @@
 // Some elements added to zeros: what gradients of parts and of picked elements are made of.
+#include <algorithm>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -11,23 +15,24 @@
 namespace thtrain {
 namespace {
 
-// Which input is the increment y of scatter_add_rows, scatter_add or inc_subtensor; 0 for other values and where it is
-// set.
-size_t increment_of(const Expr& e) {
-  if (is_op(e, scatter_add_rows_op()) || is_op(e, scatter_add_op())) return 2;
-  return is_op(e, inc_subtensor_op()) && !e.node().props.get<bool>("set") ? 1 : 0;
-}
-
 // scatter_add_rows(0, labels, y) and the like: zeros but for some elements.
 bool is_sparse_increment(const Expr& e) {
-  return increment_of(e) && number_of(input_of(e, 0)) == 0.0;
+  return (is_op(e, scatter_op()) || is_op(e, inc_subtensor_op())) && !e.node().props.get<bool>("set") &&
+         number_of(input_of(e, 0)) == 0.0;
+}
+
+// Is what is increased one element of each of these axes, for all others?
+bool names_axes(const Node& scatter, const Ints& axes) {
+  const IndexedAxes form = indexed_axes_of(scatter);
+  return std::all_of(form.axes.begin(), form.axes.end(), [](const auto& axis) { return axis.of_x.has_value(); }) &&
+         axes == scatter.props.get<Ints>("axes");
 }
 
 // The same elements of x, increased by y.
 Expr increased(const Expr& like, const Expr& x, const Expr& y) {
   std::vector<Expr> inputs = like.node().inputs;
   inputs[0] = x;
-  inputs[increment_of(like)] = y;
+  inputs[kScattered] = y;
   return Expr(make_node(*like.node().op, std::move(inputs), like.node().props));
 }
 
@@ -36,9 +41,9 @@ Expr sum_of_increment(const Expr& value, RuleContext&) {
   const Expr& x = input_of(value, 0);
   const Ints& axes = value.node().props.get<Ints>("axes");
   if (!is_sparse_increment(x) || x.dtype() != value.dtype()) return {};
-  const Expr& y = input_of(x, increment_of(x));
+  const Expr& y = input_of(x, kScattered);
   if (axes.size() == x.rank()) return reshape(sum(y), value.dims());
-  return is_op(x, scatter_add_rows_op()) && axes.back() == 1 ? reshape(y, value.dims()) : Expr();
+  return is_op(x, scatter_op()) && names_axes(x.node(), axes) ? reshape(y, value.dims()) : Expr();
 }
 
 // x + scatter_add_rows(0, labels, y) -> scatter_add_rows(x, labels, y), which may happen in place.
@@ -48,7 +53,7 @@ Expr add_of_increment(const Expr& value, RuleContext& context) {
     const Expr &picked = input_of(value, i), &x = input_of(value, 1 - i);
     if (!is_sparse_increment(picked) || !context.has_one_use(picked)) continue;
     if (!(x.type() == value.type()) || !(picked.type() == value.type())) continue;
-    const Expr& y = input_of(picked, increment_of(picked));
+    const Expr& y = input_of(picked, kScattered);
     return increased(picked, subtracts && i == 0 ? -x : x, subtracts && i == 1 ? -y : y);
   }
   return {};
@@ -60,7 +65,7 @@ Expr scaled_increment(const Expr& value, RuleContext& context) {
   for (size_t i = 0; i < (divides || negates ? 1 : 2); ++i) {
     const Expr& picked = input_of(value, i);
     if (!is_sparse_increment(picked) || !context.has_one_use(picked) || picked.dtype() != value.dtype()) continue;
-    const Expr &zeros = input_of(picked, 0), &y = input_of(picked, increment_of(picked));
+    const Expr &zeros = input_of(picked, 0), &y = input_of(picked, kScattered);
     if (negates) return increased(picked, zeros, -y);
     const Expr& scale = input_of(value, 1 - i);
     if (scale.rank() != 0 || scale.dtype() != value.dtype()) continue;

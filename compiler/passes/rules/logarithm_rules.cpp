@@ -5,6 +5,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -30,7 +31,7 @@ bool has_stable_logarithm(const Expr& e) {
   if (is_op(e, sub_op()) && is_1_and(e, sqr_op())) return is_op(input_of(input_of(e, 1), 0), tanh_op());
   if (is_1_and(e, tanh_op()) || (is_op(e, sub_op()) && is_1_and(e, sigmoid_op()))) return true;
   if (is_op(e, prod_op())) return is_op(input_of(e, 0), exp_op());
-  if (is_op(e, pick_rows_op())) return is_op(input_of(e, 0), softmax_op());
+  if (is_op(e, gather_op()) && is_by_row(e.node())) return is_op(input_of(e, 0), softmax_op());
   const Node* viewed = &e.node();
   while (viewed->op == &reshape_op() || viewed->op == &dimshuffle_op()) viewed = &viewed->inputs[0].node();
   if (viewed->op == &softmax_op()) return true;

@@ -6,8 +6,8 @@
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/pick_rows.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -253,8 +253,8 @@ Expr slice_of_softmax(const Expr& value, RuleContext& context) {
 // take(x, 3) -> x[3]: a view.
 Expr take_of_number(const Expr& value, RuleContext&) {
   const Expr &x = input_of(value, 0), &index = input_of(value, 1);
-  const size_t axis = static_cast<size_t>(value.node().props.get<int64_t>("axis"));
-  const Tensor* number = index.rank() == 0 ? constant_value(index) : nullptr;
+  const size_t axis = indexed_axes_of(value.node()).named[0];
+  const Tensor* number = index.rank() == 0 && value.node().inputs.size() == 2 ? constant_value(index) : nullptr;
   const Dim& length = x.dims()[axis];
   if (!number || !length.is_known()) return {};
   const int64_t at = number->as_int() < 0 ? number->as_int() + length.value() : number->as_int();
@@ -268,13 +268,14 @@ Expr take_of_number(const Expr& value, RuleContext&) {
 
 // pick_rows(exp(x), labels) -> exp(pick_rows(x, labels)): once for each row.
 Expr pick_of_elementwise(const Expr& value, RuleContext& context) {
-  const Expr &inner = input_of(value, 0), &labels = input_of(value, 1);
-  if (!inner.node().op->scalar || inner.node().types.size() != 1 || !context.has_one_use(inner)) return {};
+  const Expr& inner = input_of(value, 0);
+  const Node& node = inner.node();
+  if (!is_by_row(value.node()) || !node.op->scalar || node.types.size() != 1 || !context.has_one_use(inner)) return {};
   std::vector<Expr> inputs;
   bool checked = false;  // are the labels still compared with the number of classes?
-  for (const Expr& operand : inner.node().inputs) {
+  for (const Expr& operand : node.inputs) {
     if (operand.dims() == inner.dims()) {
-      inputs.push_back(pick_rows(operand, labels, negative_of(value.node())));
+      inputs.push_back(gather_like(value.node(), operand));
       checked = true;
     } else if (operand.rank() == 2 && operand.dims()[1].is(1) && operand.dims()[0] == inner.dims()[0]) {
       inputs.push_back(dimshuffle(operand, {0}));
@@ -284,7 +285,7 @@ Expr pick_of_elementwise(const Expr& value, RuleContext& context) {
       return {};
     }
   }
-  return checked ? Expr(make_node(*inner.node().op, std::move(inputs), inner.node().props)) : Expr();
+  return checked ? Expr(make_node(*node.op, std::move(inputs), node.props)) : Expr();
 }
 
 Expr part(const Expr& x, const std::vector<Index>& indices) {
@@ -432,13 +433,13 @@ const std::vector<Rule>& slice_rules() {
       {.name = "take_of_number",
        .kinds = kAll,
        .rewrite = take_of_number,
-       .roots = {&take_op()},
+       .roots = {&gather_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return take(in[0], 1); }},
                     {{i64({3, 4})}, [](In in) { return take(in[0], -1, 1); }}}},
       {.name = "pick_of_elementwise",
        .kinds = kAll,
        .rewrite = pick_of_elementwise,
-       .roots = {&pick_rows_op()},
+       .roots = {&gather_op()},
        .examples = {{{f64({3, 5}), i64({3})}, [](In in) { return pick_rows(exp(in[0]), in[1]); }, -5},
                     {{f32({3, 5}), i64({3}), f32({3, 1})},
                      [](In in) { return pick_rows(2 * (in[0] - in[2]), in[1]); }}}},

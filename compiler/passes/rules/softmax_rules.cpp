@@ -4,6 +4,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
@@ -35,8 +36,7 @@ Expr log_of_softmax(const Expr& value, RuleContext&) {
 
 // Ops that read elements of their first input: the logarithm of what they read is what they read of the logarithm.
 bool selects(const Expr& e) {
-  return is_op(e, pick_rows_op()) || is_op(e, take_op()) || is_op(e, subtensor_op()) || is_op(e, reshape_op()) ||
-         is_op(e, dimshuffle_op());
+  return is_op(e, gather_op()) || is_op(e, subtensor_op()) || is_op(e, reshape_op()) || is_op(e, dimshuffle_op());
 }
 
 // The logarithm of what a chain of them read of a softmax; empty for other values.
@@ -211,33 +211,27 @@ Expr exp_of_log_softmax(const Expr& value, RuleContext& context) {
 // values.
 Expr times_gathered_source(const Expr& increment, const Expr& p, RuleContext& context) {
   const Node& node = increment.node();
-  size_t at;  // of y among the inputs
-  const Op* reader;
-  if (node.op == &scatter_add_rows_op())
-    at = 2, reader = &pick_rows_op();
-  else if (node.op == &scatter_add_op())
-    at = 2, reader = &take_op();
-  else if (node.op == &inc_subtensor_op())
-    at = 1, reader = &subtensor_op();
-  else
-    return {};
-  if (number_of(node.inputs[0]) != 0.0 || node.props.get_or<bool>("set", false)) return {};
+  const Op* reader = node.op == &scatter_op()         ? &gather_op()
+                     : node.op == &inc_subtensor_op() ? &subtensor_op()
+                                                      : nullptr;
+  if (!reader || number_of(node.inputs[0]) != 0.0 || node.props.get<bool>("set")) return {};
 
   std::vector<Expr> inputs = node.inputs;
-  inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(at));
+  inputs.erase(inputs.begin() + kScattered);
   inputs[0] = p;
   Props props;
   for (const auto& [name, property] : node.props.all())
     if (name != "set") props.set(name, property);
   const Expr read = context.normalize(Expr(make_node(*reader, std::move(inputs), std::move(props))));
 
-  Product y = factors_of(node.inputs[at], &context);
+  Product y = factors_of(node.inputs[kScattered], &context);
   Factor* factor = y.find(read);
   if (!factor || factor->below == 0) return {};
   --factor->below;
   inputs = node.inputs;
   Expr times = y.value(increment.dtype());
-  inputs[at] = times.dims() == node.inputs[at].dims() ? times : broadcast_to(times, node.inputs[at].dims());
+  const Dims& dims = node.inputs[kScattered].dims();
+  inputs[kScattered] = times.dims() == dims ? times : broadcast_to(times, dims);
   return Expr(make_node(*node.op, std::move(inputs), node.props));
 }
 

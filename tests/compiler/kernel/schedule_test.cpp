@@ -8,7 +8,9 @@
 #include "compiler/kernel/printer.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/image/windows.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
@@ -66,7 +68,9 @@ TEST(Schedule, TheSameNestGivesTheSameResultsAtEveryWidthAndWithoutVectors) {
                                   sum(x * x, 0),  // with code before them
                                   x - max(x, 1, true),
                                   argmax(x, 1),
-                                  argmin(x, 0)};
+                                  argmin(x, 0),
+                                  dot(cast(x, DType::kInt32), cast(transpose(x), DType::kInt32)),  // in order
+                                  add_windows(windows(x, {1}, {3}, {1}), {5, 100}, {1}, {3}, {1})};
   std::vector<Tensor> inputs{numbers({5, 100}), Tensor::vector<int64_t>({0, 3, -1, 2, 2, 4, 1}), numbers({100})};
   const Graph graph{{x, at, row}, outputs, {}};
   const std::vector<Tensor> expected = evaluate(outputs, {{x, inputs[0]}, {at, inputs[1]}, {row, inputs[2]}});
@@ -148,6 +152,121 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   prints(transpose(x) + 1.0, ", vectors of 16 over squares");
   const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
   prints(take(x, at), ", vectors of 16 over elements, tail masked, rows by index");
+  const Expr ints = make_input({.dtype = DType::kInt32, .dims = {20, 20}}, "ints");
+  prints(dot(ints, ints), ", vectors of 16 over results, tail masked");
+}
+
+// A kernel of one input and one output of these lengths, as C++.
+std::string kernel_of(const Dims& in, const Dims& out,
+                      const std::function<kernel::Nest(kernel::StepBuilder&)>& nest_of) {
+  const Expr x = floats(in, "x");
+  const Type type{.dtype = DType::kFloat32, .dims = out};
+  const Expr node = x + 1.0;
+  kernel::StepBuilder b(node.node(), {{0, x.type(), row_major(in)}}, {{1, type, row_major(out)}}, {.vector_bytes = 16});
+  kernel::schedule(b, nest_of(b), "f", "f");
+  kernel::Helpers helpers;
+  const std::vector<kernel::StepCode> steps = b.take();
+  return kernel::print_function(*std::get<kernel::KernelCall>(steps[0]).function,
+                                kernel::dialect_of({.vector_bytes = 16}), helpers)
+      .named("f");
+}
+
+const std::vector<kernel::NestAxis> kColumnsOfRows{{8}, {5, kernel::AxisKind::kSequential}};
+
+// Of each column the sums of its first elements, and all of them: vectors over columns, rows in order.
+TEST(Schedule, NumbersAreCarriedFromIterationToIteration) {
+  const std::string text = kernel_of({5, 8}, {6, 8}, [](kernel::StepBuilder& b) {
+    kernel::Nest nest(kColumnsOfRows);
+    const kernel::Term total = nest.carried("total", kernel::constant(DType::kFloat32, 0));
+    const kernel::Term more = nest.let("more", total + nest.load("x", {b.input(0), {1, 8}}));
+    nest.set(total, more);
+    nest.store({b.output(), {1, 8}}, more);
+    nest.store({b.output(), {1, 0}, 40}, nest.last(total));
+    return nest;
+  });
+  EXPECT_EQ(text, R"(// f
+static void f(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end) {
+  const float* in0 = (const float*)buffers[0];
+  float* out0 = (float*)buffers[1];
+  for (long i = begin; i < (end - 3L); i += 4L) {
+    const long at = 40L + i;
+    f32x4 total = splat_f32x4(0.0f);
+    for (long k0 = 0L; k0 < 5L; ++k0) {
+      const long at_2 = i + (k0 * 8L);
+      const long at_3 = i + (k0 * 8L);
+      const f32x4 x = load_f32x4((const float*)(in0 + at_2));
+      const f32x4 more = total + x;
+      store_f32x4((float*)(out0 + at_3), more);
+      total = more;
+    }  // k0
+    store_f32x4((float*)(out0 + at), total);
+  }  // i
+}
+)");
+}
+
+// y[i] = the sum of x[i - k] for k of 4, but for the even ones.
+TEST(Schedule, IterationsOutsideOfTheBoundsAreLeftOutAndOthersEndEarly) {
+  const std::string text = kernel_of({10}, {13}, [](kernel::StepBuilder& b) {
+    kernel::Nest nest({{13}, {4, kernel::AxisKind::kSequential}});
+    nest.bounds.push_back({{1, -1}, 0, 10});
+    const kernel::Term sum = nest.carried("sum", kernel::constant(DType::kFloat32, 0));
+    nest.where(nest.axis(1) % kernel::Term(2) == kernel::Term(1));
+    nest.set(sum, sum + nest.load("x", {b.input(0), {1, -1}}));
+    nest.store({b.output(), {1, 0}}, nest.last(sum));
+    return nest;
+  });
+  EXPECT_EQ(text, R"(// f
+static void f(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end) {
+  const float* in0 = (const float*)buffers[0];
+  float* out0 = (float*)buffers[1];
+  for (long i0 = begin; i0 < end; ++i0) {
+    float sum = 0.0f;
+    const long steps = (i0 - 10L) + 1L;
+    const long steps_2 = (steps > 0L) ? steps : 0L;
+    const long steps_3 = i0 + 1L;
+    const long steps_4 = (steps_3 > 0L) ? steps_3 : 0L;
+    const long high = (4L < steps_4) ? 4L : steps_4;
+    const long low = (steps_2 < 4L) ? steps_2 : 4L;
+    const long high_2 = (low > high) ? low : high;
+    for (long k0 = low; k0 < high_2; ++k0) {
+      const long at = i0 + (k0 * -1L);
+      const long at_2 = i0 + (k0 * -1L);
+      if ((k0 % 2L) == 1L) {
+        const float x = in0[at];
+        sum = sum + x;
+      }
+    }  // k0
+    out0[i0] = sum;
+  }  // i0
+}
+)");
+}
+
+TEST(Schedule, WhatIsCarriedIsReadBeforeItIsSet) {
+  const auto made_with = [](const std::function<void(kernel::Nest&, const kernel::Term&, const kernel::Term&)>& set) {
+    return kernel_of({5, 8}, {8}, [&](kernel::StepBuilder& b) {
+      kernel::Nest nest(kColumnsOfRows);
+      const kernel::Term first = nest.carried("first", kernel::constant(DType::kFloat32, 0)),
+                         second = nest.carried("second", kernel::constant(DType::kFloat32, 1));
+      set(nest, first, second);
+      nest.store({b.output(), {1, 0}}, nest.last(first));
+      return nest;
+    });
+  };
+  EXPECT_THROW(made_with([](kernel::Nest& nest, const kernel::Term& first, const kernel::Term& second) {
+                 nest.set(first, second + first);
+                 nest.set(second, first);
+               }),
+               InternalError);
+  EXPECT_THROW(made_with([](kernel::Nest& nest, const kernel::Term& first, const kernel::Term&) {
+                 nest.set(nest.carried("third", first), first);
+               }),
+               InternalError);
+  EXPECT_NO_THROW(made_with([](kernel::Nest& nest, const kernel::Term& first, const kernel::Term& second) {
+    nest.set(second, first);
+    nest.set(first, first + kernel::constant(DType::kFloat32, 1));
+  }));
 }
 
 // A masked store would keep the next loop waiting that reads the same elements.

@@ -47,6 +47,24 @@ TEST_F(Brackets, IntegerVectors) {
   EXPECT_EQ(value(x[1][which]), "[6, 7, 4]");                                    // x[1][[2, -1, 0]]
 }
 
+TEST_F(Brackets, SeveralIntegerTensorsNameElements) {
+  const Expr column = dimshuffle(which, {0, -1});
+  EXPECT_EQ(value(x[{which, which}]), "[10, 11, 0]");                             // x[[2, -1, 0], [2, -1, 0]]
+  EXPECT_EQ(value(x[{which, 1}]), "[9, 9, 1]");                                   // x[[2, -1, 0], 1]
+  EXPECT_EQ(value(x[{i, which}]), "[6, 7, 4]");                                   // x[-2, [2, -1, 0]]
+  EXPECT_EQ(value(x[{column, which}]), "[[10, 11, 8], [10, 11, 8], [2, 3, 0]]");  // x[[[2], [-1], [0]], [2, -1, 0]]
+  const std::vector<Expr> large = nonzero(x > 6);
+  EXPECT_EQ(value(x[{large[0], large[1]}]), "[7, 8, 9, 10, 11]");  // x[np.nonzero(x > 6)]
+  EXPECT_EQ(value(inc_subtensor(x[{which, 0}], 100)), "[[100, 1, 2, 3], [4, 5, 6, 7], [208, 9, 10, 11]]");
+  EXPECT_EQ(text_without_node([&] {
+              set_subtensor(x[{which, which}], 1);
+            }),
+            "error: set_subtensor: the first argument is not a part of a value\n"
+            "  expected: the result of subtensor, rows, slice_axis or a mask\n"
+            "  got:      gather int64[which.0]\n"
+            "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
+}
+
 TEST_F(Brackets, OfSharedVariablesAndWritten) {
   Shared w(Tensor::matrix<double>({{1, 2}, {3, 4}}), "w");
   function({}, {}, {{w, set_subtensor(w[{0, 1}], 7)}})({});
@@ -60,6 +78,10 @@ TEST_F(Brackets, WhatIsRefused) {
   EXPECT_EQ(text_without_node([&] { x[3]; }),
             "error: subtensor: the index 3 is outside axis 0\n  expected: -3 <= index < 3\n  got:      x int64[3, 4]");
   EXPECT_EQ(text_without_node([&] {
+              x[{which, which, 0}];
+            }),
+            "error: subtensor: 3 indices are given\n  expected: at most 2\n  got:      x int64[3, 4]");
+  EXPECT_EQ(text_without_node([&] {
               x[{0, 0, 0}];
             }),
             "error: subtensor: 3 indices are given\n  expected: at most 2\n  got:      x int64[3, 4]");
@@ -68,7 +90,7 @@ TEST_F(Brackets, WhatIsRefused) {
       "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n  got:      float64[]");
   EXPECT_EQ(
       text_without_node([&] {
-        x[{which, which}];
+        x[{which, all()}];
       }),
       "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n"
       "  got:      which int64[which.0]\n  hint:     take(x, indices, axis) reads the elements that a vector names");

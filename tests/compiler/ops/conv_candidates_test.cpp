@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "compiler/api.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/convolution.h"
 #include "compiler/ops/conv/geometry.h"
-#include "compiler/runtime/threads.h"
 #include "tests/support/conv_candidates.h"
 #include "tests/support/conv_shapes.h"
 

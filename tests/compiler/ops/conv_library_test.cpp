@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "compiler/api.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/fft.h"
-#include "compiler/runtime/threads.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 #include "tests/support/conv_candidates.h"
 #include "tests/support/conv_shapes.h"
 

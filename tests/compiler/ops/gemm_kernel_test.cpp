@@ -10,8 +10,8 @@
 #include "compiler/api.h"
 #include "compiler/ir/variables.h"
 #include "compiler/kernel/printer.h"
+#include "compiler/libraries/threads.h"
 #include "compiler/ops/linalg/linalg.h"
-#include "compiler/runtime/threads.h"
 #include "tests/support/gemm_candidates.h"
 #include "tests/support/golden_text.h"
 

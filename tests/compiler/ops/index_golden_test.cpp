@@ -39,6 +39,14 @@ class IndexCase {
       Expr part = pick_rows(x_, which);
       return line_.name == "pick" ? part : inc_subtensor(part, y({shape_[0]}));
     }
+    if (line_.name.ends_with("at")) {
+      std::vector<Expr> named;
+      for (size_t k = 1; k < arguments.size(); k += 2)
+        named.push_back(input(Tensor::of(parse_list(arguments[k + 1]), parse_list(arguments[k])), str("i", k)));
+      const Expr part = named.size() == 2 ? x_[{named[0], named[1]}] : x_[{named[0], named[1], named[2]}];
+      if (line_.name == "at") return part;
+      return inc_subtensor(part, y(shape_at()));
+    }
     if (line_.name.ends_with("_mask")) {
       Expr mask = input(Tensor::of(parse_list(arguments[2]), parse_list(arguments[1])), "mask");
       Expr part = masked(x_, neq(mask, 0));
@@ -56,6 +64,20 @@ class IndexCase {
     y_shape.erase(y_shape.begin() + static_cast<std::ptrdiff_t>(at));
     y_shape.insert(y_shape.begin() + static_cast<std::ptrdiff_t>(at), index_shape.begin(), index_shape.end());
     return inc_subtensor(part, y(y_shape));
+  }
+
+  // The shape of x[{i, j, ...}].
+  Shape shape_at() const {
+    const auto& arguments = line_.arguments;
+    Shape out;
+    for (size_t k = 1; k < arguments.size(); k += 2) {
+      const Shape now = parse_list(arguments[k]);
+      if (now.size() > out.size()) out.insert(out.begin(), now.size() - out.size(), 1);
+      for (size_t i = 0; i < now.size(); ++i)
+        if (int64_t& length = out[out.size() - now.size() + i]; length == 1) length = now[i];
+    }
+    out.insert(out.end(), shape_.begin() + static_cast<std::ptrdiff_t>(arguments.size() / 2), shape_.end());
+    return out;
   }
 
   Expr input(const Tensor& value, const std::string& name) {

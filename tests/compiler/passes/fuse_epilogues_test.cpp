@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "compiler/api.h"
+#include "compiler/host/machine.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
@@ -18,8 +19,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
-#include "compiler/runtime/machine.h"
-#include "compiler/runtime/tuner.h"
+#include "compiler/tuning/tuner.h"
 #include "tests/support/always_chooser.h"
 #include "tests/support/native_program.h"
 #include "tests/support/numbers.h"

@@ -44,11 +44,12 @@ TEST(FuseGathers, AreLoadsOfTheLoopThatWantsThem) {
   EXPECT_EQ(steps({sqr(take(w, which)) + b}), Steps{"fused"});
   EXPECT_EQ(steps({tanh(take(v, which)) + take(v, labels)}), Steps{"fused"}) << "two of one source";
   EXPECT_EQ(steps({sqr(pick_rows(p, labels))}), Steps{"fused"});
+  EXPECT_EQ(steps({sqr(w[{which, labels}])}), Steps{"fused"}) << "two indices for each element";
   EXPECT_EQ(steps({-mean(pick_rows(p, labels))}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({sum(sqr(take(w, which)), 1)}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({softmax(take(w, which) + b)}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({b * dimshuffle(sum(b, 1) + take(v, which), {0, -1})}), Steps{"fused_reduction"}) << "a row's number";
-  EXPECT_EQ(steps({exp(take(take(v, which), labels))}), (Steps{"take", "fused"})) << "the outer one";
+  EXPECT_EQ(steps({exp(take(take(v, which), labels))}), (Steps{"gather", "fused"})) << "the outer one";
 }
 
 TEST(FuseGathers, ComputeWhatTheyReadBefore) {
@@ -64,14 +65,14 @@ TEST(FuseGathers, ComputeWhatTheyReadBefore) {
 
 TEST(FuseGathers, Stay) {
   Expr taken = take(w, which);
-  EXPECT_EQ(steps({taken}), Steps{"take"}) << "nobody reads it";
-  EXPECT_EQ(steps({exp(taken), taken}), (Steps{"take", "fused"})) << "it is a result too";
-  EXPECT_EQ(steps({exp(taken), dot(taken, transpose(w))}), (Steps{"take", "fused", "dot"})) << "another reader";
-  EXPECT_EQ(steps({taken * 2.0, sum(exp(taken), 0)}), (Steps{"take", "fused", "fused", "sum"})) << "two loops";
-  EXPECT_EQ(steps({take(v, Operand(3).expr()) * 2.0}), (Steps{"take", "fused"})) << "a constant place";
-  EXPECT_EQ(steps({exp(take(v, places({5000}, "many")))}), (Steps{"take", "fused"})) << "many single elements";
+  EXPECT_EQ(steps({taken}), Steps{"gather"}) << "nobody reads it";
+  EXPECT_EQ(steps({exp(taken), taken}), (Steps{"gather", "fused"})) << "it is a result too";
+  EXPECT_EQ(steps({exp(taken), dot(taken, transpose(w))}), (Steps{"gather", "fused", "dot"})) << "another reader";
+  EXPECT_EQ(steps({taken * 2.0, sum(exp(taken), 0)}), (Steps{"gather", "fused", "fused", "sum"})) << "two loops";
+  EXPECT_EQ(steps({take(v, Operand(3).expr()) * 2.0}), (Steps{"gather", "fused"})) << "a constant place";
+  EXPECT_EQ(steps({exp(take(v, places({5000}, "many")))}), (Steps{"gather", "fused"})) << "many single elements";
   Expr z = input(DType::kComplex64, {4}, "z");
-  EXPECT_EQ(steps({real(take(z, which))}), (Steps{"take", "fused"})) << "a complex number is two loads";
+  EXPECT_EQ(steps({real(take(z, which))}), (Steps{"gather", "fused"})) << "a complex number is two loads";
 }
 
 TEST(FuseGathers, TwiceChangesNothing) {
@@ -162,6 +163,7 @@ TEST(FuseGathers, IndicesOfEveryDtype) {
     Expr row = results.add_input(input(dtype, {9}, "row_" + name), numbers(dtype, {9}, 5, 6, 0));
     results.add(exp(take(x, at, 1)), "take " + name);
     results.add(-mean(pick_rows(x, row)), "pick " + name);
+    results.add(sqr(x[{at, at}]), "two axes " + name);
   }
   Expr bools = results.add_input(input(DType::kBool, {9}, "bools"), numbers(DType::kBool, {9}, 1, 2, 0));
   Expr at = results.add_input(places({21}, "at"), numbers(DType::kInt64, {21}, 5, 9, 0));
@@ -188,6 +190,8 @@ TEST(FuseGathers, InRowReductions) {
       Expr column = placed("column", columns, 4, 30, -15);
       results.add(softmax(take(x, at) + y), "rows" + size);
       results.add(softmax(take(u, column, 1) * y), "columns" + size);
+      Expr inner = placed("inner", columns, 3, static_cast<double>(columns), 0);
+      results.add(softmax(x[{dimshuffle(at, {0, -1}), inner}] + y), "elements" + size);
       results.add(sum(sqr(take(x, at)), 1), "sums of rows" + size);
       results.add(y / dimshuffle(sum(exp(y), 1) * take(scales, row), {0, -1}), "a row's number" + size);
       if (rows == 1) continue;
@@ -217,7 +221,8 @@ TEST(FuseGathers, WithEveryCompilerAndWidth) {
                    tanh(take(scales, row)) * sum(u, 1),
                    u * dimshuffle(sum(u, 1) * take(scales, row), {0, -1}),
                    -mean(pick_rows(u, row)),
-                   sum(sqr(take(u, column, 1)), 1)};
+                   sum(sqr(take(u, column, 1)), 1),
+                   sqr(u[{row, row}])};
   const std::vector<Tensor> values{
       numbers(DType::kFloat32, {12, 37}, 0.37, 2, -1), numbers(DType::kInt64, {23}, 5, 24, -12),
       numbers(DType::kFloat64, {23, 15}, 0.41, 2, -1), numbers(DType::kInt64, {23}, 3, 7, 0),
@@ -271,6 +276,7 @@ TEST(FuseGathers, ABadIndexIsTheSameErrorInEveryMode) {
        "take: the index -31 is outside axis 1"},
       {{x, row}, {xs, whole({0, 1, 2, 3, 4, 0})}, -mean(pick_rows(x, row)), "pick_rows: the index of row 4 is 4"},
       {{x, row}, {xs, whole({0, 1, -5, 3, 2, 0})}, sqr(pick_rows(x, row)), "pick_rows: the index of row 2 is -5"},
+      {{x, row}, {xs, whole({0, 1, 2, 3, 4, 0})}, sqr(x[{row, row}]), "gather: the index 4 is outside axis 1"},
       {{x, row},
        {xs, whole({0, 1, -1, 3, 2, 0})},
        sqr(pick_rows(x, row, Negative::kRefused)),

@@ -14,7 +14,7 @@
 #include "compiler/ops/pool/conv_pooling.h"
 #include "compiler/passes/fuse_pooling.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/runtime/candidate_trials.h"
+#include "compiler/tuning/candidate_trials.h"
 #include "tests/support/always_chooser.h"
 #include "tests/support/native_program.h"
 #include "tests/support/numbers.h"

@@ -8,7 +8,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/accumulation.h"
-#include "compiler/ops/elemwise/gather.h"
+#include "compiler/ops/elemwise/indexed_axes.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/scatter.h"
@@ -55,17 +55,6 @@ void expect_values(const std::vector<Expr>& inputs, const Expr& output, const st
 
 // y[j] = x[rows[j], j]: x [m, n], rows [n], y [n].
 const Op& of_columns_op() {
-  static const GatherRule gather{.source = 0,
-                                 .indices = 1,
-                                 .reads_rows = [](const Node&) { return false; },
-                                 .steps =
-                                     [](const Node&, const kernel::Operand& x, const kernel::Operand& rows) {
-                                       return GatherSteps{.axis = 0,
-                                                          .check = {.what = "of_columns: the row {value} is not there",
-                                                                    .expected = "0 <= row < {limit}"},
-                                                          .source = {x.layout.strides[1]},
-                                                          .indices = {rows.layout.strides[0]}};
-                                     }};
   static const Op op{
       .name = "of_columns",
       .doc = "y[j] = x[rows[j], j]",
@@ -78,7 +67,13 @@ const Op& of_columns_op() {
             return std::vector<Tensor>{out};
           },
       .calls_reference = true,
-      .gather = &gather};
+      .gather =
+          [](const Node&) {
+            return IndexedAxes{
+                .axes = {{.of_x = 1, .of_indices = 0}},
+                .named = {0},
+                .checks = {{.what = "of_columns: the row {value} is not there", .expected = "0 <= row < {limit}"}}};
+          }};
   return op;
 }
 
@@ -101,15 +96,14 @@ TEST(NewOps, AGatherIsALoadOfTheLoopThatReadsIt) {
 
 // y = x with y[i, i] = v[i]: x [n, n], v [n].
 const Op& set_diagonal_op() {
-  static const ScatterRule scatter{
-      .elements = 1, .write = [](kernel::StepBuilder& b, const Node&, const Elements& elements) {
-        if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before its diagonal is written", true);
-        const kernel::Operand out = b.output();
-        kernel::Nest nest(elements.dims);
-        nest.store({out, {out.layout.strides[0] + out.layout.strides[1]}}, elements.add_to(nest));
-        nest.work = elements.work;
-        kernel::schedule(b, nest, elements.name + "set_diagonal", "out0[i, i] = " + elements.text);
-      }};
+  static constexpr auto write = [](kernel::StepBuilder& b, const Node&, const Elements& elements) {
+    if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before its diagonal is written", true);
+    const kernel::Operand out = b.output();
+    kernel::Nest nest(elements.dims);
+    nest.store({out, {out.layout.strides[0] + out.layout.strides[1]}}, elements.add_to(nest));
+    nest.work = elements.work;
+    kernel::schedule(b, nest, elements.name + "set_diagonal", "out0[i, i] = " + elements.text);
+  };
   static const Op op{.name = "set_diagonal",
                      .doc = "y = x with y[i, i] = v[i]",
                      .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(0)}; },
@@ -119,8 +113,8 @@ const Op& set_diagonal_op() {
                            for (int64_t i = 0; i < out.dim(0); ++i) out.at<double>({i, i}) = a.inputs[1].as_double(i);
                            return std::vector<Tensor>{out};
                          },
-                     .lower = [](kernel::StepBuilder& b) { scatter.write(b, b.node(), elements_of_input(b, 1)); },
-                     .scatter = &scatter,
+                     .lower = [](kernel::StepBuilder& b) { write(b, b.node(), given_elements(b)); },
+                     .scatter = write,
                      .aliases = {{.output = 0, .input = 0}}};
   return op;
 }

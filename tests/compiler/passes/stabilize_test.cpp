@@ -176,7 +176,7 @@ TEST(Stabilize, SoftmaxGradientIsOneIncrement) {
   for (Expr cost : {-mean(log(pick_rows(softmax(z), y))), mean(categorical_crossentropy(softmax(z), y))}) {
     Expr out = optimized({z, y}, {grad(cost, z)})[0];
     EXPECT_EQ(expr_text(out),
-              "scatter_add_rows(mul(0.0016666666666666668, softmax(z)), y, broadcast_to(-0.0016666666666666668))");
+              "scatter(mul(0.0016666666666666668, softmax(z)), broadcast_to(-0.0016666666666666668), y)");
   }
 }
 

@@ -6,10 +6,10 @@
 #include "compiler/api.h"
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/libraries/library_functions.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/matrix_product.h"
-#include "compiler/runtime/library_functions.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {

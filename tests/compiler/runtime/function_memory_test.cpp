@@ -49,6 +49,25 @@ TEST(FunctionMemory, SetValueOfItsOwnPartsAndOfStridedValues) {
   EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
 }
 
+TEST(FunctionMemory, ScalarAndSetZeroAndSwapValueInTheSameBuffers) {
+  const Shared w(three(), "w"), v(Tensor::vector({4.0, 5.0, 6.0}), "v"), n(int64_t{7}, "n");
+  const void *of_w = w.get_value(true).raw(), *of_v = v.get_value(true).raw();
+  EXPECT_EQ(n.scalar(), 7);
+  w.swap_value(v);
+  EXPECT_EQ(w.get_value().text(), "[4, 5, 6]");
+  EXPECT_EQ(v.get_value().text(), "[1, 2, 3]");
+  w.set_zero();
+  n.set_zero();
+  EXPECT_EQ(w.get_value().text(), "[0, 0, 0]");
+  EXPECT_EQ(n.scalar(), 0);
+  EXPECT_EQ(w.get_value(true).raw(), of_w);
+  EXPECT_EQ(v.get_value(true).raw(), of_v);
+  const Shared longer(Tensor::vector({1.0, 2.0}), "longer");
+  EXPECT_EQ(text_without_node([&] { w.swap_value(longer); }),
+            "swap_value of w: the other variable has another type\n"
+            "  expected: float64[3]\n  got:      float64[2]");
+}
+
 TEST(FunctionMemory, SetValueThatDoesNotFit) {
   Shared w(three(), "w");
   EXPECT_EQ(text_without_node([&] { w.set_value(Tensor::vector({1.0})); }),
@@ -102,7 +121,7 @@ TEST(FunctionMemory, BufferOfAVariableGivenAsAnArgument) {
 TEST(FunctionMemory, ArgumentsStayAsTheyAre) {
   Expr x = vector("x", {3});
   Shared w(three(), "w");
-  Function f = function({In(x, {}, /*borrow=*/true)}, {exp(x * 2) + x}, {{w, x}});
+  Function f = function({x}, {exp(x * 2) + x}, {{w, x}});
   Tensor given = three();
   f({given});
   w.get_value(true).data<double>()[0] = 7;

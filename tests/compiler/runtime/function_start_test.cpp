@@ -16,9 +16,10 @@
 #include <thread>
 
 #include "compiler/api.h"
+#include "compiler/base/run_program.h"
+#include "compiler/host/cache.h"
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/effect/effect.h"
-#include "compiler/runtime/cache.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/error_text.h"
 

@@ -132,7 +132,7 @@ TEST(FunctionSuite, ArgumentsAndResults) {
        [](Mode mode) {
          const Expr a = matrix("a");
          const Tensor value = Tensor::matrix({{1.0, 2.0}, {3.0, 4.0}});
-         Function f = function({In(a, {}, true)}, {a + 1, a * 2}, {}, {.mode = mode});
+         Function f = function({a}, {a + 1, a * 2}, {}, {.mode = mode});
          const Tensor sum = f({value})[0];
          return elements({sum, value});
        },

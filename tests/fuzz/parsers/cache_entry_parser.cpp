@@ -1,5 +1,5 @@
 // Entries of the cache: what stands before the trailer, where it holds.
-#include "compiler/runtime/entry_store.h"
+#include "compiler/store/entry_store.h"
 #include "tests/fuzz/parsers/parser.h"
 
 namespace thtrain::fuzz {

@@ -1,5 +1,5 @@
 // What `thtrain tune` remembered.
-#include "compiler/runtime/tuning_table.h"
+#include "compiler/tuning/tuning_table.h"
 #include "tests/fuzz/parsers/parser.h"
 
 namespace thtrain::fuzz {

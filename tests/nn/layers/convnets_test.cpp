@@ -10,11 +10,13 @@
 #include "nn/layers/batch_norm.h"
 #include "nn/layers/conv.h"
 #include "nn/layers/conv_transposed.h"
+#include "nn/layers/dense.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/local_response_norm.h"
 #include "nn/layers/pool.h"
 #include "nn/layers/upsample.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "tests/support/dtypes.h"
 #include "tests/support/golden_lines.h"
 

@@ -14,6 +14,7 @@
 #include "nn/layers/dense.h"
 #include "nn/layers/dropout.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {

@@ -17,6 +17,7 @@
 #include "nn/layers/lstm.h"
 #include "nn/layers/rnn.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "nn/sequences.h"
 #include "tests/support/dtypes.h"
 #include "tests/support/error_text.h"

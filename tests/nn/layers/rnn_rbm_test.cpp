@@ -15,6 +15,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
 #include "nn/model.h"
+#include "nn/model_pass.h"
 #include "nn/noise.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/dtypes.h"

@@ -5,6 +5,9 @@
 #include <thtrain/reports/canvas.h>
 #include <thtrain/thtrain.h>
 
+#include "nn/layers/flatten.h"
+#include "nn/layers/softmax.h"
+
 int main() {
   using namespace thtrain;
   const Digits digits = generate_digits(2, 1);

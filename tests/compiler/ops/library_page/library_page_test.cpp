@@ -33,7 +33,7 @@ const std::set<std::string> kNotForUsers = {
     "compiler/kernel/target.h",
     "compiler/kernel/term.h",
     "compiler/ops/candidates.h",
-    "compiler/runtime/tuning_table.h",
+    "compiler/tuning/tuning_table.h",
 };
 
 // In the order of the page. A declaration in a header belongs to the heading above it.

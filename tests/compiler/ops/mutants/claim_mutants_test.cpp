@@ -14,6 +14,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/fused_scatter.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -40,7 +41,7 @@ Tensor shuffled(DType dtype, const Shape& shape) {
 
 // x with y at the places of its first axis, which are different ones, as a mask's are.
 Expr replaced(const Expr& x, const Expr& places, const Expr& y) {
-  return apply(scatter_set_op(), {x, places, y}, {{"axis", int64_t{0}}});
+  return scatter_like(take(x, places).node(), x, y, true);
 }
 
 // ---- claims of ops -------------------------------------------------------------------------------------------------
@@ -81,14 +82,11 @@ const std::vector<WrongClaim>& wrong_claims() {
       {"dot over its left side", {square, square}, product, 0},
       {"gemm over its left side", {square, square, square, number}, gemm, 2},
       {"a product that ends with more over its left side", {square, square}, ended, 0},
-      {"take over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
+      {"gather over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
       {"a loop over what it takes from", {row, places}, loop, 0},
       {"a loop that stores over what it reads", {row, row}, stored, 1},
-      {"scatter_add over what is added",
-       {row, places, row},
-       [](In1 in) { return scatter_add(in[0], in[1], in[2]); },
-       2},
-      {"scatter_set over what is set", {row, places, row}, [](In1 in) { return replaced(in[0], in[1], in[2]); }, 2},
+      {"scatter over what is added", {row, places, row}, [](In1 in) { return scatter_add(in[0], in[1], in[2]); }, 1},
+      {"scatter over what is set", {row, places, row}, [](In1 in) { return replaced(in[0], in[1], in[2]); }, 1},
       {"inc_subtensor over what is added",
        {row, row},
        [whole](In1 in) { return inc_subtensor(whole(in[0]), in[1]); },

@@ -1,0 +1,15 @@
+// What other files need of `thtrain check`.
+#pragma once
+
+#include "cli/command.h"
+
+namespace thtrain {
+
+struct CheckArguments {
+  ExperimentArguments experiment;
+  bool json = false;
+};
+/// Builds, compiles and runs one step of an experiment, and writes nothing.
+int run_check(const CheckArguments& arguments);
+
+}  // namespace thtrain

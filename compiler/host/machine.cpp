@@ -1,0 +1,140 @@
+#include "compiler/host/machine.h"
+
+#include <mutex>
+#include <optional>
+
+#include "compiler/base/content_hash.h"
+#include "compiler/base/error.h"
+#include "compiler/host/cpu.h"
+#include "compiler/host/memory_trials.h"
+#include "compiler/store/tuning_store.h"
+
+namespace thtrain {
+
+using kernel::MemoryLimits;
+using kernel::Target;
+
+namespace {
+
+struct Machine {
+  Target target;
+  LimitsFrom from = LimitsFrom::kMeasured;
+};
+
+// A new number where the same measurements would give other limits.
+constexpr const char* kScheme = "memory limits 1";
+std::string entry_name(Target target) {
+  target.cores = 1;  // one core measures
+  target.memory = {};
+  return content_hash({kScheme, cpu().feature_text, target.text()});
+}
+
+MemoryLimits limits_of(const TargetParts& parts, MemoryLimits others) {
+  others.non_temporal_bytes = parts.non_temporal_bytes.value_or(others.non_temporal_bytes);
+  others.store_prefetch_lines = parts.store_prefetch_lines.value_or(others.store_prefetch_lines);
+  others.load_prefetch_lines = parts.load_prefetch_lines.value_or(others.load_prefetch_lines);
+  return others;
+}
+
+bool has_limits(const TargetParts& parts) {
+  return parts.non_temporal_bytes && parts.store_prefetch_lines && parts.load_prefetch_lines;
+}
+
+// The parts of a text that was written by Target::text(); nothing where it is no such text.
+std::optional<TargetParts> parts_of(std::string_view text) {
+  try {
+    TargetParts out = parse_target(text);
+    return has_limits(out) ? std::optional(out) : std::nullopt;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<MemoryLimits> remembered(const Target& target) {
+  const auto entry = tuning_store().read(kTuningFolder, entry_name(target));
+  if (!entry) return std::nullopt;
+  const std::optional<TargetParts> parts = parts_of(entry->content.substr(0, entry->content.find('\n')));
+  return parts ? std::optional(limits_of(*parts, {})) : std::nullopt;
+}
+
+// `again`: though another process has measured meanwhile. Else what it found holds, so that all take the same.
+MemoryLimits measured(Target target, bool again) {
+  target.memory = measure_memory_limits(target);
+  if (!again)
+    if (const std::optional<MemoryLimits> known = remembered(target)) return *known;
+  try {
+    tuning_store().write(kTuningFolder, entry_name(target), target.text() + "\n");
+  } catch (const UserError&) {
+    // No folder can be written: the next process measures again.
+  }
+  return target.memory;
+}
+
+Machine asked() {
+  const Cpu& processor = cpu();
+  const TargetParts& forced = forced_target();
+  if (forced.is_c99()) return {kernel::c99_target(processor.cores), LimitsFrom::kForced};
+  Machine out{{.isa = processor.isa,
+               .vector_bytes = processor.vector_bytes,
+               .first_cache_bytes = processor.first_cache_bytes,
+               .second_cache_bytes = processor.second_cache_bytes,
+               .last_cache_bytes = processor.last_cache_bytes,
+               .cores = processor.cores}};
+  if (has_limits(forced)) {
+    out.target.memory = limits_of(forced, {});
+    out.from = LimitsFrom::kForced;
+  } else if (forced.caches) {
+    out.target.memory = limits_of(forced, usual_memory_limits(out.target));
+    out.from = LimitsFrom::kRule;
+  } else {
+    const std::optional<MemoryLimits> known = remembered(out.target);
+    out.from = known ? LimitsFrom::kRemembered : LimitsFrom::kMeasured;
+    out.target.memory = limits_of(forced, known ? *known : measured(out.target, false));
+  }
+  return out;
+}
+
+std::mutex mutex;
+Machine& locked_machine() {
+  static Machine once = asked();
+  return once;
+}
+
+}  // namespace
+
+Target machine() {
+  std::lock_guard lock(mutex);
+  return locked_machine().target;
+}
+
+LimitsFrom limits_from() {
+  std::lock_guard lock(mutex);
+  return locked_machine().from;
+}
+
+void measure_machine_again() {
+  std::lock_guard lock(mutex);
+  Machine& now = locked_machine();
+  if (now.from == LimitsFrom::kForced || now.from == LimitsFrom::kRule) return;
+  now.target.memory = limits_of(forced_target(), measured(now.target, true));
+  now.from = LimitsFrom::kMeasured;
+}
+
+void use_c99() {
+  std::lock_guard lock(mutex);
+  locked_machine() = {kernel::c99_target(cpu().cores), LimitsFrom::kForced};
+}
+
+void use_limits_of(std::string_view text) {
+  const std::optional<TargetParts> parts = parts_of(text);
+  if (!parts) return;
+  std::lock_guard lock(mutex);
+  Machine& now = locked_machine();
+  if (now.from == LimitsFrom::kForced || now.from == LimitsFrom::kRule) return;
+  Target then = now.target;
+  then.memory = limits_of(*parts, {});
+  if (then.text() != text) return;
+  now = {then, LimitsFrom::kRun};
+}
+
+}  // namespace thtrain

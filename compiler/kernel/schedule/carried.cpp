@@ -1,0 +1,210 @@
+// Nests whose iterations hand numbers on, or of which some iterations end early: the parallel axes outside, and inside
+// them the sequential ones in order, with what is carried in variables. Vectors run over the innermost parallel axis,
+// each lane with numbers of its own, where all that is loaded and stored lies side by side along it; so no bit depends
+// on them.
+#include <algorithm>
+
+#include "compiler/kernel/schedule/places.h"
+
+namespace thtrain::kernel {
+namespace {
+
+using Kind = Nest::Value::Kind;
+
+class CarriedLoops {
+ public:
+  CarriedLoops(StepBuilder& b, const Nest& nest) : b_(b), code_(b.code()), nest_(nest), tracks_(nest) {
+    for (LoopAxis& axis : tracks_.axes())
+      (axis.kind == AxisKind::kSequential ? inner_ : outer_).push_back(std::move(axis));
+    outer_ = collapse(outer_);
+    inner_ = collapse(inner_);
+    // Bounds are asked for by loops, also where there is one iteration.
+    if (inner_.empty() && !nest.bounds.empty())
+      inner_.push_back({1, Dims(tracks_.size(), Dim(0)), AxisKind::kSequential});
+    sort_values();
+    if (may_be_vectors()) choice_.lanes = lanes_ = whole_lanes(b, nest.widest());
+    in_lanes_ = lanes_ > 1 ? tracks_.varying(outer_.back()) : std::vector<bool>(nest.values().size(), false);
+    choice_.over = "results";
+  }
+
+  void run(std::string name, std::string comment) {
+    outer(0, tracks_.firsts(), {});
+    Dim each = 1;  // iterations for one of the range
+    for (size_t i = 1; i < outer_.size(); ++i) each = each * outer_[i].length;
+    for (const LoopAxis& axis : inner_) each = each * axis.length;
+    const bool is_split = !outer_.empty() && nest_.work > 0;
+    b_.finish_kernel(std::move(name), std::move(comment), outer_.empty() ? Dim(1) : outer_[0].length,
+                     is_split ? floor_div(Dim(kGrainOfWork / nest_.work), max(each, 1)) + 1 : Dim(0),
+                     outer_.size() == 1 ? lanes_ : 1, choice_.text());
+  }
+
+ private:
+  // A value is computed before the sequential loops, in their innermost iterations, or after them.
+  enum class Phase : uint8_t { kBefore, kInside, kAfter };
+
+  const Nest::Value& value(size_t v) const { return nest_.values()[v]; }
+
+  bool moves_inside(const Place& place) const {
+    for (size_t i = 0; i < nest_.axes().size(); ++i)
+      if (nest_.axes()[i].kind == AxisKind::kSequential && !nest_.axes()[i].length.is(1) && !place.strides[i].is(0))
+        return true;
+    return false;
+  }
+
+  void sort_values() {
+    bool is_guarded = false;
+    for (size_t v = 0; v < nest_.values().size(); ++v) {
+      const Kind kind = value(v).kind;
+      Phase phase = Phase::kBefore;
+      nest_.each_read(value(v), [&](size_t read) { phase = std::max(phase, phases_[read]); });
+      bool is_inside = is_guarded || kind == Kind::kCarried || kind == Kind::kSet || kind == Kind::kWhere;
+      for (size_t i = 0; i < nest_.axes().size(); ++i)
+        is_inside = is_inside || (nest_.axes()[i].kind == AxisKind::kSequential && !nest_.axes()[i].length.is(1) &&
+                                  tracks_.moves(v, i));
+      TH_CHECK(kind != Kind::kCarried || phase == Phase::kBefore, "what is carried starts with what varies");
+      phases_.push_back(kind == Kind::kLast ? Phase::kAfter : is_inside ? std::max(phase, Phase::kInside) : phase);
+      is_guarded = is_guarded || kind == Kind::kWhere;
+    }
+    for (const Nest::Store& store : nest_.stores()) {
+      Phase phase = Phase::kBefore;
+      nest_.each_read(store, [&](size_t read) { phase = std::max(phase, phases_[read]); });
+      stores_inside_.push_back(phase == Phase::kInside || (phase == Phase::kBefore && moves_inside(store.place)));
+    }
+  }
+
+  // ---- lanes -------------------------------------------------------------------------------------------------------
+
+  bool may_be_vectors() const {
+    if (outer_.empty()) return false;
+    const LoopAxis& axis = outer_.back();
+    for (size_t k = 0; k < nest_.bounds.size(); ++k)
+      if (!axis.strides[tracks_.of_bound(k)].is(0)) return false;
+    const std::vector<bool> varies = tracks_.varying(axis);
+    bool is_moved = false;
+    const auto is_near = [&](const Place& place, size_t track, bool is_stored) {
+      for (const Move& move : place.moves)
+        if (varies[*nest_.value_of(move.position)]) return false;
+      const bool is_one = axis.strides[track].is(0);
+      is_moved = is_moved || !is_one;
+      return place.pair == Place::Pair::kNone && (axis.strides[track].is(1) || (is_one && !is_stored));
+    };
+    for (size_t v = 0; v < nest_.values().size(); ++v) {
+      const Nest::Value& now = value(v);
+      if (now.kind == Kind::kWhere || now.kind == Kind::kRequire || now.kind == Kind::kPosition) return false;
+      if (is_bool(now.variable.dtype())) return false;
+      if (now.kind == Kind::kLoad && !is_near(now.place, tracks_.of_value(v), false)) return false;
+    }
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (!is_near(nest_.stores()[s].place, tracks_.of_store(s), true)) return false;
+    return is_moved;
+  }
+
+  PlaceInLoops here(const std::vector<Term>& at, const Term& count) const {
+    return {.at = at, .across = lanes_ > 1 ? &outer_.back() : nullptr, .lanes = lanes_, .count = count};
+  }
+
+  // ---- loops -------------------------------------------------------------------------------------------------------
+
+  // Over the parallel axes from `depth` on. `count`: lanes that exist; empty: all.
+  void outer(size_t depth, const std::vector<Term>& at, const Term& count) {
+    if (depth == outer_.size()) return results(at, count);
+    const LoopAxis& axis = outer_[depth];
+    const Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
+    if (lanes_ > 1 && depth + 1 == outer_.size()) {
+      if (!axis.length.is_known() || axis.length.value() % lanes_ != 0) choice_.tail = ScheduleChoice::Tail::kMasked;
+      return each_vector(code_, "i", first, last, lanes_, known_length(axis.length),
+                         [&](const Term& i, const Term& lanes) { outer(depth + 1, further(b_, at, axis, i), lanes); });
+    }
+    code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
+               [&](const Term& i) { outer(depth + 1, further(b_, at, axis, i), {}); });
+  }
+
+  // What one iteration of the parallel axes gives, or a vector of them.
+  void results(const std::vector<Term>& at, const Term& count) {
+    values_.assign(nest_.values().size(), {});
+    const PlaceInLoops outside = here(at, count);
+    compute(Phase::kBefore, outside);
+    for (size_t v = 0; v < values_.size(); ++v)
+      if (value(v).kind == Kind::kCarried)
+        values_[v] = code_.var(value(v).name, splat(bound(nest_, value(v).term, values_), lanes_));
+    const std::vector<Term> before = values_;
+    inner(0, at, count);
+    values_ = before;
+    for (size_t v = 0; v < values_.size(); ++v)
+      if (value(v).kind == Kind::kLast) values_[v] = values_[*nest_.value_of(value(v).other)];
+    compute(Phase::kAfter, outside);
+    store_all(false, outside);
+  }
+
+  void compute(Phase phase, const PlaceInLoops& place) {
+    for (size_t v = 0; v < values_.size(); ++v)
+      if (phases_[v] == phase && value(v).kind != Kind::kLast) tracks_.compute(b_, v, place, in_lanes_, values_);
+  }
+
+  // Over the sequential axes from `depth` on, but for the iterations that are outside of the bounds. A bound cuts the
+  // innermost loop that moves it.
+  void inner(size_t depth, const std::vector<Term>& at, const Term& count) {
+    if (depth == inner_.size()) return iteration(0, here(at, count));
+    const LoopAxis& axis = inner_[depth];
+    std::vector<size_t> bounds;
+    for (size_t k = 0; k < nest_.bounds.size(); ++k)
+      if (cut_loop(tracks_.of_bound(k)) == depth) bounds.push_back(k);
+    std::pair<Term, Term> range{0, b_.length(axis.length)};
+    if (!bounds.empty()) range = tracks_.inside(b_, bounds, axis, at, range.first, range.second);
+    code_.loop(str("k", depth), range.first, range.second, 1, LoopMark::kSequential,
+               [&](const Term& k) { inner(depth + 1, further(b_, at, axis, k), count); });
+  }
+
+  size_t cut_loop(size_t track) const {
+    for (size_t depth = inner_.size(); depth-- > 1;)
+      if (!inner_[depth].strides[track].is(0)) return depth;
+    return 0;
+  }
+
+  // The values from `first` on of one iteration, then its stores, and what it hands on.
+  void iteration(size_t first, const PlaceInLoops& place) {
+    for (size_t v = first; v < values_.size(); ++v) {
+      if (phases_[v] != Phase::kInside || value(v).kind == Kind::kCarried || value(v).kind == Kind::kSet) continue;
+      if (value(v).kind == Kind::kWhere)
+        return code_.if_(bound(nest_, value(v).term, values_), [&] { iteration(v + 1, place); });
+      tracks_.compute(b_, v, place, in_lanes_, values_);
+    }
+    store_all(true, place);
+    std::vector<bool> is_set(values_.size(), false);
+    for (const Nest::Value& now : nest_.values()) {
+      if (now.kind != Kind::kSet) continue;
+      const size_t carried = *nest_.value_of(now.other);
+      nest_.each_read(now, [&](size_t read) {
+        TH_CHECK(!is_set[read] || read == carried, "what is set reads a carried number that has been set");
+      });
+      is_set[carried] = true;
+      code_.assign(values_[carried], splat(bound(nest_, now.term, values_), lanes_));
+    }
+  }
+
+  void store_all(bool inside, const PlaceInLoops& place) {
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (stores_inside_[s] == inside)
+        tracks_.store(b_, s, place, bound(nest_, nest_.stores()[s].value, values_), values_);
+  }
+
+  StepBuilder& b_;
+  Code& code_;
+  const Nest& nest_;
+  Tracks tracks_;
+  std::vector<LoopAxis> outer_, inner_;
+  std::vector<Phase> phases_;
+  std::vector<bool> stores_inside_;
+  std::vector<bool> in_lanes_;  // values that differ from lane to lane
+  int lanes_ = 1;
+  ScheduleChoice choice_;
+  std::vector<Term> values_;
+};
+
+}  // namespace
+
+void schedule_carried(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  CarriedLoops(b, nest).run(std::move(name), std::move(comment));
+}
+
+}  // namespace thtrain::kernel

@@ -1,0 +1,79 @@
+// Calls of a program with probes: who watches sees the operands of each step.
+#include <utility>
+
+#include "compiler/runtime/data_lengths.h"
+#include "compiler/runtime/function_state.h"
+
+namespace thtrain {
+
+Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths) {
+  const BufferView& view = step.operands[k];
+  if (view.buffer < 0) return Tensor(false);
+  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides),
+                      buffers[k], nullptr);
+}
+
+static void on_probe(ThContext* context, int number, int after, void* const* buffers, const long*) {
+  Function::State& s = *static_cast<Function::State*>(context->host);
+  if (!s.observer || s.failure) return;
+  try {
+    const Step& step = *steps_in_loops(s.program->plan->body)[static_cast<size_t>(number)].step;
+    read_lengths(s);
+    std::vector<Tensor> operands;
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      operands.push_back(operand_of(step, i, buffers, s.canonical_lengths));
+    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
+  } catch (...) {
+    s.failure = std::current_exception();
+    s.failed_check = -1;
+    context->fail(context, -1, 0, 0);
+  }
+}
+
+void instrument(Function::State& s) {
+  if (!s.program)
+    throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
+                            .hint = "compile the function in native or debug mode"});
+  if (s.instrumented) return;
+  CompileOptions options = compile_options(s);
+  options.probes = true;
+  CompileOutcome outcome = compile(s.canonical, options);
+  if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
+  s.instrumented = outcome.program;
+}
+
+std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inputs,
+                                 const std::function<void(const StepEvent&)>& callback) {
+  take_pending(s, true);
+  std::vector<Tensor> converted;
+  inputs = in_own_dtypes(s, inputs, converted);
+  instrument(s);
+  std::shared_ptr<const CompiledProgram> usual = s.program;
+  s.program = s.instrumented;
+  s.observer = &callback;
+  auto probe = std::exchange(s.context.probe, on_probe);
+  auto profiler = std::exchange(s.profiler, nullptr);
+  auto restore = [&] {
+    s.context.probe = probe;
+    s.profiler = profiler;
+    s.observer = nullptr;
+    s.program = usual;
+  };
+  try {
+    std::vector<Tensor> out = call_program(s, inputs);
+    restore();
+    return out;
+  } catch (...) {
+    restore();
+    throw;
+  }
+}
+
+std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
+                                    const std::function<void(const StepEvent&)>& callback) {
+  State& s = state_behind(state_);
+  const CallScope scope(s.mark, name());
+  return watched_call(s, inputs, callback);
+}
+
+}  // namespace thtrain

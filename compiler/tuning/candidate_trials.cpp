@@ -1,0 +1,207 @@
+#include "compiler/tuning/candidate_trials.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "compiler/base/clock.h"
+#include "compiler/base/side_by_side.h"
+#include "compiler/host/machine.h"
+#include "compiler/tuning/trial_process.h"
+#include "compiler/tuning/trial_program.h"
+#include "compiler/tuning/tuner.h"
+
+namespace thtrain {
+namespace {
+
+// How long all trials of one key take if they are short, and one turn of one candidate.
+constexpr double kSeconds = 0.25, kTurnSeconds = 0.0005;
+// Long ones take so many turns, and of these only the first where they take longer than kMostSeconds.
+constexpr int kLeastTurns = 7, kFirstTurns = 2;
+constexpr double kMostSeconds = 2;
+// Slower than the fastest by these factors, after the first turn and after kFirstTurns more, none may become the
+// fastest.
+constexpr double kHopeless = 3, kSlower = 1.25;
+// Programs that want a core, for each of the cores. The compilers of a tuning are as many as there are cores.
+constexpr double kBusy = 1.5;
+// A step of training touches much else before it comes back to the same node: operands that the second cache does not
+// hold take turns, so that they are not found nearer than they will be there.
+constexpr int64_t kFitsCache = 1 << 20;
+constexpr size_t kTakeTurns = 3;
+
+// The mean of the last minute; 0 where the system does not say it, or it is not above kBusy.
+double load_when_busy() {
+  const double load = load_of_cores();
+  return load > kBusy ? load : 0;
+}
+
+// A candidate's program with its times.
+class Trial {
+ public:
+  Trial(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
+      : program_(graph, candidate, threads, target) {}
+
+  void load() {
+    program_.load();
+    sets_.push_back(program_.arguments(small_numbers));
+    if (sets_[0].bytes() >= kFitsCache)
+      while (sets_.size() < kTakeTurns) sets_.push_back(program_.arguments(small_numbers));
+  }
+
+  // False where the program fails.
+  bool run() { return program_.run(sets_[next_++ % sets_.size()]); }
+
+  int calls = 0;  // in one turn
+  bool failed = false, is_out = false;
+  double first = 0;  // seconds of a call in the first turn
+  double fastest = std::numeric_limits<double>::infinity();
+
+ private:
+  TrialProgram program_;
+  std::vector<TrialArguments> sets_;
+  size_t next_ = 0;
+};
+
+// One turn of a candidate. The first warms up and tells how many calls make a turn.
+void take_turn(Trial& trial) {
+  const bool is_first = trial.calls == 0;
+  const double start = seconds_now();
+  int done = 0;
+  do {
+    trial.failed = trial.failed || !trial.run();
+    ++done;
+  } while (!trial.failed && (is_first ? seconds_now() - start < kTurnSeconds : done < trial.calls));
+  const double seconds = (seconds_now() - start) / done;
+  if (is_first) {
+    trial.calls = done;
+    trial.first = seconds;
+  } else {
+    trial.fastest = std::min(trial.fastest, seconds);
+  }
+}
+
+using CandidateTrials = std::vector<std::unique_ptr<Trial>>;
+
+// Those that are slower than the fastest by `factor` take no other turn.
+void leave_out_slow(const CandidateTrials& trials, double Trial::*time, double factor) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const std::unique_ptr<Trial>& trial : trials)
+    if (!trial->failed && !trial->is_out) best = std::min(best, (*trial).*time);
+  for (const std::unique_ptr<Trial>& trial : trials) {
+    if (trial->failed || trial->is_out || (*trial).*time <= factor * best) continue;
+    trial->is_out = true;
+    trial->fastest = (*trial).*time;
+  }
+}
+
+// `tell`: which one is timed, and the part of the time that is over.
+void take_turns(const CandidateTrials& trials, const std::function<void(size_t, double)>& tell) {
+  const double begin = seconds_now();
+  auto has_time = [&](int turn) {
+    const double seconds = seconds_now() - begin;
+    return turn < kFirstTurns || seconds < kSeconds || (turn < kLeastTurns && seconds < kMostSeconds);
+  };
+  for (int turn = -1; has_time(turn); ++turn) {
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i]->failed || trials[i]->is_out) continue;
+      if (turn < kFirstTurns) tell(i, std::min(1.0, (seconds_now() - begin) / kMostSeconds));
+      take_turn(*trials[i]);
+    }
+    if (turn < 0) leave_out_slow(trials, &Trial::first, kHopeless);
+    if (turn == kFirstTurns - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
+  }
+}
+
+// ---- progress
+
+// Of a key's work, what compiling takes, and both compiling and timing where candidates of shared objects follow.
+constexpr double kCompilingPart = 0.7, kOwnPart = 0.8;
+
+std::mutex observer_mutex;
+std::function<void(const TrialProgress&)>& the_observer() {
+  static std::function<void(const TrialProgress&)> observer;
+  return observer;
+}
+
+void report(const TrialProgress& progress) {
+  std::lock_guard lock(observer_mutex);
+  if (the_observer()) the_observer()(progress);
+}
+
+std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& graph,
+                                     const std::vector<const Candidate*>& candidates, int threads,
+                                     const kernel::Target& target) {
+  CandidateTrials trials;
+  for (const Candidate* candidate : candidates)
+    trials.push_back(std::make_unique<Trial>(graph, candidate->name, threads, target));
+  std::atomic<size_t> begun = 0;
+  auto load = [&](size_t i) {
+    const double done = static_cast<double>(begun++) / static_cast<double>(trials.size());
+    report({key, "compiling", candidates[i]->name, kCompilingPart * done});
+    trials[i]->load();
+  };
+  run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, target.cores)), load, [] {});
+
+  const double busy = load_when_busy();
+  take_turns(trials, [&](size_t i, double part) {
+    report({key, "timing", candidates[i]->name, kCompilingPart + (kOwnPart - kCompilingPart) * part});
+  });
+  std::vector<CandidateTrial> out;
+  for (size_t i = 0; i < trials.size(); ++i)
+    if (!trials[i]->failed)
+      out.push_back(
+          {candidates[i]->name, version_of(*candidates[i]).value_or(""), trials[i]->fastest, flops_of(graph), busy});
+  return out;
+}
+
+}  // namespace
+
+std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
+                                            int threads, const kernel::Target& target) {
+  const Graph graph = example_of(key);
+  std::vector<const Candidate*> own, others;  // of the program, of shared objects
+  for (const Candidate& candidate : candidates)
+    (candidate.file.empty() || is_trial_process() ? own : others).push_back(&candidate);
+  std::vector<CandidateTrial> out = time_own(key, graph, own, threads, target);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(others.size());
+    report({key, "trying", others[i]->name, kOwnPart + (1 - kOwnPart) * done});
+    const TrialVerdict verdict = try_candidate(*others[i], key, threads);
+    if (verdict.unavailable.empty())
+      out.push_back({others[i]->name, version_of(*others[i]).value_or(""), verdict.seconds, verdict.flops, verdict.load,
+                     verdict.refusal});
+    else
+      tell_refusal(refusal_of(*others[i], key, verdict.unavailable));
+  }
+  report({key, "", "", 1});
+  return out;
+}
+
+Refusal refusal_of(const Candidate& candidate, const kernel::ChoiceKey& key, std::string reason) {
+  return {str("the candidate ", candidate.name, " of ", candidate.file, " is"), candidate.version, key.text(),
+          std::move(reason)};
+}
+
+void observe_trials(std::function<void(const TrialProgress&)> observer) {
+  std::lock_guard lock(observer_mutex);
+  the_observer() = std::move(observer);
+}
+
+bool are_trials_observed() {
+  std::lock_guard lock(observer_mutex);
+  return the_observer() != nullptr;
+}
+
+TuningTable tuning_of(const kernel::ChoiceKey& key, const std::vector<CandidateTrial>& trials) {
+  TuningTable out;
+  for (const CandidateTrial& trial : trials)
+    if (trial.refusal.empty())
+      out.add(key.text(), {trial.candidate, trial.version, trial.seconds, trial.load});
+    else
+      out.refuse(key.text(), {trial.candidate, trial.version, trial.refusal});
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,116 @@
+#include "compiler/tuning/trial_program.h"
+
+#include <algorithm>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/emit.h"
+#include "compiler/ir/op.h"
+#include "compiler/libraries/library_functions.h"
+#include "compiler/libraries/threads.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/passes/fuse_pooling.h"
+
+namespace thtrain {
+namespace {
+
+Tensor filled(const Type& type, const TrialNumbers& numbers, size_t array) {
+  Tensor out = Tensor::empty(type.dtype, type.known_shape());
+  visit(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      if constexpr (is_complex_v<T>)
+        out.data<T>()[i] = static_cast<typename T::value_type>(numbers(array, i));
+      else
+        out.data<T>()[i] = static_cast<T>(numbers(array, i));
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+double small_numbers(size_t, int64_t i) {
+  return static_cast<double>(i * 7 % 13 - 6);
+}
+
+int64_t TrialArguments::bytes() const {
+  int64_t out = 0;
+  for (const std::vector<Tensor>* part : {&inputs, &variables, &constants, &outputs})
+    for (const Tensor& t : *part) out += static_cast<int64_t>(t.bytes());
+  return out;
+}
+
+std::vector<Tensor> TrialArguments::results() const {
+  std::vector<Tensor> out = variables;
+  out.insert(out.end(), outputs.begin(), outputs.end());
+  return out;
+}
+
+TrialProgram::Forced::Forced(std::string name, int threads, const kernel::Target& target)
+    : candidate(std::move(name)), target(target), others({.target = target, .threads = threads}) {}
+
+std::string TrialProgram::Forced::choose(const kernel::ChoiceKey& key) const {
+  return find_candidate(key, candidate, target) ? candidate : others.choose(key);
+}
+
+TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
+    : forced_(std::make_unique<Forced>(candidate, threads, target)),
+      program_(plan(fuse_pooling(graph, {.chooser = forced_.get(), .target = target}), {},
+                    {.target = target, .threads = threads, .chooser = forced_.get()})),
+      source_(emit_cpp(program_).text) {
+  context_.version = TH_ABI_VERSION;
+  context_.threads = threads;
+  context_.parallel_for = parallel_for;
+  context_.host = this;
+  context_.fail = [](ThContext* context, int, long value, long) {
+    if (first_failure(context)) static_cast<TrialProgram*>(context->host)->status_ = value;
+  };
+}
+
+void TrialProgram::load() {
+  LoadedObject loaded = cache().load_object(source_, "thtrain_entry");
+  if (!loaded.object)
+    throw UserError(Message{.what = "no candidate can be compiled", .got = loaded.reason, .hint = "install g++"});
+  object_ = loaded.object;
+  entry_ = reinterpret_cast<ThEntry>(object_->symbol("thtrain_entry"));
+  library_ = library_table(source_.libraries);
+  context_.library = library_.data();
+  arena_ = Tensor::zeros(DType::kUInt8, {program_.memory.arena_bytes.value()});  // each page is touched
+  context_.arena = static_cast<char*>(arena_.raw());
+}
+
+TrialArguments TrialProgram::arguments(const TrialNumbers& numbers) const {
+  TrialArguments out;
+  size_t array = 0;
+  for (const Expr& input : program_.graph.inputs) out.inputs.push_back(filled(input.type(), numbers, array++));
+  for (const Expr& leaf : program_.shared) out.variables.push_back(filled(leaf.type(), numbers, array++));
+  out.constants = program_.constants;
+  for (const Expr& output : program_.graph.outputs) out.outputs.push_back(filled(output.type(), numbers, array++));
+  for (std::vector<Tensor>* part : {&out.inputs, &out.variables, &out.constants, &out.outputs})
+    for (Tensor& t : *part) out.entry.push_back({t.raw(), t.shape().data()});
+  return out;
+}
+
+void TrialProgram::fill_arena(uint8_t byte) {
+  std::fill_n(arena_.data<uint8_t>(), arena_.size(), byte);
+}
+
+bool TrialProgram::run(const TrialArguments& arguments) {
+  return entry_(&context_, arguments.entry.data()) == 0;
+}
+
+Graph example_of(const kernel::ChoiceKey& key) {
+  const Computation* computation = find_computation(key.computation);
+  std::optional<Graph> graph = computation ? computation->example(key.properties) : std::nullopt;
+  if (!graph) throw UserError({.what = "no computation can be timed by this key", .got = key.text()});
+  return std::move(*graph);
+}
+
+double flops_of(const Graph& graph) {
+  Dim flops = 0;
+  for (const Node* node : topological_order(graph.roots()))
+    if (node->op->cost) flops = flops + node->op->cost(*node).flops;
+  return flops.is_known() ? static_cast<double>(flops.value()) : 0;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,295 @@
+// Declared configurations: each field once, with its name, default, range, unit and one line of help. Reading, "did you
+// mean", the printed resolved configuration and the reference page all come from the declaration.
+//
+//   struct SgdConfig : Section {
+//     double learning_rate = 0.01;                       // the default is the member's initial value
+//     std::optional<int64_t> seed;                       // may be left out, and then has no value
+//     std::vector<OneOf<LayerConfig>> layers;            // tables that name their kind: config/config_kind.h
+//     static void describe(Fields<SgdConfig>& f) {
+//       f.field("learning_rate", &SgdConfig::learning_rate).range(above(0)).help("Length of a step.").synonyms({"lr"});
+//       f.field("seed", &SgdConfig::seed).range(at_least(0)).help("Of the shuffling.");
+//       f.kind("layers", &SgdConfig::layers, "type").required().help("From input to output.");
+//       f.check([](const SgdConfig& c, Findings& findings) { ... });
+//     }
+//   };
+//   Findings findings;
+//   SgdConfig config = read_config<SgdConfig>(root, findings);
+//   findings.raise();
+//
+// A member may be a bool, an integer, a double, a std::string, a C++ enumeration (`choice`), a Section, a OneOf
+// (`kind`, `inline_kind`), or a std::optional or std::vector of one of these.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config_access.h"
+#include "config/config_node.h"
+
+namespace thtrain {
+
+/// The allowed numbers.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_excluded = false;
+  bool high_excluded = false;
+
+  bool contains(double value) const;  // false for NaN
+  std::string text() const;           // "above 0", "at least 0 and below 1", "from 1 to 10"; "" where all are allowed
+};
+inline Range above(double low) {
+  return {.low = low, .low_excluded = true};
+}
+inline Range at_least(double low) {
+  return {.low = low};
+}
+inline Range between(double low, double high) {
+  return {.low = low, .high = high};
+}  // both allowed
+inline Range from_below(double low, double high) {
+  return {low, high, false, true};
+}  // low <= x < high
+inline Range between_open(double low, double high) {
+  return {low, high, true, true};
+}  // low < x < high
+
+/// What every declared struct inherits, or has as a member `section`: where its table and its fields were written.
+struct Section {
+  std::string path = {};                             // "model.layers.0", as an override writes it; "" for the root
+  ConfigPosition position = {};                      // of the table's header, or of the table that it is missing from
+  std::map<std::string, ConfigPosition> given = {};  // of the value of each key that was given
+
+  bool has(const std::string& key) const { return given.count(key) > 0; }
+  /// The place to show for a mistake in this field: its value, or the section where the default holds.
+  const ConfigPosition& at(const std::string& key) const { return has(key) ? given.at(key) : position; }
+  /// The field's full name, "model.layers.0.units".
+  std::string name_of(const std::string& key) const { return path.empty() ? key : path + "." + key; }
+};
+
+/// One declared field.
+struct FieldSpec {
+  std::string name;
+  std::string unit = {};
+  std::string help = {};
+  std::string tag = {};  // of a OneOf: the key that names the kind
+  bool inlined = false;  // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
+  bool by_name = false;  // of a OneOf: the kind's name alone stands for its table
+  bool required = false;
+  bool independent = false;  // no other key of an experiment can contradict its value
+  Range range = {};
+  bool one_or_list = false;                 // of a list: one value stands for a list of it alone
+  std::vector<std::string> choices = {};    // of strings and enumerations; of integers, words that stand for some
+  std::vector<int64_t> choice_values = {};  // of enumerations and integers
+  std::vector<std::string> synonyms = {};   // what other programs call it: suggested, not accepted
+  const FieldAccess* access = nullptr;
+  std::function<void*(void*)> member = {};  // of an object
+};
+
+/// One declared struct.
+struct Schema {
+  std::string about = {};
+  std::vector<FieldSpec> fields = {};
+  std::map<std::string, std::string> absent = {};  // keys that other programs have here, and what to do instead
+  std::shared_ptr<const void> defaults = {};
+  Section& (*section)(void*) = nullptr;
+  std::vector<std::function<void(const void*, Findings&)>> checks = {};
+
+  const FieldSpec* find(const std::string& name) const;
+};
+
+/// What a field's declaration says beyond its name and member.
+class FieldBuilder {
+ public:
+  FieldBuilder(Schema& schema, FieldSpec spec) : schema_(schema), index_(schema.fields.size()) {
+    schema.fields.push_back(std::move(spec));
+  }
+  FieldBuilder& range(Range range) {
+    spec().range = range;
+    return *this;
+  }
+  FieldBuilder& one_of(std::vector<std::string> names) {
+    spec().choices = std::move(names);
+    return *this;
+  }
+  FieldBuilder& unit(std::string unit) {
+    spec().unit = std::move(unit);
+    return *this;
+  }
+  FieldBuilder& help(std::string help) {
+    spec().help = std::move(help);
+    return *this;
+  }
+  /// Of a list: at least one element.
+  FieldBuilder& required() {
+    spec().required = true;
+    return *this;
+  }
+  /// Of a list of scalars: `size = 5` stands for `size = [5]`.
+  FieldBuilder& one_or_list() {
+    spec().one_or_list = true;
+    return *this;
+  }
+  /// Of integers: words that stand for these numbers, be they in the range or not.
+  FieldBuilder& words(std::initializer_list<std::pair<std::string, int64_t>> words) {
+    for (const auto& [word, value] : words) {
+      spec().choices.push_back(word);
+      spec().choice_values.push_back(value);
+    }
+    return *this;
+  }
+  FieldBuilder& synonyms(std::vector<std::string> names) {
+    spec().synonyms = std::move(names);
+    return *this;
+  }
+  FieldBuilder& independent() {
+    spec().independent = true;
+    return *this;
+  }
+  /// Of a kind: `schedule = "step"` stands for `schedule = {type = "step"}`.
+  FieldBuilder& by_name() {
+    spec().by_name = true;
+    return *this;
+  }
+
+ private:
+  FieldSpec& spec() { return schema_.fields[index_]; }
+  Schema& schema_;
+  size_t index_;
+};
+
+/// What describe() fills in.
+template <class T>
+class Fields {
+ public:
+  explicit Fields(Schema& schema) : schema_(schema) {}
+
+  /// A sentence about the whole struct, for the reference page.
+  void about(std::string text) { schema_.about = std::move(text); }
+  /// Keys that other programs have here and this one has not; `hint` says what to do instead.
+  void absent(const std::vector<std::string>& names, const std::string& hint) {
+    for (const std::string& name : names) schema_.absent[name] = hint;
+  }
+
+  template <class M, class Base>
+  FieldBuilder field(std::string name, M Base::*member) {
+    return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(member)}};
+  }
+  /// A member of a member, which has no table of its own.
+  template <class M, class Outer, class Base>
+  FieldBuilder field(std::string name, Outer Base::*outer, M Outer::*member) {
+    return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(outer, member)}};
+  }
+  /// A C++ enumeration.
+  template <class E, class Base>
+  FieldBuilder choice(std::string name, E Base::*member, std::initializer_list<std::pair<std::string, E>> choices) {
+    return enumeration<E>(std::move(name), reach(member), choices);
+  }
+  template <class E, class Outer, class Base>
+  FieldBuilder choice(std::string name, Outer Base::*outer, E Outer::*member,
+                      std::initializer_list<std::pair<std::string, E>> choices) {
+    return enumeration<E>(std::move(name), reach(outer, member), choices);
+  }
+  /// A table of one of several kinds (OneOf), or a list of them; the table's key `tag` says which.
+  template <class M, class Base>
+  FieldBuilder kind(std::string name, M Base::*member, std::string tag) {
+    return {schema_,
+            {.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)}};
+  }
+  /// The same without a table of its own: the key `name` says which kind, and the kind's keys stand beside it, as in
+  ///
+  ///   [trainer]
+  ///   optimizer = "adam"
+  ///   beta1 = 0.8
+  ///
+  /// No key of a kind may be one of this struct.
+  template <class Kinds, class Base>
+  FieldBuilder inline_kind(std::string name, OneOf<Kinds> Base::*member) {
+    FieldSpec spec{.name = name, .tag = name, .inlined = true};
+    spec.access = &access_of<OneOf<Kinds>>();
+    spec.member = reach(member);
+    return {schema_, std::move(spec)};
+  }
+  /// Looks at fields together. Called only where each of them has been read without a finding. There may be several.
+  template <class F>
+  void check(F check) {
+    schema_.checks.push_back(
+        [check](const void* object, Findings& findings) { check(*static_cast<const T*>(object), findings); });
+  }
+
+ private:
+  template <class M, class Base>
+  static std::function<void*(void*)> reach(M Base::*member) {
+    return [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); };
+  }
+  template <class M, class Outer, class Base>
+  static std::function<void*(void*)> reach(Outer Base::*outer, M Outer::*member) {
+    return [outer, member](void* object) -> void* { return &(static_cast<T*>(object)->*outer.*member); };
+  }
+  template <class E>
+  FieldBuilder enumeration(std::string name, std::function<void*(void*)> member,
+                           std::initializer_list<std::pair<std::string, E>> choices) {
+    FieldSpec spec{.name = std::move(name), .access = &access_of<E>(), .member = std::move(member)};
+    for (const auto& [text, value] : choices) {
+      spec.choices.push_back(text);
+      spec.choice_values.push_back(static_cast<int64_t>(value));
+    }
+    return {schema_, std::move(spec)};
+  }
+  Schema& schema_;
+};
+
+template <class T>
+const Schema& schema_of() {
+  static const Schema schema = [] {
+    Schema out;
+    out.defaults = std::make_shared<const T>();
+    out.section = [](void* object) -> Section& {
+      if constexpr (std::is_base_of_v<Section, T>)
+        return *static_cast<T*>(object);
+      else
+        return static_cast<T*>(object)->section;
+    };
+    Fields<T> fields(out);
+    T::describe(fields);
+    return out;
+  }();
+  return schema;
+}
+
+void read_config(const Schema& schema, void* object, const ConfigNode& root, Findings& findings);
+ConfigNode resolved_config(const Schema& schema, const void* object);
+std::string reference_page(const Schema& schema);
+
+/// The values of `root`, defaults filled in. Every mistake goes to `findings`; a field with a mistake keeps its
+/// default.
+template <class T>
+T read_config(const ConfigNode& root, Findings& findings) {
+  T out;
+  read_config(schema_of<T>(), &out, root, findings);
+  return out;
+}
+
+/// Every value, defaults included, as a table that reads back as the same values (`toml_text` prints it).
+template <class T>
+ConfigNode resolved_config(const T& config) {
+  return resolved_config(schema_of<T>(), &config);
+}
+
+/// The fields of T and of every struct in it, as a page of Markdown.
+template <class T>
+std::string reference_page() {
+  return reference_page(schema_of<T>());
+}
+
+/// Words for messages and pages: "an integer, at least 1", `one of "a", "b"`.
+std::string expected_text(const FieldSpec& field);
+
+}  // namespace thtrain

@@ -1,0 +1,210 @@
+#include "datasets/sources/csv.h"
+
+#include <algorithm>
+
+#include "compiler/base/escape.h"
+#include "datasets/data_fields.h"
+#include "datasets/file.h"
+#include "datasets/locate.h"
+
+namespace thtrain {
+
+namespace {
+
+constexpr const char* kOtherColumns = "the columns are not those of the training file";
+
+/// A table without a header, or beside a training file without one, has its columns in the order of the training file.
+void check_columns(const std::string& path, const TableColumns& training, const CsvTable& table) {
+  if (!training.columns_named || !table.named || table.columns == training.columns) return;
+  auto [first, other] = std::mismatch(training.columns.begin(), training.columns.end(), table.columns.begin());
+  auto text = [](auto name, auto begin) { return str("column ", name - begin + 1, " named \"", excerpt(*name), '"'); };
+  throw file_error(path, kOtherColumns, text(first, training.columns.begin()), text(other, table.columns.begin()));
+}
+
+/// Before its cells are read: where columns are missing, the last one is not the label's.
+void check_column_count(const std::string& path, const CsvOptions& options, size_t expected) {
+  size_t count = read_csv_columns(path, options).names.size();
+  if (count == expected) return;
+  throw file_error(path, kOtherColumns,
+                   str(expected, expected == 1 ? " column" : " columns", ", the label's among them"),
+                   str(count, count == 1 ? " column" : " columns"));
+}
+
+std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vector<std::string>& columns) {
+  return std::make_shared<const TextRows>(TextRows{table.lines, columns, table.named, table.label});
+}
+
+class TableReader {
+ public:
+  TableReader(const DatasetOptions& options, DType floatx, CsvOptions csv)
+      : options_(options), floatx_(floatx), room_(most_bytes_of(options)), csv_(std::move(csv)) {
+    csv_.has_label = options.targets != Targets::kNone;
+    csv_.may_stay = true;
+    csv_.bytes_per_number = sizeof(double) + size_of(floatx);  // the table's, and those of the examples made of it
+  }
+
+  SourceData read() {
+    SourceData out{.train = *split("train"), .valid = split("valid"), .test = split("test")};
+    if (!csv_.classes.empty() && !options_.class_names.empty())
+      throw UserError({.what = str(out.train.x_array().origin, ": the classes have names in the table"),
+                       .expected = "data.class_names only where labels are numbers",
+                       .got = excerpt(join(csv_.classes, ", "), 80),
+                       .config = place_of(options_, options_.class_names_where)});
+    out.class_names = csv_.classes;
+    out.classes = static_cast<int64_t>(csv_.classes.size());
+    out.table = columns_;
+    return out;
+  }
+
+ private:
+  std::optional<Split> split(const std::string& set) {
+    const DataPath* path = set == "train" ? &required_file(options_, set) : file_of(options_, set);
+    if (!path) return std::nullopt;
+    const std::string place = find_data_file(path->path, options_.config_folder, false, path->where);
+    return located(path->where, [&] { return table_split(place, path->where, set == "train"); });
+  }
+
+  Split table_split(const std::string& place, const ConfigPosition& where, bool is_training) {
+    csv_.memory_limit = std::max<uint64_t>(1, room_);
+    if (!is_training) check_column_count(place, csv_, columns_.columns.size() + columns_.other_columns.size());
+    const CsvTable table = read_csv(place, csv_);
+    if (!table.source)
+      room_ -= std::min(room_, table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
+    if (is_training)
+      learn_columns(table);
+    else
+      check_columns(place, columns_, table);
+    if (options_.targets != Targets::kClasses && !table.classes.empty())
+      throw file_error(place, "the target values are not numbers", "a column of numbers",
+                       str("\"", table.classes[0], "\""));
+    const auto text = text_rows(table, table.columns);
+    auto array = [&](const Tensor& raw) {
+      return DataArray{.raw = raw, .origin = place, .where = where, .text = text};
+    };
+    DataArray x = array(table.x), y = array(table.y);
+    x.source = table.source;
+    if (!table.targets.empty()) y.text = text_rows(table, table.targets);
+    Split out(std::move(x), std::move(y), options_.targets, scale_or(options_, 1));
+    if (!csv_.weight.empty()) out.set_weights(array(table.weights));
+    return out;
+  }
+
+  void learn_columns(const CsvTable& table) {
+    csv_.classes = table.classes;
+    csv_.label_at = table.label_at;
+    columns_ = {.columns = table.columns,
+                .columns_named = table.named,
+                .label_at = table.label_at,
+                .other_columns = table.other_columns,
+                .target_names = table.targets};
+  }
+
+  const DatasetOptions& options_;
+  DType floatx_;
+  uint64_t room_;  // bytes that examples may fill
+  CsvOptions csv_;
+  TableColumns columns_;  // of the training file
+};
+
+}  // namespace
+
+ReadSource csv_reader(CsvOptions csv) {
+  return [csv = std::move(csv)](const DatasetOptions& options, DType floatx) {
+    return TableReader(options, floatx, csv).read();
+  };
+}
+
+CsvOptions csv_options(const CsvConfig& c) {
+  const char* labels = !c.label_columns.empty() ? "label_columns" : c.label_count > 0 ? "label_count" : "label_column";
+  return {.delimiter = c.delimiter,
+          .header = c.header,
+          .label = c.label_column,
+          .labels = c.label_columns,
+          .label_count = static_cast<size_t>(c.label_count),
+          .label_where = c.at(labels),
+          .weight = c.weight_column.value_or(""),
+          .weight_where = c.at("weight_column")};
+}
+
+void CsvConfig::fill(DatasetOptions& out) const {
+  FileConfig::fill(out);
+  out.read = csv_reader(csv_options(*this));
+}
+
+std::vector<DataFile> CsvConfig::files() {
+  std::vector<DataFile> out;
+  add_file(out, "train", "train", train);
+  add_file(out, "valid", "valid", valid);
+  add_file(out, "test", "test", test);
+  return out;
+}
+
+static void check_label_columns(const CsvConfig& c, Findings& findings) {
+  bool several = !c.label_columns.empty() || c.label_count > 0;
+  const char* key = c.label_columns.empty() ? "label_count" : "label_columns";
+  if (!c.label_columns.empty() && c.label_count > 0)
+    findings.add({.what = "data.label_columns and data.label_count are both given",
+                  .expected = "one of them",
+                  .config = c.at("label_count")});
+  else if (several && c.label_column != "last")
+    findings.add({.what = str("data.label_column and data.", key, " are both given"),
+                  .expected = "one of them",
+                  .config = c.at("label_column")});
+  else if (several && c.target == Targets::kClasses)
+    findings.add({.what = str("data.", key, " are no classes"),
+                  .expected = "data.target = \"values\" or \"labels\"",
+                  .got = "data.target = \"classes\"",
+                  .config = c.at(key),
+                  .hint = "data.label_column names the one column of the class"});
+}
+
+void CsvConfig::describe(Fields<CsvConfig>& f) {
+  f.about("Tables of numbers in text files. Paths are looked for as those of `npy`.");
+  f.field("train", &CsvConfig::train).required().help("File of the training examples, one in each line.");
+  f.field("valid", &CsvConfig::valid).help("File of the validation examples.");
+  f.field("test", &CsvConfig::test).help("File of the test examples.");
+  f.field("label_column", &CsvConfig::label_column)
+      .help("Column of the label: its name in the header, `first` or `last`.");
+  f.field("label_columns", &CsvConfig::label_columns)
+      .help(
+          "Several columns of numbers in its place, for `target = \"values\"` or `\"labels\"`: their names in the "
+          "header, or their numbers from 1 in a table without one.");
+  f.field("label_count", &CsvConfig::label_count)
+      .range(at_least(0))
+      .unit("columns")
+      .help("The same as a number: so many columns at the end of each line.");
+  f.field("weight_column", &CsvConfig::weight_column)
+      .help(
+          "Column of the examples' weights, 0 or more: how much each counts in the loss; its name in the header, or "
+          "its "
+          "number from 1 in a table without one.");
+  describe_target(f);
+  f.field("header", &CsvConfig::header)
+      .help("Whether the first line names the columns. Not given: it does if none of its cells is a number.");
+  using Delimiter = CsvOptions::Delimiter;
+  f.choice("delimiter", &CsvConfig::delimiter,
+           {{"auto", Delimiter::kAuto},
+            {"comma", Delimiter::kComma},
+            {"semicolon", Delimiter::kSemicolon},
+            {"tab", Delimiter::kTab},
+            {"space", Delimiter::kSpace}})
+      .synonyms({"sep", "separator", "delim"})
+      .help("What stands between cells; `auto` finds a comma, semicolon or tab in the first line.");
+  describe_n_valid(f);
+  f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
+  describe_fractions(f);
+  describe_split(f);
+  describe_streams(f);
+  describe_image_shape(f);
+  f.check([](const CsvConfig& c, Findings& findings) {
+    check_files(c, findings);
+    check_stratified(c, findings);
+    check_label_columns(c, findings);
+  });
+}
+
+Kind<DataConfig> csv_source() {
+  return kind<CsvConfig, DataConfig>();
+}
+
+}  // namespace thtrain

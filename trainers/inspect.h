@@ -1,0 +1,40 @@
+// Looking at what training would do, without training: checks, the functions of a step explained, their choices.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/function.h"
+#include "trainers/experiment.h"
+#include "trainers/hooks.h"
+
+namespace thtrain {
+
+struct Dataset;
+
+struct CheckReport {
+  ModelSummary model;
+  double loss = 0;  // of the first minibatch, before any step
+};
+/// Builds, compiles, and runs one step on the first minibatch. Writes nothing. `config_folder` is where relative paths
+/// start.
+CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+
+/// What has several implementations in the training step and in the function that counts errors, each once.
+std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
+                                          const std::string& config_folder);
+/// UserError, with the key's place, where a pattern of compiler.only_candidates, include_candidates or
+/// exclude_candidates names no candidate of any choice in any phase. Compiles the phases where there are patterns.
+void check_candidate_lists(const Experiment& experiment, const std::function<const Dataset&(size_t phase)>& data,
+                           const std::string& config_folder);
+/// The choices of all phases, each once.
+std::vector<kernel::ChoiceKey> choices_of_phases(const Experiment& experiment,
+                                                 const std::function<const Dataset&(size_t phase)>& data,
+                                                 const std::string& config_folder);
+/// The function of one training step, explained (`thtrain explain`). Runs nothing.
+Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+/// The function that counts the errors on the validation examples. UserError where there are none.
+Explanation explain_errors(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+
+}  // namespace thtrain
