@@ -7,6 +7,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
+#include "compiler/host/machine.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
 
@@ -16,7 +17,7 @@ Fingerprint machine_fingerprint(int64_t threads) {
   return {{"thtrain", std::string(build_id)},
           {"threads", std::to_string(thread_count(static_cast<int>(threads)))},
           {"processor", cpu().feature_text},
-          {"vector_bytes", std::to_string(cpu().vector_bytes)},
+          {"vector_bytes", std::to_string(machine().lanes_of(DType::kUInt8))},
           {"blas", str(blas().version, " ", blas().corename)},
           {"compiler", cache().compiler_text()}};
 }

@@ -1,10 +1,11 @@
-// `thtrain explain`: the stages of a function, from the graph to the C++ text; or all of them as a page.
+// `thtrain explain`: the stages of a function, from the graph to the text that is compiled; or all of them as a page.
 #include <map>
 #include <optional>
 
 #include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
+#include "compiler/host/machine.h"
 #include "datasets/file.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
@@ -26,7 +27,8 @@ struct ExplainArguments {
 }  // namespace
 
 static const std::vector<std::string>& explain_stages() {
-  static const std::vector<std::string> names = {"graph", "passes", "rewrites", "canonical", "fused", "program", "cpp"};
+  static const std::vector<std::string> names = {"graph", "passes",  "rewrites", "canonical",
+                                                 "fused", "program", "cpp",      "c99"};
   return names;
 }
 
@@ -65,6 +67,7 @@ static int run_explain(const ExplainArguments& arguments) {
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once
   if (!arguments.html.empty()) page.emplace(arguments.html);
+  if (arguments.stage == "c99") use_c99();
   auto explain = arguments.function == "valid" ? explain_errors : explain_training;
   Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
   if (page) {
@@ -77,8 +80,8 @@ static int run_explain(const ExplainArguments& arguments) {
                      : stage == "canonical" ? explanation.canonical
                      : stage == "fused"     ? explanation.fused
                      : stage == "program"   ? explanation.program
-                     : stage == "cpp"       ? explanation.cpp
-                                            : explanation.graph;
+                     : stage == "graph"     ? explanation.graph
+                                            : explanation.cpp;  // or C99
   if (!text.ends_with('\n')) text += '\n';
   print_text(text);
   return kDone;
@@ -111,6 +114,7 @@ CommandSpec explain_command() {
           "print a stage of the compilation of a function",
           {{"thtrain explain lab.toml", "the graph of the training step"},
            {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
+           {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries, for any machine"},
            {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}},
           declare_explain};
 }

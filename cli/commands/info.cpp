@@ -185,7 +185,7 @@ static int run_info(const InfoArguments& arguments) {
                  facts_text({{"build", std::string(build_id)},
                              {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (",
                                                processor.architecture, ")")},
-                             {"vectors", vector_text(processor)},
+                             {"vectors", target.has_vectors() ? vector_text(processor) : "none: scalar C99"},
                              {"caches", caches_text(target)},
                              {"memory", memory_text(target)},
                              {"target", target.text()},

@@ -8,14 +8,14 @@
 #include "compiler/base/escape.h"
 #include "compiler/codegen/buffer_names.h"
 #include "compiler/codegen/code_lines.h"
+#include "compiler/codegen/entry_forms.h"
 #include "compiler/codegen/formula.h"
 #include "compiler/codegen/identifiers.h"
 #include "compiler/codegen/length_code.h"
 #include "compiler/codegen/library_calls.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
-#include "compiler/kernel/cpp/terms.h"
-#include "compiler/kernel/cpp/types.h"
+#include "compiler/kernel/c/terms.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/kernel/verify.h"
 
@@ -29,20 +29,13 @@ using kernel::ReferenceCall;
 using kernel::RuntimeCheck;
 using kernel::ScalarOf;
 
-// Optimizing the entry of a long program takes the compiler six times as long as all its kernels (2,700 steps: 27
-// seconds instead of 4), and gains nothing: it only calls them. g++ allocates registers at length for -O0 too where the
-// command line has -fexpensive-optimizations: 5.5 seconds instead of 2.9 for 10,000 nodes.
 constexpr int kLongProgram = 200;  // steps
-constexpr const char* kNotOptimized =
-    "\n#ifdef __clang__\n__attribute__((optnone, noinline))\n#else\n__attribute__((optimize(\"O0\", "
-    "\"no-expensive-optimizations\")))\n#endif\n";
-
 constexpr size_t kFormulaLength = 200;
 
 // Of what an entry's pointer points to.
 std::string element_type(DType dtype) {
   if (is_complex(dtype)) dtype = dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
-  return kernel::cpp::name_of_element(dtype).c;
+  return kernel::c::name_of_element(dtype).c;
 }
 
 class Emitter {
@@ -51,6 +44,7 @@ class Emitter {
       : program_(program),
         options_(options),
         dialect_(kernel::dialect_of(program.target)),
+        forms_(entry_forms(program.target.language())),
         writers_(first_writers(program)) {}
 
   Source run() {
@@ -80,9 +74,9 @@ class Emitter {
     std::string lengths;
     for (const auto& [name, definition] : length_definitions_)
       if (mentions(code, name)) lengths += definition;
-    source_.text.entry = str("extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
-                             "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
-                             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", lengths, code, "}\n");
+    source_.text.language = program_.target.language();
+    source_.text.entry = str(forms_.head(steps_ > kLongProgram), "  if (ctx->version != TH_ABI_VERSION) return 3;\n",
+                             lengths, code, "}\n");
     return std::move(source_);
   }
 
@@ -170,6 +164,7 @@ class Emitter {
   }
 
   std::string code(const Dim& dim) const { return length_code(dim, lengths_); }
+  std::string checked(const Dim& dim) const { return forms_.checked(dim, lengths_); }
 
   std::string pointer(const BufferView& view) const {
     if (view.buffer < 0) return "0";
@@ -210,8 +205,7 @@ class Emitter {
           add_check({"a length or a size is too large",
                      str(as_written(cannot_overflow(check.left) ? check.right : check.left), " < 2^63"),
                      check.origin.text(), check.origin.config()});
-      line(str("if (differ(ctx, ", i, ", ", too_large, ", ", checked_length_code(check.left, lengths_), ", ",
-               checked_length_code(check.right, lengths_), ")) return 1;"));
+      line(str("if (", forms_.differ(i, too_large, checked(check.left), checked(check.right)), ") return 1;"));
     }
   }
 
@@ -230,7 +224,7 @@ class Emitter {
       is_allocated_[b] = true;
       const std::string bytes = names_.unique("bytes");
       const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
-      line(str("const ThNumber ", bytes, " = ", checked_length_code(wanted, lengths_), ";"));
+      line(str("const ThNumber ", bytes, " = ", checked(wanted), ";"));
       const Origin* origin = writers_[b].step ? &writers_[b].step->origin : nullptr;
       const int check = add_check({.what = str("the memory for ", readable(buffer.name), " is too large"),
                                    .expected = str(readable(wanted.text()), " bytes, less than 2^63"),
@@ -313,13 +307,9 @@ class Emitter {
     return false;
   }
 
-  void probe(const Step& s, int after) {
-    const std::string iterations = iterations_.empty() ? "" : str(", {", join(iterations_, ", "), "}");
-    line(str("probe(ctx, ", steps_, ", ", after, ", {", operand_list(s), "}", iterations, ");"));
-  }
+  void probe(const Step& s, int after) { line(forms_.probe(steps_, after, operand_list(s), join(iterations_, ", "))); }
 
   std::string operand_list(const Step& s) const {
-    if (s.operands.empty()) return "0";
     return join(s.operands, ", ", [&](const BufferView& view) { return pointer(view); });
   }
 
@@ -370,7 +360,6 @@ class Emitter {
   }
 
   void print_call(const Step& s, const KernelCall& call) {
-    const std::string& kernel = name_of(call.function);
     std::string buffers = join(call.operands, ", ", [&](int k) { return pointer(s.operands[static_cast<size_t>(k)]); });
     std::string lengths = join(call.lengths, ", ", [&](const auto& length) {
       if (const Dim* dim = std::get_if<Dim>(&length)) return code(*dim);
@@ -379,14 +368,14 @@ class Emitter {
     });
     for (double number : call.numbers)
       lengths += str(lengths.empty() ? "" : ", ", "th_bits(",
-                     kernel::cpp::constant_text(kernel::constant(DType::kFloat64, number).node()), ")");
-    const std::string arguments = str("(ctx, ", kernel, ", {", buffers.empty() ? "0" : buffers, "}, ",
-                                      lengths.empty() ? "" : str("{", lengths, "}, "), code(call.range));
+                     dialect_.constant(kernel::constant(DType::kFloat64, number).node()), ")");
+    EntryForms::KernelRun run{name_of(call.function), std::move(buffers), std::move(lengths), code(call.range)};
     const bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();
-    if (call.grain.is(0) || never_split)
-      line(str("run", arguments, ");"));
-    else
-      line(str("run_parallel", arguments, ", ", code(call.grain), ", ", call.multiple, ");"));
+    if (!call.grain.is(0) && !never_split) {
+      run.grain = code(call.grain);
+      run.multiple = str(call.multiple);
+    }
+    line(forms_.run(run));
   }
 
   void print_call(const Step& s, const LibraryCall& call) {
@@ -406,13 +395,12 @@ class Emitter {
     line(str("if (const int status = ", call_text, ") { ctx->fail(ctx, ", check, ", status, 0); return 1; }"));
   }
 
-  void print_call(const Step& s, const ReferenceCall&) {
-    line(str("run_reference(ctx, ", steps_, ", {", operand_list(s), "});"));
-  }
+  void print_call(const Step& s, const ReferenceCall&) { line(forms_.run_reference(steps_, operand_list(s))); }
 
   const Program& program_;
   EmitOptions options_;
   const kernel::Dialect& dialect_;
+  const EntryForms& forms_;
   Identifiers names_;
   LengthVariables lengths_;                               // by name
   std::map<std::string, std::string> library_names_;      // name -> variable

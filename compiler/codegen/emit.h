@@ -1,4 +1,4 @@
-// A program to C++: kernels as functions, and the entry that runs the steps.
+// A program to text: C++, or C99 for a target of that. Kernels are functions, and the entry runs the steps.
 #pragma once
 
 #include <string>

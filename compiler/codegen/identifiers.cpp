@@ -9,13 +9,14 @@ namespace thtrain {
 
 Identifiers::Identifiers() {
   static constexpr const char* kTaken[] = {
-      "args",    "ctx",          "int",    "long",          "float",    "double",   "char",    "for",
-      "if",      "do",           "new",    "return",        "while",    "const",    "static",  "this",
-      "auto",    "bool",         "short",  "void",          "switch",   "case",     "default", "delete",
-      "class",   "struct",       "union",  "enum",          "template", "operator", "not",     "and",
-      "or",      "xor",          "signed", "unsigned",      "register", "private",  "public",  "using",
-      "run",     "run_parallel", "differ", "run_reference", "probe",    "share",    "th_max",  "th_min",
-      "th_bits", "th_floor_div"};
+      "args",     "ctx",          "int",          "long",           "float",    "double",   "char",    "for",
+      "if",       "do",           "new",          "return",         "while",    "const",    "static",  "this",
+      "auto",     "bool",         "short",        "void",           "switch",   "case",     "default", "delete",
+      "class",    "struct",       "union",        "enum",           "template", "operator", "not",     "and",
+      "or",       "xor",          "signed",       "unsigned",       "register", "private",  "public",  "using",
+      "run",      "run_parallel", "differ",       "run_reference",  "probe",    "share",    "th_max",  "th_min",
+      "th_bits",  "th_floor_div", "th_number_of", "differ_checked", "inline",   "restrict", "true",    "false",
+      "INFINITY", "NAN",          "LONG_MAX",     "LONG_MIN"};
   for (const char* name : kTaken) used_.emplace(name, 1);
 }
 

@@ -22,6 +22,13 @@ std::string checked_length_code(const Dim& dim, const LengthVariables& variables
   return dim.code([&](const std::string& name) { return str("ThNumber(", variable_of(name, variables), ")"); });
 }
 
+std::string checked_length_calls(const Dim& dim, const LengthVariables& variables) {
+  const auto number = [](const std::string& value) { return str("th_number_of(", value, ")"); };
+  return dim.code_by_calls(
+      "th_checked_", [&](int64_t value) { return number(str(value)); },
+      [&](const std::string& name) { return number(variable_of(name, variables)); });
+}
+
 bool cannot_overflow(const Dim& dim) {
   std::set<std::string> names;
   dim.collect_names(names);

@@ -1,10 +1,12 @@
-// The C++ text of a program in parts, and how it reads as a whole.
+// The text of a program in parts, and how it reads as a whole.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
@@ -21,6 +23,7 @@ struct KernelText {
 
 /// Its parts make one translation unit (whole_text), or several that are compiled apart (host/compile_units.h).
 struct SourceText {
+  kernel::Language language = kernel::Language::kCpp;
   std::string comment;               // what the program's arguments are
   std::vector<std::string> helpers;  // definitions, each before those that need it
   std::vector<KernelText> kernels;
@@ -36,10 +39,6 @@ inline constexpr const char* kKernelParameters = "(ThContext*, void* const*, con
 /// What opens every translation unit: the entry's interface.
 const std::string& interface_text();
 
-/// Definitions of the functions and types that the entry's text calls, and of no others: arithmetic of lengths, how a
-/// kernel is run.
-std::string entry_helpers(std::string_view entry);
-
 /// What must stand before code that calls these helpers: types and declarations as they are, "static inline" functions
 /// without their bodies. What is between #if and #endif counts as a declaration.
 std::string declarations_of(std::string_view helpers);
@@ -47,7 +46,7 @@ std::string declarations_of(std::string_view helpers);
 std::string definitions_of(std::string_view helpers);
 
 /// One translation unit, for people and for compilers: the program's arguments, the interface, the entry, the kernels,
-/// and last the helpers, which are declared before what calls them.
+/// and last the helpers, which are declared before what calls them; in C99 helpers are defined before.
 std::string whole_text(const SourceText& source);
 
 }  // namespace thtrain

@@ -22,10 +22,6 @@ constexpr const char* kPrograms = "programs";
 constexpr const char* kChecks = "checks";
 constexpr int kMostProcesses = 32;  // compilers at once: each takes 50 MB or more
 
-std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
-  return str(content, "-", compiler_part);
-}
-
 }  // namespace
 
 std::string CompileInput::hash() const {
@@ -33,6 +29,7 @@ std::string CompileInput::hash() const {
   std::string parts;
   auto add = [&](std::string_view part) { parts += content_hash({part}); };
   add(interface_text());
+  if (program_->language != kernel::Language::kCpp) add("C99");
   add(program_->comment);
   for (const std::string& helper : program_->helpers) add(helper);
   for (const KernelText& kernel : program_->kernels) {
@@ -47,8 +44,14 @@ std::string CompileInput::hash() const {
 Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, options.owner), cpu_(cpu) {
   search_ = find_host_compiler(store_, options.compiler, options.path);
   if (!search_.compiler) return;
-  flags_ = compile_flags(*search_.compiler, cpu_);
-  compiler_part_ = content_hash({search_.compiler->identity, join(flags_, " ")}).substr(0, 16);
+  cpp_.flags = compile_flags(*search_.compiler, cpu_);
+  c99_.flags = c99_flags();
+  for (Compilation* one : {&cpp_, &c99_})
+    one->compiler_part = content_hash({search_.compiler->identity, join(one->flags, " ")}).substr(0, 16);
+}
+
+std::string Cache::name_of_entry(const std::string& content, kernel::Language language) const {
+  return str(content, "-", compilation(language).compiler_part);
 }
 
 /// What decides an object beside the compiler. Names are "<content>-<compiler>".
@@ -80,15 +83,15 @@ std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const E
   return object;
 }
 
-std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content) {
-  return search_.compiler ? store_.read(kObjects, name_of_entry(content, compiler_part_) + ".so")
+std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content, kernel::Language language) {
+  return search_.compiler ? store_.read(kObjects, name_of_entry(content, language) + ".so")
                           : store_.read_any(kObjects, content, ".so");
 }
 
 void Cache::require_complete_compiler(std::string_view source) {
   try {
     made_in([&] { return store_.workplace(kChecks, "small_program.cpp", small_program(source)); },
-            [this](const EntryStore::Workplace& place) { compile_in(place); });
+            [this](const EntryStore::Workplace& place) { compile_in(place, kernel::Language::kCpp); });
   } catch (const InternalError& error) {
     Message message = error.messages()[0];
     message.what = str("the compiler ", search_.compiler->path, " is not complete");
@@ -97,13 +100,15 @@ void Cache::require_complete_compiler(std::string_view source) {
   }
 }
 
-void Cache::compile_in(const EntryStore::Workplace& place) const {
-  compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+void Cache::compile_in(const EntryStore::Workplace& place, kernel::Language language) const {
+  compile_object(*search_.compiler, compilation(language).flags, place.source, place.output,
+                 {place.folder->get(), place.folder_path});
 }
 
-std::string Cache::compile_whole(const std::string& name, const std::string& text) {
-  return made_in([&] { return store_.workplace(kObjects, name + ".cpp", text); },
-                 [this](const EntryStore::Workplace& place) { compile_in(place); });
+std::string Cache::compile_whole(const std::string& name, const std::string& text, kernel::Language language) {
+  const char* suffix = language == kernel::Language::kC99 ? ".c" : ".cpp";
+  return made_in([&] { return store_.workplace(kObjects, name + suffix, text); },
+                 [&](const EntryStore::Workplace& place) { compile_in(place, language); });
 }
 
 std::string Cache::compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
@@ -111,9 +116,9 @@ std::string Cache::compile_in_units(const std::string& name, const std::string& 
   store_.write_plain(kObjects, name + ".cpp", text);
   UnitBuild build({.store = &store_,
                    .compiler = &*search_.compiler,
-                   .flags = &flags_,
+                   .flags = &cpp_.flags,
                    .key = str(TH_ABI_VERSION, " ", cpu_.feature_text, " ", generated_flags()),
-                   .compiler_part = compiler_part_,
+                   .compiler_part = cpp_.compiler_part,
                    .processes = static_cast<size_t>(std::min(cpu_.cores, kMostProcesses))},
                   source);
   std::string object = build.run(str(kObjects, "/", name, ".cpp"));
@@ -127,9 +132,9 @@ EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& so
   int64_t compiled = source.kernels();
   std::string object;
   try {
-    object = source.program() && !is_short(*source.program())
-                 ? compile_in_units(name, text, *source.program(), compiled)
-                 : compile_whole(name, text);
+    const bool has_units = source.program() && source.language() == kernel::Language::kCpp;
+    object = has_units && !is_short(*source.program()) ? compile_in_units(name, text, *source.program(), compiled)
+                                                       : compile_whole(name, text, source.language());
   } catch (const InternalError&) {
     require_complete_compiler(text);
     throw;
@@ -147,12 +152,12 @@ EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& so
 }
 
 LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) {
-  std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
+  std::string content = object_name(source), name = name_of_entry(content, source.language()), trouble;
   if (auto object = already_loaded(name)) {
     count_hits(source.kernels());
     return {object, ""};
   }
-  if (auto entry = stored_object(content)) {
+  if (auto entry = stored_object(content, source.language())) {
     if (auto object = open(name, *entry, symbol, trouble)) {
       count_hits(source.kernels());
       return {object, ""};
@@ -177,12 +182,12 @@ LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) 
 }
 
 bool Cache::has_object(const CompileInput& source) {
-  return stored_object(object_name(source)).has_value();
+  return stored_object(object_name(source), source.language()).has_value();
 }
 
 std::optional<std::string> Cache::load_program(std::string_view key) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
-  auto entry = search_.compiler ? store_.read(kPrograms, name_of_entry(content, compiler_part_))
+  auto entry = search_.compiler ? store_.read(kPrograms, name_of_entry(content, kernel::Language::kCpp))
                                 : store_.read_any(kPrograms, content, "");
   if (!entry) return std::nullopt;
   std::lock_guard lock(mutex_);
@@ -192,7 +197,7 @@ std::optional<std::string> Cache::load_program(std::string_view key) {
 
 void Cache::store_program(std::string_view key, std::string_view bytes) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
-  store_.write(kPrograms, name_of_entry(content, compiler_part_), bytes);
+  store_.write(kPrograms, name_of_entry(content, kernel::Language::kCpp), bytes);
 }
 
 CompileStats Cache::stats() const {

@@ -39,6 +39,7 @@ class CompileInput {
   CompileInput(const SourceText& program) : program_(&program) {}
 
   const SourceText* program() const { return program_; }
+  kernel::Language language() const { return program_ ? program_->language : kernel::Language::kCpp; }
   std::string whole() const { return program_ ? whole_text(*program_) : std::string(text_); }
   std::string hash() const;
   int64_t kernels() const { return program_ ? static_cast<int64_t>(program_->kernels.size()) : 1; }
@@ -85,7 +86,9 @@ class Cache {
 
  private:
   std::string object_name(const CompileInput& source) const;
-  std::optional<EntryStore::Entry> stored_object(const std::string& content);
+  /// Of an object or a program in that language.
+  std::string name_of_entry(const std::string& content, kernel::Language language) const;
+  std::optional<EntryStore::Entry> stored_object(const std::string& content, kernel::Language language);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
   void count_hits(int64_t kernels);
   /// Null, with the reason in `trouble`, where it cannot be loaded or does not export `symbol`.
@@ -93,9 +96,9 @@ class Cache {
                                            std::string& trouble);
   /// UserError where the compiler does not compile a small program with the headers of `source`.
   void require_complete_compiler(std::string_view source);
-  void compile_in(const EntryStore::Workplace& place) const;
+  void compile_in(const EntryStore::Workplace& place, kernel::Language language) const;
   /// The object's bytes, and how many kernels were compiled for it and found.
-  std::string compile_whole(const std::string& name, const std::string& text);
+  std::string compile_whole(const std::string& name, const std::string& text, kernel::Language language);
   std::string compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
                                int64_t& compiled);
   EntryStore::Entry compile(const std::string& name, const CompileInput& source);
@@ -103,9 +106,16 @@ class Cache {
   EntryStore store_;
   Cpu cpu_;
   CompilerSearch search_;
-  std::vector<std::string> flags_;
-  std::string compiler_part_;  // of every name, empty without a compiler
-  mutable std::mutex mutex_;   // guards the two below
+  /// What depends on the language that is compiled.
+  struct Compilation {
+    std::vector<std::string> flags = {};
+    std::string compiler_part = {};  // of every name, empty without a compiler
+  };
+  const Compilation& compilation(kernel::Language language) const {
+    return language == kernel::Language::kC99 ? c99_ : cpp_;
+  }
+  Compilation cpp_, c99_;
+  mutable std::mutex mutex_;  // guards the two below
   CompileStats stats_;
   std::map<std::string, std::weak_ptr<const SharedObject>> loaded_;
 };

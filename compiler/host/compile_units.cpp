@@ -6,6 +6,7 @@
 
 #include "compiler/base/content_hash.h"
 #include "compiler/base/str.h"
+#include "compiler/codegen/entry_helpers.h"
 
 namespace thtrain {
 namespace {
@@ -45,7 +46,7 @@ std::string entry_text(const SourceText& source, std::span<const std::string> sy
   for (size_t k = 0; k < symbols.size(); ++k)
     out += str("extern \"C\" __attribute__((visibility(\"hidden\"))) void ", source.kernels[k].name, kKernelParameters,
                "\n    __asm__(\"", symbols[k], "\");\n");
-  return str(out, "\n", entry_helpers(source.entry), "\n", source.entry);
+  return str(out, "\n", entry_helpers(source.entry, source.language), "\n", source.entry);
 }
 
 size_t compile_work(const KernelText& kernel) {

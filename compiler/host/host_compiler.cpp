@@ -126,6 +126,13 @@ static std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
+static std::vector<std::string> with_generated_flags(std::vector<std::string> flags) {
+  const std::vector<std::string> added = words_of(generated_flags());
+  flags.insert(flags.end(), added.begin(), added.end());
+  if (added.empty()) flags.push_back("-nostdlib");  // nothing of it is used, and linking it takes longer than compiling
+  return flags;
+}
+
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu) {
   bool x86 = cpu.architecture == "x86-64";
   // Loops that matter are printed as explicit vectors and run alike at every level, but for g++'s -O1 on long products
@@ -144,10 +151,13 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   // Integers wrap around, as semantics.md says; without -fwrapv a compiler may assume that none does.
   flags.insert(flags.end(), {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-fPIC",
                              "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
-  const std::vector<std::string> added = words_of(generated_flags());
-  flags.insert(flags.end(), added.begin(), added.end());
-  if (added.empty()) flags.push_back("-nostdlib");  // nothing of it is used, and linking it takes longer than compiling
-  return flags;
+  return with_generated_flags(std::move(flags));
+}
+
+std::vector<std::string> c99_flags() {
+  // The program that compiles C++ compiles C too.
+  return with_generated_flags({"-x", "c", "-std=c99", "-pedantic-errors", "-O2", "-ffp-contract=off", "-fno-math-errno",
+                               "-fno-trapping-math", "-fwrapv", "-fPIC", "-shared", "-w"});
 }
 
 /// Signals by which others end a compiler; the rest is its own crash.
@@ -199,12 +209,13 @@ static std::string in_lines(const std::string& first, const std::string& output)
 namespace {
 
 /// What vector maths and libm are linked by.
-std::vector<std::string> libraries() {
+std::vector<std::string> libraries(const std::vector<std::string>& flags) {
 #if defined(__x86_64__)
-  return {"-lmvec", "-lm"};
+  const bool has_vector_maths = std::find(flags.begin(), flags.end(), "-std=c99") == flags.end();
 #else
-  return {"-lm"};
+  const bool has_vector_maths = false;
 #endif
+  return has_vector_maths ? std::vector<std::string>{"-lmvec", "-lm"} : std::vector<std::string>{"-lm"};
 }
 
 /// Runs the compiler, which makes `output` of `source`; throws what compile_object throws.
@@ -255,7 +266,7 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
   std::vector<std::string> command = {compiler.path};
   append(command, flags);
   append(command, {"-o", output, source});
-  append(command, libraries());
+  append(command, libraries(flags));
   CompilerGroup alone;
   run_compiler(command, source, output, folder, alone);
 }
@@ -281,7 +292,7 @@ void link_objects(const HostCompiler& compiler, const std::vector<std::string>& 
     append(command, words_of(generated_flags()));
   append(command, {"-o", output});
   append(command, objects);
-  append(command, libraries());
+  append(command, libraries(flags));
   CompilerGroup alone;
   run_compiler(command, source, output, folder, alone);
 }

@@ -34,6 +34,8 @@ CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const c
 /// The flags for this processor, without files, and with what the build adds (THTRAIN_GENERATED_FLAGS, such as those of
 /// a sanitizer).
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu);
+/// Of C99, in the strict dialect and for any processor.
+std::vector<std::string> c99_flags();
 
 /// How long one run of the host compiler may take, in seconds: THTRAIN_COMPILE_LIMIT, else 600; 0 for no limit.
 /// UserError where the variable holds no such number.
@@ -56,10 +58,11 @@ struct CompilerFolder {
   std::string path = {};  // for messages
 };
 
-/// Compiles `source` (a name that ends in .cpp) into the shared object `output`. Errors have the command, the
-/// compiler's complaint and the source's path. InternalError where it does not compile. UserError where the compiler
-/// was killed from outside (by a user, or for want of memory) or did not end within compile_limit(). Interrupted where
-/// the user asks to stop. A line on standard error says that the compiler is waited for when it takes long.
+/// Compiles `source` (a name that ends in .cpp, or in .c with c99_flags()) into the shared object `output`. Errors have
+/// the command, the compiler's complaint and the source's path. InternalError where it does not compile. UserError
+/// where the compiler was killed from outside (by a user, or for want of memory) or did not end within compile_limit().
+/// Interrupted where the user asks to stop. A line on standard error says that the compiler is waited for when it takes
+/// long.
 void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
                     const std::string& output, const CompilerFolder& folder = {});
 

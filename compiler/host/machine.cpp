@@ -73,6 +73,7 @@ MemoryLimits measured(Target target, bool again) {
 Machine asked() {
   const Cpu& processor = cpu();
   const TargetParts& forced = forced_target();
+  if (forced.is_c99()) return {kernel::c99_target(processor.cores), LimitsFrom::kForced};
   Machine out{{.isa = processor.isa,
                .vector_bytes = processor.vector_bytes,
                .first_cache_bytes = processor.first_cache_bytes,
@@ -117,6 +118,11 @@ void measure_machine_again() {
   if (now.from == LimitsFrom::kForced || now.from == LimitsFrom::kRule) return;
   now.target.memory = limits_of(forced_target(), measured(now.target, true));
   now.from = LimitsFrom::kMeasured;
+}
+
+void use_c99() {
+  std::lock_guard lock(mutex);
+  locked_machine() = {kernel::c99_target(cpu().cores), LimitsFrom::kForced};
 }
 
 void use_limits_of(std::string_view text) {

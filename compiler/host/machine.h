@@ -1,4 +1,5 @@
-// The target of this process: the processor under it, what was measured of its memory, and what THTRAIN_TARGET forces.
+// The target of this process: the processor under it and what was measured of its memory, or what THTRAIN_TARGET
+// forces.
 #pragma once
 
 #include <string>
@@ -20,6 +21,9 @@ LimitsFrom limits_from();
 /// Measures the memory of this machine again and remembers that: what `thtrain tune` does. Nothing where the limits
 /// were forced.
 void measure_machine_again();
+
+/// From here on the target is scalar C99, as under THTRAIN_TARGET=isa=c99.
+void use_c99();
 
 /// A run goes on with the memory limits that it began with: `text` is the Target::text() of then. Nothing happens where
 /// it is no such text, or of another machine. Programs that were compiled before keep theirs.

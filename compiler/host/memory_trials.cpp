@@ -128,12 +128,12 @@ Array allocated(int64_t length) {
 class Trials {
  public:
   Trials(const Target& target, int64_t bytes)
-      : cached_(target.vector_bytes == 64   ? cached_64
-                : target.vector_bytes == 32 ? cached_32
-                                            : cached_16),
-        past_caches_(target.vector_bytes == 64   ? past_caches_64
-                     : target.vector_bytes == 32 ? past_caches_32
-                                                 : past_caches_16),
+      : cached_(target.lanes_of(DType::kFloat64) == 8   ? cached_64
+                : target.lanes_of(DType::kFloat64) == 4 ? cached_32
+                                                        : cached_16),
+        past_caches_(target.lanes_of(DType::kFloat64) == 8   ? past_caches_64
+                     : target.lanes_of(DType::kFloat64) == 4 ? past_caches_32
+                                                             : past_caches_16),
         length_(bytes / kLine * kLineDoubles),
         block_(allocated(length_)) {}
 

@@ -67,9 +67,9 @@ TargetParts parse_target(std::string_view text) {
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (!seen.insert(key).second) refuse(str("names ", key, " twice"), "each entry once", text);
     if (key == "isa") {
-      constexpr std::string_view kKnown[] = {"avx512", "avx2", "sse2", "arm64", "other"};
+      constexpr std::string_view kKnown[] = {"avx512", "avx2", "sse2", "arm64", "other", "c99"};
       if (std::find(std::begin(kKnown), std::end(kKnown), value) == std::end(kKnown))
-        refuse("has no such isa", "avx512, avx2 or sse2", value);
+        refuse("has no such isa", "avx512, avx2, sse2 or c99", value);
       out.isa = std::string(value);
     } else if (key == "vectors") {
       if (value != "16" && value != "32" && value != "64") refuse("has no such vectors", "16, 32 or 64", value);
@@ -100,6 +100,10 @@ TargetParts parse_target(std::string_view text) {
       refuse(str("has no entry ", key), join(names, ", "), entry, near.empty() ? "" : str("did you mean ", near, '?'));
     }
   }
+  const bool is_of_processor =
+      out.vector_bytes || out.caches || out.non_temporal_bytes || out.store_prefetch_lines || out.load_prefetch_lines;
+  if (out.is_c99() && is_of_processor)
+    refuse("names parts of a processor beside isa=c99", "isa=c99, with cores or alone", text);
   return out;
 }
 

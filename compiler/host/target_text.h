@@ -17,10 +17,13 @@ struct TargetParts {
   std::optional<int> cores;
   std::optional<int64_t> non_temporal_bytes;
   std::optional<int> store_prefetch_lines, load_prefetch_lines;
+
+  /// Scalar C99, which is made for no processor.
+  bool is_c99() const { return isa == "c99"; }
 };
 
-/// "isa=avx2,caches=32K/256K/4M": entries of kernel::Target::text() in any order, each at most once. UserError, which
-/// names THTRAIN_TARGET, where the text is none of these.
+/// "isa=avx2,caches=32K/256K/4M", "isa=c99,cores=2": entries of kernel::Target::text() in any order, each at most once.
+/// UserError, which names THTRAIN_TARGET, where the text is none of these.
 TargetParts parse_target(std::string_view text);
 
 }  // namespace thtrain

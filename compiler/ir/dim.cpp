@@ -308,13 +308,23 @@ Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string&)>&
 }
 
 std::string Dim::code(const std::function<std::string(const std::string&)>& text_of) const {
+  return fold<std::string>([&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : str(number); },
+                           [](const std::string& a, const std::string& b) { return str(a, " + ", b); },
+                           [](const std::string& a, const std::string& b) { return str(a, " * ", b); },
+                           [](const std::string& call, const std::string& a, const std::string& b) {
+                             return str("th_", call, "(", a, ", ", b, ")");
+                           });
+}
+
+std::string Dim::code_by_calls(const std::string& prefix, const std::function<std::string(int64_t)>& text_of_number,
+                               const std::function<std::string(const std::string&)>& text_of) const {
+  const auto called = [&](const std::string& call, const std::string& a, const std::string& b) {
+    return str(prefix, call, "(", a, ", ", b, ")");
+  };
   return fold<std::string>(
-      [&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : str(number); },
-      [](const std::string& a, const std::string& b) { return str(a, " + ", b); },
-      [](const std::string& a, const std::string& b) { return str(a, " * ", b); },
-      [](const std::string& call, const std::string& a, const std::string& b) {
-        return str("th_", call, "(", a, ", ", b, ")");
-      });
+      [&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : text_of_number(number); },
+      [&](const std::string& a, const std::string& b) { return called("add", a, b); },
+      [&](const std::string& a, const std::string& b) { return called("mul", a, b); }, called);
 }
 
 // sum := product (('+' | '-') product)*, product := factor ('*' factor)*, factor := number | name | call | '-' factor

@@ -52,6 +52,9 @@ class Dim {
   Dim substitute(const std::function<std::optional<Dim>(const std::string&)>& length_of) const;
   /// C++ text over `long` values; `text_of` names each name's variable.
   std::string code(const std::function<std::string(const std::string&)>& text_of) const;
+  /// The same where arithmetic is functions: prefix_add(a, b), prefix_mul, prefix_max, prefix_min, prefix_floor_div.
+  std::string code_by_calls(const std::string& prefix, const std::function<std::string(int64_t)>& text_of_number,
+                            const std::function<std::string(const std::string&)>& text_of) const;
 
   friend bool operator==(const Dim& a, const Dim& b);
   friend Dim operator+(const Dim& a, const Dim& b);

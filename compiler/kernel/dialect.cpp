@@ -1,5 +1,6 @@
 #include "compiler/kernel/dialect.h"
 
+#include "compiler/kernel/c/dialect.h"
 #include "compiler/kernel/cpp/dialect.h"
 
 namespace thtrain::kernel {
@@ -21,7 +22,7 @@ std::string TermText::alone() const {
 }
 
 const Dialect& dialect_of(const Target& target) {
-  return cpp::dialect(target.vector_bytes);
+  return target.kind == Target::Kind::kC99 ? c::dialect() : cpp::dialect(target);
 }
 
 }  // namespace thtrain::kernel

@@ -45,7 +45,9 @@ class Printer {
 
   void note(const std::string& name, const std::string& text) { line(dialect_.comment(str("  ", name, " = ", text))); }
 
+  // Empty: the language has no form for it, and needs none.
   void line(const std::string& text) {
+    if (text.empty()) return;
     out_.append(static_cast<size_t>(depth_) * 2, ' ');
     out_ += text;
     out_ += '\n';

@@ -263,6 +263,7 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
 }
 
 void StepBuilder::call_library(LibraryCall call) {
+  if (!target_.has_libraries()) return call_reference();
   steps_.push_back(std::move(call));
 }
 void StepBuilder::call_reference() {

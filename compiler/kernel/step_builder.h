@@ -155,7 +155,6 @@ class StepBuilder {
   const Operand& input(size_t i) const { return inputs_[i]; }
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
   const Target& target() const { return target_; }
-  int vector_bytes() const { return target_.vector_bytes; }
   const Chooser* chooser() const { return context_.chooser; }
   /// Does the output share the buffer of this input? (Only of one that the op may overwrite.)
   bool overwrites(size_t input, size_t output = 0) const {
@@ -170,7 +169,7 @@ class StepBuilder {
   /// Loops that touch more bytes may use non-temporal stores: nothing reads the outputs in this program. 0: none may.
   int64_t non_temporal_threshold() const { return context_.non_temporal_threshold; }
   /// Lanes of a vector whose widest element has that dtype.
-  int lanes_of(DType widest) const { return vector_bytes() / static_cast<int>(size_of(widest)); }
+  int lanes_of(DType widest) const { return target_.lanes_of(widest); }
 
   /// The kernel's statements so far.
   Code& code() { return code_; }
@@ -191,6 +190,7 @@ class StepBuilder {
   /// `multiple`.
   void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1,
                      std::string schedule = {});
+  /// On a target without libraries the op's reference is called in its place.
   void call_library(LibraryCall call);
   void call_reference();
 

@@ -6,6 +6,26 @@
 
 namespace thtrain::kernel {
 
+bool Target::is_x86() const {
+  return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2" || isa == "sse2");
+}
+
+bool Target::has_fma() const {
+  return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2" || isa == "arm64");
+}
+
+bool Target::has_gathers() const {
+  return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2");
+}
+
+int Target::registers() const {
+  return has_vectors() && vector_bytes == 64 ? 32 : 16;
+}
+
+int Target::lanes_of_bytes(size_t element) const {
+  return has_vectors() ? std::max(1, vector_bytes / static_cast<int>(element)) : 1;
+}
+
 int64_t Target::non_temporal_threshold(int threads) const {
   return memory.non_temporal_bytes == 0 ? 0 : std::max(second_cache_bytes * threads, memory.non_temporal_bytes);
 }
@@ -17,10 +37,29 @@ std::string size_text(int64_t bytes) {
 }
 
 std::string Target::text() const {
+  if (kind == Kind::kC99) return str("isa=c99,cores=", cores);
   return str("isa=", isa, ",vectors=", vector_bytes, ",caches=", size_text(first_cache_bytes), "/",
              size_text(second_cache_bytes), "/", size_text(last_cache_bytes), ",cores=", cores,
              ",non_temporal=", size_text(memory.non_temporal_bytes), ",store_prefetch=", memory.store_prefetch_lines,
              ",load_prefetch=", memory.load_prefetch_lines);
+}
+
+std::string Target::code_name() const {
+  return kind == Kind::kC99 ? "scalar C99" : str("vectors of ", vector_bytes, " bytes");
+}
+
+const Target& widest_target() {
+  static const Target widest;
+  return widest;
+}
+
+Target c99_target(int cores) {
+  return {.kind = Target::Kind::kC99,
+          .isa = "c99",
+          .vector_bytes = 0,
+          .first_cache_bytes = 0,
+          .cores = cores,
+          .memory = {.store_prefetch_lines = 0}};
 }
 
 }  // namespace thtrain::kernel

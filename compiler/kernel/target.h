@@ -1,9 +1,11 @@
-// What generated code is made for: instructions, vectors, caches and cores, and what was measured of the memory.
-// docs/decisions/0013.
+// What generated code is made for: a processor with its vectors, caches and cores, or scalar C99 for any. Who depends
+// on the target asks it: schedules, dialects, maths, candidates, passes with limits, the tuner. docs/decisions/0013.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "compiler/ir/dtype.h"
 
 namespace thtrain::kernel {
 
@@ -17,21 +19,68 @@ struct MemoryLimits {
   friend bool operator==(const MemoryLimits&, const MemoryLimits&) = default;
 };
 
+/// Limits of the fusing passes, beyond which kernels apart are faster. In elements, but for the first.
+struct FusionLimits {
+  int64_t cached_bytes = 128 << 10;  // a value of at least so many is not found in the caches when it is read again
+  int64_t strided_row = 1024;        // the longest row whose elements lie apart in memory
+  // Such a row may be longer where it is made of runs of so many elements side by side, and where so many rows are
+  // there for the threads.
+  int64_t run = 64, rows_of_runs = 8;
+  int64_t single_row = 1 << 14;  // the most that one row alone, the work of one thread, may write
+  int64_t single_loads = 4096;   // the most that a fused loop loads by an index one by one: 60 labels gain half the
+                                 // time, 10,000 lose a tenth
+};
+
+/// In which programs are written: entries and kernels.
+enum class Language : uint8_t { kCpp, kC99 };
+
 struct Target {
-  std::string isa = "avx512";  // x86-64's "avx512", "avx2" (with FMA), "sse2"; "arm64"; "other"
-  int vector_bytes = 64;
+  /// A processor is reached by C++ with explicit vectors, the library of vector maths, and libraries of functions.
+  /// Scalar C99 has libm alone.
+  enum class Kind : uint8_t { kCpu, kC99 };
+
+  Kind kind = Kind::kCpu;
+  std::string isa = "avx512";  // of a processor: x86-64's "avx512", "avx2" (with FMA), "sse2"; "arm64"; "other"
+  int vector_bytes = 64;       // of a processor: 16, 32 or 64. Asked by the C++ dialect; others ask for lanes
   int64_t first_cache_bytes = 32 << 10;                  // of data
   int64_t second_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
   int cores = 1;
   MemoryLimits memory = {};
 
+  Language language() const { return kind == Kind::kC99 ? Language::kC99 : Language::kCpp; }
+  bool has_vectors() const { return kind == Kind::kCpu; }
+  /// Are there functions of libraries: BLAS, LAPACK, generators, those of candidates?
+  bool has_libraries() const { return kind == Kind::kCpu; }
+  bool is_x86() const;
+  /// Is a multiply-add of floats, rounded once, one instruction?
+  bool has_fma() const;
+  /// Is a load of floats by a vector of indices one instruction?
+  bool has_gathers() const;
+  /// Vectors that a kernel may keep at hand; of a target without vectors, single elements.
+  int registers() const;
+  /// Of a whole vector of such elements; 1 where there are no vectors.
+  int lanes_of(DType dtype) const { return lanes_of_bytes(size_of(dtype)); }
+  int lanes_of_bytes(size_t element) const;
+  /// Work that is worth waking a thread for, in simple operations.
+  int64_t grain_of_work() const { return kGrainOfWork; }
+  static constexpr int64_t kGrainOfWork = 1 << 17;
+  FusionLimits fusion_limits() const { return {}; }
+
   /// A loop of so many threads that touches more bytes stores past the caches; 0: none does.
   int64_t non_temporal_threshold(int threads) const;
-  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32"
+  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32", or
+  /// "isa=c99,cores=2"
   std::string text() const;
+  /// What measured times of implementations are of, beside the processor and the threads: "vectors of 64 bytes".
+  std::string code_name() const;
 
   friend bool operator==(const Target&, const Target&) = default;
 };
+
+/// The processor whose kernels need most memory on the stack: what fits it fits all.
+const Target& widest_target();
+/// Scalar C99, run by so many threads.
+Target c99_target(int cores = 1);
 
 /// "32K", "20M", "1000": bytes as the texts of targets have them.
 std::string size_text(int64_t bytes);

@@ -76,13 +76,9 @@ Term tanh(const Term& x, Code& code) {
 
 }  // namespace
 
-bool has_polynomial(const std::string& function, [[maybe_unused]] int vector_bytes) {
-#if defined(__x86_64__)
-  const bool has_fma = vector_bytes >= 32;  // as one instruction
-#else
-  const bool has_fma = false;
-#endif
-  return has_fma && (function == "exp" || function == "tanh");
+bool has_polynomial(const std::string& function, const Target& target) {
+  // With fewer lanes, or multiply-adds of several instructions, the library is faster.
+  return target.is_x86() && target.lanes_of(DType::kFloat64) >= 4 && (function == "exp" || function == "tanh");
 }
 
 Term polynomial(const std::string& function, const Term& x, Code& code) {

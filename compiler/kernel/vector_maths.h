@@ -7,8 +7,8 @@
 
 namespace thtrain::kernel {
 
-/// Does `polynomial` compute this function on vectors of so many bytes? Others are the target library's.
-bool has_polynomial(const std::string& function, int vector_bytes);
+/// Does `polynomial` compute this function for the target? Others are its library's.
+bool has_polynomial(const std::string& function, const Target& target);
 
 /// exp or tanh of `x`, a vector of float32 or float64, by a polynomial; its statements are added to `code`. There are
 /// no tables: gathers cost more than the arithmetic they save, and wait for non-temporal stores. A lane's bits depend

@@ -11,7 +11,7 @@ namespace thtrain::kernel {
 namespace {
 
 constexpr int64_t kStackBytes = 512 << 10;
-constexpr int64_t kWidening = 16;  // registers of the widest vector: compilers take such vectors apart
+constexpr int kWidening = 16;  // registers of the widest vector: compilers take such vectors apart
 constexpr TermType kIndex{DType::kInt64, 1, 0};
 
 // constant + the sum of factors times loops' variables.
@@ -159,8 +159,9 @@ class Verifier {
   // ---- terms
 
   void vector(const TermType& type) const {
-    const int64_t bytes = type.lanes * static_cast<int64_t>(type.mask_bytes ? type.mask_bytes : size_of(type.dtype));
-    require(!type.is_vector() || bytes <= kWidening * target_.vector_bytes, "a vector of ", bytes, " bytes");
+    const size_t element = type.mask_bytes ? static_cast<size_t>(type.mask_bytes) : size_of(type.dtype);
+    require(!type.is_vector() || type.lanes <= kWidening * target_.lanes_of_bytes(element), "a vector of ",
+            type.lanes * static_cast<int64_t>(element), " bytes");
   }
 
   void condition(const Term& t) {

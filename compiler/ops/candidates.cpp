@@ -69,6 +69,10 @@ Sources& sources() {
   return all;
 }
 
+bool is_for(const Candidate& candidate, const kernel::Target& target) {
+  return target.has_libraries() || (candidate.functions.empty() && candidate.file.empty());
+}
+
 }  // namespace
 
 const char* name_of(RoundingClass rounding) {
@@ -101,7 +105,8 @@ std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel:
   std::vector<Candidate> out;
   for (const Sources::Found& source : sources().of(key.computation))
     for (Candidate& candidate : source->offer(key, target))
-      if (std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == candidate.name; }))
+      if (is_for(candidate, target) &&
+          std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == candidate.name; }))
         out.push_back(source.marked(std::move(candidate)));
   return out;
 }
@@ -110,11 +115,12 @@ std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std:
                                         const kernel::Target& target) {
   for (const Sources::Found& source : sources().of(key.computation)) {
     if (source->find) {
-      if (std::optional<Candidate> found = source->find(key, name, target)) return source.marked(std::move(*found));
+      std::optional<Candidate> found = source->find(key, name, target);
+      if (found && is_for(*found, target)) return source.marked(std::move(*found));
       continue;
     }
     for (Candidate& candidate : source->offer(key, target))
-      if (candidate.name == name) return source.marked(std::move(candidate));
+      if (candidate.name == name && is_for(candidate, target)) return source.marked(std::move(candidate));
   }
   return std::nullopt;
 }
@@ -154,8 +160,13 @@ bool matches_stated_name(std::string_view stated, std::string_view name) {
 void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key) {
   const Computation* computation = find_computation(key.computation);
   TH_CHECK(computation, "no computation is called ", key.computation);
-  const std::string name = builder.chooser() ? builder.chooser()->choose(key) : computation->plain;
-  const std::optional<Candidate> candidate = find_candidate(key, name, builder.target());
+  const kernel::Target& target = builder.target();
+  std::string name = builder.chooser() ? builder.chooser()->choose(key) : computation->plain;
+  std::optional<Candidate> candidate = find_candidate(key, name, target);
+  if (!candidate && !builder.chooser()) {
+    name = computation->rule(key, target, 1, 0);
+    candidate = find_candidate(key, name, target);
+  }
   TH_CHECK(candidate, "no candidate ", name, " for ", key.text());
   candidate->lower(builder);
   int64_t bytes = 0;

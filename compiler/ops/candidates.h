@@ -44,7 +44,7 @@ struct Candidate {
 /// A kind of computation. Its op asks for a choice by lower_chosen().
 struct Computation {
   std::string name;   // "matrix_product"
-  std::string plain;  // the candidate where there is no chooser; it applies everywhere
+  std::string plain;  // the candidate where there is no chooser; where it does not apply, the rule's
   /// A graph of one node that asks with these properties, or of nodes that the choice makes one of, for trials: its
   /// arguments, and for what is updated in place a shared variable. nullopt where the text is no properties of this
   /// computation.
@@ -75,7 +75,8 @@ const Computation* find_computation(std::string_view name);
 /// UserError where there is no such computation.
 void add_candidates(CandidateSource source);
 
-/// All that apply, in the order of their sources, each name once. (Are the libraries that they call installed? The
+/// All that apply, in the order of their sources, each name once; of a target without libraries those alone that call
+/// no functions. (Are the libraries that they call installed? The
 /// tuner asks that.)
 std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target);
 /// The candidate of that name; nullopt where there is none, or it does not apply.

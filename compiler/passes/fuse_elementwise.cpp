@@ -14,7 +14,7 @@ class ElementwiseFuser : public RegionFuser {
   using RegionFuser::RegionFuser;
 
  protected:
-  bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node); }
+  bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node, limits_); }
 
   bool joins(const Node& node, FusionRegion& region) const override {
     if (node.op->gather && !is_used_only_in(node, region)) return false;
@@ -32,8 +32,8 @@ class ElementwiseFuser : public RegionFuser {
 
 }  // namespace
 
-Graph fuse_elementwise(const Graph& graph, const PassContext&) {
-  return ElementwiseFuser(graph).run();
+Graph fuse_elementwise(const Graph& graph, const PassContext& context) {
+  return ElementwiseFuser(graph, context.target.fusion_limits()).run();
 }
 
 }  // namespace thtrain

@@ -40,7 +40,8 @@ bool computes_complex(const Node& node) {
 
 class EpilogueFuser : public RegionFuser {
  public:
-  EpilogueFuser(const Graph& graph, NodeMap<bool> possible) : RegionFuser(graph), possible_(std::move(possible)) {}
+  EpilogueFuser(const Graph& graph, const kernel::FusionLimits& limits, NodeMap<bool> possible)
+      : RegionFuser(graph, limits), possible_(std::move(possible)) {}
 
  protected:
   bool is_fusable(const Node& node) const override {
@@ -98,7 +99,7 @@ Graph fuse_epilogues(const Graph& graph, const PassContext& context) {
   NodeMap<bool> possible;
   for (const Node* node : topological_order(graph.roots()))  // asked about in their order
     if (node->op->epilogue && can_be_fused(*node, *context.chooser)) possible.try_emplace(node);
-  return possible.size() > 0 ? EpilogueFuser(graph, std::move(possible)).run() : graph;
+  return possible.size() > 0 ? EpilogueFuser(graph, context.target.fusion_limits(), std::move(possible)).run() : graph;
 }
 
 }  // namespace thtrain

@@ -48,7 +48,7 @@ class SiblingExpander {
  private:
   // A node that computes an element for each of the array, and runs before or after `node` as one likes.
   const Node* elementwise_sibling(const Node& node, const Expr& array) const {
-    if (!exceeds_cache(array.type())) return nullptr;
+    if (!exceeds_cache(array.type(), context_.target.fusion_limits())) return nullptr;
     for (const Node* reader : readers_.of(array.node())) {
       if (reader->types[0].dims != array.dims()) continue;
       const LoopForm* form = reader->op->loop_form;

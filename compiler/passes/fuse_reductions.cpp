@@ -12,13 +12,7 @@
 namespace thtrain {
 namespace {
 
-// The longest row along other axes than the last: its elements lie far apart in memory.
-constexpr int64_t kMaxStridedRows = 1024;
-// Such a row may be longer where it is made of runs of so many elements side by side, and where so many rows are there
-// for the threads.
-constexpr int64_t kMinRun = 64, kMinRowsOfRuns = 8;
-// One row alone is the work of one thread: the most elements that it may write.
-constexpr int64_t kMaxSingleRow = 1 << 14;
+using kernel::FusionLimits;
 
 bool is_trailing(const RowDomain& rows) {
   size_t first = rows.dims.size() - rows.axes.size();
@@ -28,25 +22,25 @@ bool is_trailing(const RowDomain& rows) {
 }
 
 // Images of a batch, of which each channel is a row: the last axes are reduced, and some before axes that stay.
-bool has_long_runs(const RowDomain& rows) {
+bool has_long_runs(const RowDomain& rows, const FusionLimits& limits) {
   Dim run = 1, count = 1;
   size_t axis = rows.dims.size();
   while (axis > 0 && rows.reduces(axis - 1)) run = run * rows.dims[--axis];
   for (const Dim& length : rows.dropped()) count = count * length;
-  return run.is_known() && run.value() >= kMinRun && count.is_known() && count.value() >= kMinRowsOfRuns;
+  return run.is_known() && run.value() >= limits.run && count.is_known() && count.value() >= limits.rows_of_runs;
 }
 
 // Rows of more than one element, as far as is known (elements and per-row scalars are told apart by their lengths),
 // which are not too far apart in memory.
-bool is_suitable(const RowDomain& rows) {
+bool is_suitable(const RowDomain& rows, const FusionLimits& limits) {
   Dim count = 1;
   for (int64_t axis : rows.axes) {
     const Dim& length = rows.dims[static_cast<size_t>(axis)];
     if (length.is_known() && length.value() < 2) return false;
     count = count * length;
   }
-  return !rows.axes.empty() &&
-         (is_trailing(rows) || has_long_runs(rows) || (count.is_known() && count.value() <= kMaxStridedRows));
+  return !rows.axes.empty() && (is_trailing(rows) || has_long_runs(rows, limits) ||
+                                (count.is_known() && count.value() <= limits.strided_row));
 }
 
 // The axes of the reduction over `domain` that the value is computed from by a few elementwise operations on per-row
@@ -83,7 +77,7 @@ class ReductionFuser : public RegionFuser {
  protected:
   bool is_fusable(const Node& node) const override {
     if (node.types.size() != 1) return false;
-    return reduction_of(*node.op) || has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node);
+    return reduction_of(*node.op) || has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node, limits_);
   }
 
   bool joins(const Node& node, FusionRegion& region) const override {
@@ -99,7 +93,7 @@ class ReductionFuser : public RegionFuser {
     // A per-row scalar. The reduction that it is computed from may be one that has not joined yet.
     Ints axes = region.reduced.empty() ? axes_of_reduction_behind(node, region.domain) : region.reduced;
     RowDomain rows{region.domain, axes};
-    if (!is_suitable(rows)) return false;
+    if (!is_suitable(rows, limits_)) return false;
     bool fits = dims == rows.kept() ? !adds_axes || node.inputs[0].dims() == rows.dropped()
                                     : dims == rows.dropped() && !adds_axes && may_be_dropped(node, region, rows);
     if (fits) region.reduced = axes;
@@ -142,7 +136,7 @@ class ReductionFuser : public RegionFuser {
  private:
   bool reduction_joins(const Node& node, FusionRegion& region) const {
     RowDomain rows{node.inputs[0].dims(), node.props.get<Ints>("axes")};
-    if (!is_suitable(rows)) return false;
+    if (!is_suitable(rows, limits_)) return false;
     if (region.nodes.empty()) {
       // It begins a region.
     } else if (rows.dims == region.domain) {
@@ -178,7 +172,7 @@ class ReductionFuser : public RegionFuser {
   bool may_be_written(const Node& node, const FusionRegion& region, const Ints& reduced) const {
     if (reduced.size() != region.domain.size()) return true;
     Dim count = node.types[0].elements();
-    if (count.is_known() && count.value() <= kMaxSingleRow) return true;
+    if (count.is_known() && count.value() <= limits_.single_row) return true;
     return is_used_only_in(node, region);
   }
 };
@@ -193,8 +187,8 @@ std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs)
 
 }  // namespace
 
-Graph fuse_reductions(const Graph& graph, const PassContext&) {
-  return ReductionFuser(rewrite_graph(graph, written_out)).run();
+Graph fuse_reductions(const Graph& graph, const PassContext& context) {
+  return ReductionFuser(rewrite_graph(graph, written_out), context.target.fusion_limits()).run();
 }
 
 }  // namespace thtrain

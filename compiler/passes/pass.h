@@ -6,6 +6,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/kernel/choice.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
@@ -39,6 +40,7 @@ struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: nothing is known of them
+  kernel::Target target = {};                // that the graph is compiled for
 
   void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
             Safety safety = Safety::kReassociating) const {

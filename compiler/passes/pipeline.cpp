@@ -98,7 +98,7 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
                        .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
   }
   Graph current = graph;
-  const PassContext context{options.level, options.fired, options.chooser};
+  const PassContext context{options.level, options.fired, options.chooser, options.target};
   const bool bodies = !options.extra.empty() || has_bodies(graph);  // a program's own passes may make some
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});

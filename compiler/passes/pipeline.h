@@ -40,6 +40,7 @@ struct PipelineOptions {
   std::vector<Fired>* fired = nullptr;  // each under the name of the pass that ran, in their order
   std::vector<PassRecord>* records = nullptr;
   const kernel::Chooser* chooser = nullptr;  // the one that the plan will ask; null: nothing gets an epilogue
+  kernel::Target target = {};                // that the graph is compiled for
 };
 
 Graph optimize(const Graph& graph, const PipelineOptions& options);

@@ -36,15 +36,18 @@ bool is_scalar_constant(const Expr& e) {
 
 }  // namespace
 
-bool exceeds_cache(const Type& type) {
-  constexpr int64_t kLongBytes = 128 << 10;
+bool exceeds_cache(const Type& type, const kernel::FusionLimits& limits) {
   if (type.kind != TypeKind::kTensor) return false;
   const Dim elements = type.elements();
-  return elements.is_known() && elements.value() * static_cast<int64_t>(size_of(type.dtype)) >= kLongBytes;
+  return elements.is_known() && elements.value() * static_cast<int64_t>(size_of(type.dtype)) >= limits.cached_bytes;
 }
 
-RegionFuser::RegionFuser(const Graph& graph)
-    : graph_(graph), order_(topological_order(graph.roots())), readers_(order_), seen_(order_.size(), 0) {
+RegionFuser::RegionFuser(const Graph& graph, const kernel::FusionLimits& limits)
+    : limits_(limits),
+      graph_(graph),
+      order_(topological_order(graph.roots())),
+      readers_(order_),
+      seen_(order_.size(), 0) {
   places_.reserve(order_.size());
   for (size_t i = 0; i < order_.size(); ++i) places_.try_emplace(order_[i], {.position = i});
   for (const Expr& root : graph.roots()) places_.at(&root.node()).is_root = true;
@@ -149,7 +152,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
 // Merges regions over the elements of a large array that all of them read.
 void RegionFuser::merge_siblings() {
   for (const Node* node : order_) {
-    if (places_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0])) continue;
+    if (places_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0], limits_)) continue;
     std::vector<int> siblings;
     for (const Node* reader : readers(*node))
       if (int region = places_.at(reader).region;

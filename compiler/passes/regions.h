@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
-/// Is an array known to be so large that a loop over it finds little of it in the first caches?
-bool exceeds_cache(const Type& type);
+/// Is an array known to be so large that a loop over it finds little of it in the caches?
+bool exceeds_cache(const Type& type, const kernel::FusionLimits& limits);
 
 /// Grows regions from readers to the values that they read. A node joins the region of the last of its readers that
 /// takes it, if that creates no cycle: a node outside the region that is computed from it and that it reads would have
@@ -31,7 +32,7 @@ class RegionFuser {
     size_t most_operands = 0;  // at least as many as it reads
   };
 
-  explicit RegionFuser(const Graph& graph);
+  RegionFuser(const Graph& graph, const kernel::FusionLimits& limits);
   virtual ~RegionFuser() = default;
   Graph run();
 
@@ -55,6 +56,8 @@ class RegionFuser {
   bool is_used_only_in(const Node& node, const FusionRegion& region) const;
   /// Is the node a member of that region?
   bool is_in(const Node& node, const FusionRegion& region) const;
+
+  const kernel::FusionLimits limits_;
 
  private:
   void grow();

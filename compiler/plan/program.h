@@ -90,7 +90,7 @@ struct MemoryPlan {
 
 struct Program {
   Graph graph;            // after all passes: keeps the nodes alive that steps point to
-  kernel::Target target;  // that its kernels are made for
+  kernel::Target target;  // of every step: what its kernels are made for
   std::vector<Buffer> buffers;
   std::vector<Expr> shared;  // leaves, in argument order
   std::vector<bool> shared_written;

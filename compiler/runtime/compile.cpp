@@ -6,7 +6,6 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/clock.h"
 #include "compiler/base/content_hash.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/library_functions.h"
 #include "compiler/tuning/refusals.h"
@@ -47,7 +46,8 @@ std::string load(CompiledProgram& program) {
 }  // namespace
 
 TunerOptions tuner_options(const CompileOptions& options) {
-  return {.policy = options.tune,
+  return {.target = options.target,
+          .policy = options.tune,
           .threads = options.threads,
           .tolerance = options.pipeline.level == Level::kStrict ? 0 : options.conv_tolerance,
           .taken = options.candidates,
@@ -58,7 +58,7 @@ TunerOptions tuner_options(const CompileOptions& options) {
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
   const RefusalScope refusals;
-  const kernel::Target target = machine();
+  const kernel::Target& target = options.target;
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
                    !options.pipeline.records && !options.pipeline.fired;
   Tuner tuner(tuner_options(options));
@@ -81,6 +81,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   auto start = std::chrono::steady_clock::now();
   PipelineOptions pipeline = options.pipeline;
   pipeline.chooser = &tuner;
+  pipeline.target = target;
   Graph optimized = optimize(canonical.graph, pipeline);
   auto planned = std::make_shared<Program>(
       plan(optimized, canonical.value_checks, {.target = target, .threads = options.threads, .chooser = &tuner}));

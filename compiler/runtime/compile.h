@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/host/cache.h"
+#include "compiler/host/machine.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/program_image.h"
@@ -26,6 +27,7 @@ struct CompiledProgram {
 };
 
 struct CompileOptions {
+  kernel::Target target = machine();
   PipelineOptions pipeline;
   int threads = 1;
   bool probes = false;

@@ -151,7 +151,7 @@ class StepChecker {
   [[noreturn]] void raise(const Step& step, Message message) const {
     for (const kernel::Choice& choice : s_.program->image.choices) {
       if (step.candidate.empty() || choice.candidate != step.candidate) continue;
-      const std::optional<Candidate> candidate = find_candidate(choice.key, choice.candidate, machine());
+      const std::optional<Candidate> candidate = find_candidate(choice.key, choice.candidate, s_.program->plan->target);
       if (!candidate || !candidate->is_added) continue;
       message.hint = candidate->file.empty() ? "that candidate was added by add_candidates()"
                                              : str("that candidate is of ", candidate->file);

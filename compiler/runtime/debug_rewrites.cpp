@@ -214,8 +214,11 @@ CheckedRewrites check_rewrites(RewriteCase rewritten) {
 
 CheckedRewrites check_rewrites(const Function::State& s, std::span<const Tensor> inputs) {
   const Tuner tuner = answered_tuner(s);
-  const PipelineOptions options{
-      .level = s.options.level, .without = s.options.without, .extra = s.options.extra_passes, .chooser = &tuner};
+  const PipelineOptions options{.level = s.options.level,
+                                .without = s.options.without,
+                                .extra = s.options.extra_passes,
+                                .chooser = &tuner,
+                                .target = compile_options(s).target};
   return check_rewrites({s.canonical.graph, bindings_of(s, inputs), s.canonical_lengths, options, s.options.on_note});
 }
 

@@ -286,7 +286,7 @@ Function::State::State() {
 }
 
 CompileOptions compile_options(const State& s) {
-  CompileOptions out;
+  CompileOptions out{.target = s.options.target ? *s.options.target : machine()};
   out.pipeline.level = s.options.level;
   out.pipeline.without = s.options.without;
   out.pipeline.extra = s.options.extra_passes;

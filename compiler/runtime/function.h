@@ -53,6 +53,9 @@ struct FunctionOptions {
   Mode mode = Mode::kNative;
   Level level = Level::kStandard;
   int threads = 0;  // 0: OMP_NUM_THREADS, or all cores
+  /// What native code is made for: this machine, where none is given; kernel::c99_target(): scalar C99, with libm
+  /// alone.
+  std::optional<kernel::Target> target = {};
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
   std::vector<std::pair<Expr, Expr>> givens = {};

@@ -36,19 +36,21 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = text_with_roles(s.graph);
   const Tuner tuner = answered_tuner(s);
+  const kernel::Target target = compile_options(s).target;
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .fired = &out.fired,
                           .records = &out.passes,
-                          .chooser = &tuner};
+                          .chooser = &tuner,
+                          .target = target};
   Graph optimized = optimize(s.canonical.graph, options);
   for (const PassRecord& record : out.passes)
     if (record.stage == "canonical") out.canonical = text_with_roles(record.after);
   out.fused = text_with_roles(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions planning{.target = machine(), .threads = s.context.threads, .chooser = &tuner};
+  const PlanOptions planning{.target = target, .threads = s.context.threads, .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
   out.program = program_text(*out.plan);
   out.cpp = whole_text(emit_cpp(*out.plan).text);

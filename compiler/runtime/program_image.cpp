@@ -7,7 +7,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 8\n";
+constexpr std::string_view kMark = "thtrain program 9\n";
 
 // The fields of each part, in the order of the bytes: a Writer writes them, a Reader reads them.
 template <class T, class Part>
@@ -23,7 +23,7 @@ void fields(Archive& a, Is<KernelText> auto& p) {
 }
 template <class Archive>
 void fields(Archive& a, Is<SourceText> auto& p) {
-  a(p.comment, p.helpers, p.kernels, p.entry, p.libraries);
+  a(p.language, p.comment, p.helpers, p.kernels, p.entry, p.libraries);
 }
 template <class Archive>
 void fields(Archive& a, Is<CheckText> auto& p) {
@@ -80,6 +80,7 @@ class Writer {
     put(all.size());
     for (const T& one : all) put(one);
   }
+  void put(kernel::Language language) { put(static_cast<int64_t>(language)); }
   template <class T>
   requires std::is_class_v<T>
   void put(const T& part) { fields(*this, part); }
@@ -120,6 +121,12 @@ class Reader {
     std::optional<T> parsed = failed_ ? std::nullopt : parse(text);
     failed_ = failed_ || !parsed;
     if (parsed) out = std::move(*parsed);
+  }
+  void get(kernel::Language& language) {
+    int64_t number = 0;
+    get(number);
+    if (number < 0 || number > static_cast<int64_t>(kernel::Language::kC99)) return fail();
+    language = static_cast<kernel::Language>(number);
   }
   void get(Dim& dim) { get_parsed(dim, Dim::parse); }
   void get(Type& type) { get_parsed(type, parse_type); }

@@ -40,7 +40,8 @@ double load_when_busy() {
 // A candidate's program with its times.
 class Trial {
  public:
-  Trial(const Graph& graph, const std::string& candidate, int threads) : program_(graph, candidate, threads) {}
+  Trial(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
+      : program_(graph, candidate, threads, target) {}
 
   void load() {
     program_.load();
@@ -130,17 +131,18 @@ void report(const TrialProgress& progress) {
 }
 
 std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& graph,
-                                     const std::vector<const Candidate*>& candidates, int threads) {
+                                     const std::vector<const Candidate*>& candidates, int threads,
+                                     const kernel::Target& target) {
   CandidateTrials trials;
   for (const Candidate* candidate : candidates)
-    trials.push_back(std::make_unique<Trial>(graph, candidate->name, threads));
+    trials.push_back(std::make_unique<Trial>(graph, candidate->name, threads, target));
   std::atomic<size_t> begun = 0;
   auto load = [&](size_t i) {
     const double done = static_cast<double>(begun++) / static_cast<double>(trials.size());
     report({key, "compiling", candidates[i]->name, kCompilingPart * done});
     trials[i]->load();
   };
-  run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, machine().cores)), load, [] {});
+  run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, target.cores)), load, [] {});
 
   const double busy = load_when_busy();
   take_turns(trials, [&](size_t i, double part) {
@@ -157,12 +159,12 @@ std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& 
 }  // namespace
 
 std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
-                                            int threads) {
+                                            int threads, const kernel::Target& target) {
   const Graph graph = example_of(key);
   std::vector<const Candidate*> own, others;  // of the program, of shared objects
   for (const Candidate& candidate : candidates)
     (candidate.file.empty() || is_trial_process() ? own : others).push_back(&candidate);
-  std::vector<CandidateTrial> out = time_own(key, graph, own, threads);
+  std::vector<CandidateTrial> out = time_own(key, graph, own, threads, target);
   for (size_t i = 0; i < others.size(); ++i) {
     const double done = static_cast<double>(i) / static_cast<double>(others.size());
     report({key, "trying", others[i]->name, kOwnPart + (1 - kOwnPart) * done});

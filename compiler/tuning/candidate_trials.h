@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/host/machine.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/tuning/refusals.h"
 #include "compiler/tuning/tuning_table.h"
@@ -26,7 +27,7 @@ struct CandidateTrial {
 /// Candidates of shared objects are timed in processes of their own, one after the other (trial_process.h); those that
 /// cannot be tried are left out, with a warning.
 std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
-                                            int threads);
+                                            int threads, const kernel::Target& target = machine());
 
 /// What is said where a candidate of a shared object is not taken (refusals.h).
 Refusal refusal_of(const Candidate& candidate, const kernel::ChoiceKey& key, std::string reason);

@@ -4,7 +4,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/emit.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/op.h"
 #include "compiler/libraries/library_functions.h"
 #include "compiler/libraries/threads.h"
@@ -47,17 +46,17 @@ std::vector<Tensor> TrialArguments::results() const {
   return out;
 }
 
-TrialProgram::Forced::Forced(std::string name, int threads)
-    : candidate(std::move(name)), others({.threads = threads}) {}
+TrialProgram::Forced::Forced(std::string name, int threads, const kernel::Target& target)
+    : candidate(std::move(name)), target(target), others({.target = target, .threads = threads}) {}
 
 std::string TrialProgram::Forced::choose(const kernel::ChoiceKey& key) const {
-  return find_candidate(key, candidate, machine()) ? candidate : others.choose(key);
+  return find_candidate(key, candidate, target) ? candidate : others.choose(key);
 }
 
-TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int threads)
-    : forced_(std::make_unique<Forced>(candidate, threads)),
-      program_(plan(fuse_pooling(graph, {.chooser = forced_.get()}), {},
-                    {.target = machine(), .threads = threads, .chooser = forced_.get()})),
+TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
+    : forced_(std::make_unique<Forced>(candidate, threads, target)),
+      program_(plan(fuse_pooling(graph, {.chooser = forced_.get(), .target = target}), {},
+                    {.target = target, .threads = threads, .chooser = forced_.get()})),
       source_(emit_cpp(program_).text) {
   context_.version = TH_ABI_VERSION;
   context_.threads = threads;

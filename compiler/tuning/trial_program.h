@@ -35,7 +35,7 @@ double small_numbers(size_t array, int64_t i);
 class TrialProgram {
  public:
   /// Plans and prints it.
-  TrialProgram(const Graph& graph, const std::string& candidate, int threads);
+  TrialProgram(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target = machine());
   TrialProgram(const TrialProgram&) = delete;
   TrialProgram& operator=(const TrialProgram&) = delete;
   /// Compiles and loads it. UserError where no compiler is found and the cache does not have it.
@@ -53,9 +53,10 @@ class TrialProgram {
  private:
   /// Gives the candidate wherever it applies; what else an example has is computed as everywhere.
   struct Forced : kernel::Chooser {
-    Forced(std::string name, int threads);
+    Forced(std::string name, int threads, const kernel::Target& target);
     std::string choose(const kernel::ChoiceKey& key) const override;
     std::string candidate;
+    kernel::Target target;
     Tuner others;
   };
   std::unique_ptr<const Forced> forced_;

@@ -12,7 +12,6 @@
 #include "compiler/base/escape.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
-#include "compiler/host/machine.h"
 #include "compiler/libraries/library_functions.h"
 #include "compiler/store/tuning_store.h"
 #include "compiler/tuning/candidate_trials.h"
@@ -24,8 +23,8 @@ namespace {
 
 using kernel::ChoiceKey;
 
-std::string machine_text(int threads) {
-  return str(cpu().feature_text, "; vectors of ", machine().vector_bytes, " bytes; ", threads, " threads; times 1");
+std::string machine_text(int threads, const kernel::Target& target) {
+  return str(cpu().feature_text, "; ", target.code_name(), "; ", threads, " threads; times 1");
 }
 
 // Tables by the machine's text, read once.
@@ -71,8 +70,9 @@ std::optional<std::string> version_of(const Candidate& candidate) {
   return out;
 }
 
-std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance, const CandidateLists& lists) {
-  std::vector<Candidate> out = listed_candidates(lists, key, machine());
+std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance, const CandidateLists& lists,
+                                         const kernel::Target& target) {
+  std::vector<Candidate> out = listed_candidates(lists, key, target);
   std::erase_if(out, [&](const Candidate& c) { return !may_be_chosen(c, tolerance) || !version_of(c); });
   return out;
 }
@@ -99,7 +99,7 @@ std::string Tuner::choose(const ChoiceKey& key) const {
   for (const kernel::Choice& known : answers_)
     if (known.key == key) return known.candidate;
   const std::string name = chosen(key);
-  const std::optional<Candidate> candidate = find_candidate(key, name, machine());
+  const std::optional<Candidate> candidate = find_candidate(key, name, options_.target);
   TH_CHECK(candidate, "no candidate ", name, " for ", key.text());
   const std::optional<std::string> version = version_of(*candidate);
   if (!version)
@@ -113,7 +113,7 @@ std::string Tuner::choose(const ChoiceKey& key) const {
 std::string Tuner::chosen(const ChoiceKey& key) const {
   for (const TakenCandidate& taken : options_.taken)
     if (taken.computation == key.computation)
-      if (const std::optional<Candidate> found = find_candidate(key, taken.candidate, machine());
+      if (const std::optional<Candidate> found = find_candidate(key, taken.candidate, options_.target);
           found && is_admitted(key, *found))
         return taken.candidate;
   if (options_.policy != Tune::kNever)
@@ -124,15 +124,15 @@ std::string Tuner::chosen(const ChoiceKey& key) const {
 // Where the lists do not allow what the rule says, the first that they allow.
 std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
   const Computation& computation = *find_computation(key.computation);
-  std::string name = computation.rule(key, machine(), options_.threads, options_.tolerance);
+  std::string name = computation.rule(key, options_.target, options_.threads, options_.tolerance);
   if (options_.lists.is_empty()) return name;
   auto is_allowed = [&](const std::string& of) {
-    const std::optional<Candidate> candidate = find_candidate(key, of, machine());
-    return candidate && is_listed(options_.lists, key, *candidate, machine());
+    const std::optional<Candidate> candidate = find_candidate(key, of, options_.target);
+    return candidate && is_listed(options_.lists, key, *candidate, options_.target);
   };
   if (is_allowed(name)) return name;
   std::vector<Candidate> refused;
-  for (Candidate& candidate : usable_candidates(key, options_.tolerance, options_.lists)) {
+  for (Candidate& candidate : usable_candidates(key, options_.tolerance, options_.lists, options_.target)) {
     if (is_admitted(key, candidate)) return candidate.name;
     refused.push_back(std::move(candidate));
   }
@@ -143,20 +143,20 @@ std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
     others.lists.only.clear();
     return Tuner(others).choice_by_rule(key);
   }
-  fail_without_candidates(options_.lists, key, machine());
+  fail_without_candidates(options_.lists, key, options_.target);
 }
 
 // Those of shared objects are tried before they are taken: now, unless that was done before.
 bool Tuner::is_admitted(const ChoiceKey& key, const Candidate& candidate) const {
   if (candidate.file.empty() || is_trial_process()) return true;
-  TuningTable table = remembered(options_.threads);
+  TuningTable table = remembered(options_.threads, options_.target);
   auto is_of = [&](const auto& entry) {
     return entry.candidate == candidate.name && entry.version == version_of(candidate);
   };
   auto is_known = [&](const auto& all) { return std::any_of(all.begin(), all.end(), is_of); };
   if (!is_known(table.of(key.text())) && !is_known(table.refused_of(key.text()))) {
-    table = tuning_of(key, time_candidates(key, {candidate}, options_.threads));
-    remember(table, options_.threads);
+    table = tuning_of(key, time_candidates(key, {candidate}, options_.threads, options_.target));
+    remember(table, options_.threads, options_.target);
   }
   for (const Refused& refused : table.refused_of(key.text()))
     if (is_of(refused)) {
@@ -192,27 +192,27 @@ bool Tuner::must_be_timed(const ChoiceKey& key, const std::vector<Candidate>& us
 
 // The fastest of those that are still what was measured.
 std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const {
-  const TuningTable table = remembered(options_.threads);
+  const TuningTable table = remembered(options_.threads, options_.target);
   if (options_.policy == Tune::kAlways && cache().has_compiler()) {
-    const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists);
+    const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists, options_.target);
     if (must_be_timed(key, usable, table)) {
       if (!are_trials_observed())
         std::fprintf(stderr, "thtrain: timing %zu candidates for %s, once on this machine\n", usable.size(),
                      printable(key.text()).c_str());
-      const std::vector<CandidateTrial> trials = time_candidates(key, usable, options_.threads);
+      const std::vector<CandidateTrial> trials = time_candidates(key, usable, options_.threads, options_.target);
       for (const CandidateTrial& trial : trials)
         for (const Candidate& candidate : usable)
           if (!trial.refusal.empty() && candidate.name == trial.candidate)
             tell_refusal(refusal_of(candidate, key, trial.refusal));
       const TuningTable measured = tuning_of(key, trials);
-      remember(measured, options_.threads);
+      remember(measured, options_.threads, options_.target);
       if (!measured.of(key.text()).empty()) return measured.of(key.text()).front().candidate;
     }
   }
   for (const Measured& m : table.of(key.text())) {
-    const std::optional<Candidate> candidate = find_candidate(key, m.candidate, machine());
+    const std::optional<Candidate> candidate = find_candidate(key, m.candidate, options_.target);
     if (candidate && may_be_chosen(*candidate, options_.tolerance) && version_of(*candidate) == m.version &&
-        is_listed(options_.lists, key, *candidate, machine()))
+        is_listed(options_.lists, key, *candidate, options_.target))
       return m.candidate;
   }
   return std::nullopt;
@@ -228,18 +228,18 @@ bool Tuner::agrees(const std::vector<kernel::Choice>& answers) const {
 
 double load_of_cores() {
   double minute = 0;
-  return getloadavg(&minute, 1) == 1 ? minute / std::max(1, machine().cores) : 0;
+  return getloadavg(&minute, 1) == 1 ? minute / std::max(1, cpu().cores) : 0;
 }
 
-TuningTable remembered(int threads) {
+TuningTable remembered(int threads, const kernel::Target& target) {
   std::lock_guard lock(tables_mutex);
-  return table_for(machine_text(threads), false);
+  return table_for(machine_text(threads, target), false);
 }
 
-void remember(const TuningTable& table, int threads) {
+void remember(const TuningTable& table, int threads, const kernel::Target& target) {
   std::lock_guard lock(tables_mutex);
   const std::shared_ptr<const FileDescriptor> between_processes = tuning_store().lock(kTuningFolder);
-  const std::string machine = machine_text(threads);
+  const std::string machine = machine_text(threads, target);
   TuningTable& all = table_for(machine, true);
   all.merge(table);
   if (!is_readable) return;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/host/machine.h"
 #include "compiler/kernel/choice.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/tuning/candidate_lists.h"
@@ -32,6 +33,7 @@ struct TakenCandidate {
 // ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 struct TunerOptions {
+  kernel::Target target = machine();
   Tune policy = Tune::kCached;
   int threads = 1;
   /// A candidate whose errors may be larger (RoundingClass::kOther) answers where its error_bound is at most this.
@@ -49,9 +51,9 @@ std::optional<std::string> version_of(const Candidate& candidate);
 /// Candidates that a trial may take: they apply, are installed, are deterministic, if they are kOther have an
 /// error_bound of at most `tolerance`, and the lists allow them.
 std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, double tolerance,
-                                         const CandidateLists& lists = {});
+                                         const CandidateLists& lists = {}, const kernel::Target& target = machine());
 
-/// Chooses for functions that are compiled for this machine, and keeps what it was asked.
+/// Chooses for functions that are compiled for a target, and keeps what it was asked.
 class Tuner : public kernel::Chooser {
  public:
   /// `answers`: given before, and given again. UserError where a taken candidate is of no computation, or has a
@@ -78,9 +80,9 @@ class Tuner : public kernel::Chooser {
 /// How many programs want each core of the process, in the mean over the last minute; 0 where the system does not say.
 double load_of_cores();
 
-/// What was measured on this machine (its processor) for that many threads.
-TuningTable remembered(int threads);
+/// What was measured on this machine (its processor) for that many threads of code for the target.
+TuningTable remembered(int threads, const kernel::Target& target = machine());
 /// Adds `table` to what is remembered, on disk too.
-void remember(const TuningTable& table, int threads);
+void remember(const TuningTable& table, int threads, const kernel::Target& target = machine());
 
 }  // namespace thtrain

@@ -45,7 +45,7 @@ TEST(CliTarget, AWrongTextIsBadInput) {
   Workshop workshop;
   for (auto [text, message] : {std::pair{"isa=avx9",
                                          "error: THTRAIN_TARGET has no such isa\n"
-                                         "  expected: avx512, avx2 or sse2\n"
+                                         "  expected: avx512, avx2, sse2 or c99\n"
                                          "  got:      avx9\n"},
                                {"core=2",
                                 "error: THTRAIN_TARGET has no entry core\n"
@@ -58,6 +58,29 @@ TEST(CliTarget, AWrongTextIsBadInput) {
     EXPECT_EQ(ended.err, message);
     EXPECT_EQ(ended.out, "");
   }
+}
+
+TEST(CliTarget, ALabTrainsAsScalarC99) {
+  Workshop workshop;
+  const std::string lab = THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml";
+  {
+    EnvironmentVariable forced("THTRAIN_TARGET", "isa=c99,cores=1");
+    const Ended ended =
+        workshop.run({"train", lab, "trainer.epochs=1", "data.n_train=200", "--run-dir", "run", "--quiet"});
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(read_json(workshop.read("run/run.json"), "run.json")["target"], "isa=c99,cores=1");
+  }
+  const Ended resumed = workshop.run({"resume", "run", "trainer.epochs=2"});
+  EXPECT_NE(resumed.err.find("vector_bytes: 1 then, "), std::string::npos) << resumed.err;
+}
+
+TEST(CliTarget, ExplainPrintsC99) {
+  Workshop workshop;
+  const Ended ended =
+      workshop.run({"explain", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml", "--stage", "c99"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* line : {"\n#include <math.h>\n", "\nint thtrain_entry(ThContext* ctx, const ThTensor* args) {\n"})
+    EXPECT_NE(ended.out.find(line), std::string::npos) << line;
 }
 
 // Two machines of the same width: other instructions, caches, stores and prefetches, and an epoch of the lab.

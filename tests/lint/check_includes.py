@@ -97,6 +97,11 @@ NAMES_OPS = {
 LEAVES = {"input", "shared", "constant", "start_token"}
 OP = re.compile(r"\b(\w+)_op\(\)")
 
+# The width of vectors in bytes: others ask the target (compiler/kernel/target.h) for lanes and registers.
+WIDTH = re.compile(r"\bvector_bytes\b")
+KNOWS_WIDTH = re.compile(
+    r"compiler/(kernel/target\.|kernel/cpp/dialect\.cpp|host/(cpu|target_text|machine|host_compiler)\.)")
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|"[^"\n]*")', re.M)
 
 
@@ -192,6 +197,10 @@ def check(root):
         text = tree.read(root, path)
         for line, name in named_ops(path, text):
             findings.append(f"{path}:{line}: names {name}_op(): passes and the planner know ops by compiler/ir/op.h")
+        if room.startswith("compiler") and not KNOWS_WIDTH.match(path):
+            for match in WIDTH.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                findings.append(f"{path}:{line}: reads vector_bytes: ask the target for lanes or registers")
         for match in INCLUDE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
             is_system = match.group(1)[0] == "<"

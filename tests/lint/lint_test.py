@@ -60,6 +60,12 @@ class LintTest(unittest.TestCase):
                 ("compiler/plan/in_place.cpp", ops + "linalg/y.h", "not for this file")]:
             self.assert_one(check_includes.check, include(path, target), words)
 
+    def test_targets_are_asked_for_lanes_and_not_for_bytes(self):
+        line = "const int lanes = target.vector_bytes / 4;\n"
+        self.assert_one(check_includes.check, {"compiler/ops/linalg/x.cpp": line}, "reads vector_bytes")
+        for path in ["compiler/kernel/target.cpp", "compiler/host/cpu.cpp", "bench/x.cpp"]:
+            self.assertEqual([], self.findings(check_includes.check, {path: line}))
+
     def test_no_generic_pass_knows_an_op_by_its_name(self):
         line = "if (node.op == &dot_op()) return;\n"
         for path in ["compiler/passes/regions.cpp", "compiler/passes/fuse_matvec_update.cpp",

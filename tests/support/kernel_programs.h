@@ -23,7 +23,9 @@ inline KernelText adding_kernel(size_t number, int value, size_t bytes = 30'000)
 
 /// Its entry returns the sum of `values`, each added by a kernel of its own.
 inline SourceText adding_program(const std::vector<int>& values, size_t bytes = 30'000) {
-  SourceText out{"// A program.\n", {"static inline int helper_sum(int a, int b) { return a + b; }\n"}, {}, ""};
+  SourceText out;
+  out.comment = "// A program.\n";
+  out.helpers = {"static inline int helper_sum(int a, int b) { return a + b; }\n"};
   out.entry =
       "extern \"C\" int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n"
       "  int sum = 0;\n  void* const b[] = {(void*)&sum};\n";

@@ -5,7 +5,7 @@
 
 namespace thtrain::kernel::cpp {
 
-/// With explicit vectors of 16, 32 or 64 bytes.
-const Dialect& dialect(int vector_bytes);
+/// With explicit vectors of 16, 32 or 64 bytes, and vector maths where the target has it.
+const Dialect& dialect(const Target& target);
 
 }  // namespace thtrain::kernel::cpp

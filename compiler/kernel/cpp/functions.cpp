@@ -146,17 +146,12 @@ std::string scale_text(const TermNode& n, const std::vector<std::string>& a, Hel
   return str(name, "(", join(a, ", "), ")");
 }
 
-std::string math_text(const TermNode& n, const std::vector<std::string>& a, const Dialect& dialect, int vector_bytes,
-                      Helpers& h) {
-  DType dtype = n.type.dtype;
-  int whole = vector_bytes / static_cast<int>(size_of(dtype));
-#if defined(__x86_64__)
-  bool by_libmvec = in_libmvec(n.name);
-#else
-  bool by_libmvec = false;  // Debian 12's libmvec is x86-64's only
-#endif
+std::string math_text(const TermNode& n, const std::vector<std::string>& a, const Dialect& dialect,
+                      const Target& target, Helpers& h) {
+  const int whole = target.lanes_of(n.type.dtype);
+  const bool by_libmvec = target.is_x86() && in_libmvec(n.name);  // Debian 12's libmvec is x86-64's only
   std::string arguments = str("(", join(a, ", "), ")");
-  if (has_polynomial(n.name, vector_bytes)) {
+  if (has_polynomial(n.name, target)) {
     if (n.type.is_vector()) return inlined(n, n.type.lanes, dialect, h) + arguments;
     return single(n, 1, inlined(n, whole, dialect, h), whole, h) + arguments;
   }
@@ -168,7 +163,7 @@ std::string math_text(const TermNode& n, const std::vector<std::string>& a, cons
   // whole vector: its bits do not depend on where it is, nor on what it is fused with.
   std::string name = by_whole_vectors(n, a.size(), whole, h);
   if (n.type.lanes == whole) return name + arguments;
-  TH_CHECK(n.type.lanes < whole, n.name, " of ", n.type.lanes, " lanes on vectors of ", vector_bytes, " bytes");
+  TH_CHECK(n.type.lanes < whole, n.name, " of ", n.type.lanes, " lanes on vectors of ", whole);
   return (n.type.is_vector() ? narrow(n, a.size(), name, whole, h) : single(n, a.size(), name, whole, h)) + arguments;
 }
 

@@ -15,8 +15,8 @@ std::string lanewise_text(const char* function, const TermNode& node, const std:
 /// args[0] times 2 to the power args[1].
 std::string scale_text(const TermNode& node, const std::vector<std::string>& args, Helpers& helpers);
 
-/// By the target's whole vectors of `vector_bytes`. `dialect` prints the polynomials.
+/// By the target's whole vectors. `dialect` prints the polynomials.
 std::string math_text(const TermNode& node, const std::vector<std::string>& args, const Dialect& dialect,
-                      int vector_bytes, Helpers& helpers);
+                      const Target& target, Helpers& helpers);
 
 }  // namespace thtrain::kernel::cpp

@@ -10,8 +10,8 @@ namespace thtrain::kernel::cpp {
 
 std::string constant_text(const TermNode& node);
 
-/// An operation in parentheses, or a call. `vector_bytes`: of the target's whole vector; functions.h says why.
+/// An operation in parentheses, or a call. functions.h says what depends on the target.
 std::string term_text(const TermNode& node, const std::vector<std::string>& args, const Dialect& dialect,
-                      int vector_bytes, Helpers& helpers);
+                      const Target& target, Helpers& helpers);
 
 }  // namespace thtrain::kernel::cpp

@@ -2,37 +2,6 @@
 
 namespace thtrain::kernel::cpp {
 
-ElementName name_of_element(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return {"bool", "b8"};
-    case DType::kInt8:
-      return {"signed char", "i8"};
-    case DType::kInt16:
-      return {"short", "i16"};
-    case DType::kInt32:
-      return {"int", "i32"};
-    case DType::kInt64:
-      return {"long", "i64"};
-    case DType::kUInt8:
-      return {"unsigned char", "u8"};
-    case DType::kUInt16:
-      return {"unsigned short", "u16"};
-    case DType::kUInt32:
-      return {"unsigned", "u32"};
-    case DType::kUInt64:
-      return {"unsigned long", "u64"};
-    case DType::kFloat32:
-      return {"float", "f32"};
-    case DType::kFloat64:
-      return {"double", "f64"};
-    default:
-      break;
-  }
-  TH_CHECK(false, "the loop language has no ", thtrain::name_of(dtype));
-  __builtin_unreachable();
-}
-
 DType mask_dtype(int bytes) {
   return bytes == 1 ? DType::kInt8 : bytes == 2 ? DType::kInt16 : bytes == 4 ? DType::kInt32 : DType::kInt64;
 }

@@ -1,8 +1,9 @@
-// C++'s types for the loop language's: elements, explicit vectors by GCC's and clang's vector_size, and masks.
+// C++'s types for the loop language's: explicit vectors by GCC's and clang's vector_size, and masks.
 #pragma once
 
 #include <string>
 
+#include "compiler/kernel/c/terms.h"
 #include "compiler/kernel/dialect.h"
 
 namespace thtrain::kernel::cpp {
@@ -10,13 +11,7 @@ namespace thtrain::kernel::cpp {
 // One instruction each: left to themselves, compilers stop inlining where a kernel is long.
 inline constexpr const char* kInline = "static inline __attribute__((always_inline)) ";
 
-struct ElementName {
-  const char* c;      // of the C++ type
-  const char* brief;  // in helpers' names
-};
-
-/// Of a dtype that is not complex.
-ElementName name_of_element(DType dtype);
+using c::ElementName, c::name_of_element;
 
 /// The integer of so many bytes that a lane of a mask is.
 DType mask_dtype(int bytes);

@@ -51,11 +51,6 @@ std::string near_lanes_body(const TermType& t, int64_t stride, const std::string
   return out;
 }
 
-std::string unwrapped(const std::string& text) {
-  bool whole = text.size() > 2 && text.front() == '(' && text.find(')') == text.size() - 1;
-  return whole ? text.substr(1, text.size() - 2) : text;
-}
-
 }  // namespace
 
 static std::string load_near_text(const TermNode& n, const Texts& a, int64_t stride, Helpers& h) {
@@ -71,7 +66,6 @@ static std::string load_near_text(const TermNode& n, const Texts& a, int64_t str
 }
 
 std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
-  if (!n.type.is_vector()) return str(n.name, "[", unwrapped(a[0]), "]");
   bool near = is_constant(n.args[1], 1), padded = a.size() == 3;
   DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
   std::string v = vector_type(dtype, n.type.lanes, h);

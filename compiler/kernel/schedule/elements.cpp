@@ -95,8 +95,9 @@ class ElementLoops {
     Dim others = 1;
     for (size_t i = 0; i < axes_.size(); ++i)
       if (i != range_axis_) others = others * axes_[i].length;
-    grain_ = others.is_known() ? Dim(kGrainOfWork / (nest_.work * std::max<int64_t>(others.value(), 1)) + 1)
-                               : floor_div(Dim(kGrainOfWork / nest_.work), max(others, 1)) + 1;
+    grain_ = others.is_known()
+                 ? Dim(b_.target().grain_of_work() / (nest_.work * std::max<int64_t>(others.value(), 1)) + 1)
+                 : floor_div(Dim(b_.target().grain_of_work() / nest_.work), max(others, 1)) + 1;
     const Dim& length = axes_[0].length;
     is_one_piece_ = axes_.size() == 1 && nest_.bounds.empty() && whole_lanes_ > 1 && length.is_known() &&
                     length.value() <= grain_.value() && length.value() <= kSmallVectors * whole_lanes_;
@@ -107,7 +108,7 @@ class ElementLoops {
   bool may_gather() const {
     for (const Nest::Value& value : nest_.values())
       if (value.kind == Kind::kPosition || value.place.is_indexed() ||
-          (bool(value.term) && calls_library(value.term, b_.vector_bytes())))
+          (bool(value.term) && calls_library(value.term, b_.target())))
         return true;
     for (size_t track = 0; track < tracks_.affine(); ++track)
       if (!is_near(track)) return true;

@@ -255,8 +255,7 @@ bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
   const Place& place = nest_.values()[v].place;
   if (place.moves.size() != 1) return false;
   const Index& index = *nest_.values()[*nest_.value_of(place.moves[0].position)].index;
-  const std::string& isa = b.target().isa;
-  return (isa == "avx2" || isa == "avx512") && is_float(place.operand.type.dtype) && place.moves[0].step.is(1) &&
+  return b.target().has_gathers() && is_float(place.operand.type.dtype) && place.moves[0].step.is(1) &&
          is_signed_int(index.place.operand.type.dtype) && !index.place.is_indexed();
 }
 

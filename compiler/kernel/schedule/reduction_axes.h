@@ -110,7 +110,7 @@ class ReductionAxes {
   ScheduleChoice choice_;
 
  private:
-  int64_t worth_a_thread() const { return kGrainOfWork / nest_.work; }  // elements
+  int64_t worth_a_thread() const { return b_.target().grain_of_work() / nest_.work; }  // elements
 
   /// Is there work for several threads, as far as is known?
   bool is_split() const {

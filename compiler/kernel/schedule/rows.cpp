@@ -72,11 +72,12 @@ class RowLoops {
     rows(0, tracks_.firsts());
     Dim range = kept_.empty() ? Dim(1) : kept_[0].length, each = count_;
     for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
-    Dim grain = kept_.empty() ? Dim(0) : floor_div(Dim(kGrainOfWork / nest_.work), max(each, 1)) + 1;
+    Dim grain = kept_.empty() ? Dim(0) : floor_div(Dim(b_.target().grain_of_work() / nest_.work), max(each, 1)) + 1;
     choice_.lanes = lanes_;
     choice_.over = over_rows_ ? "rows" : "the row";
-    b_.finish_kernel(std::move(name), comment + ": vectors " + (over_rows_ ? "over rows" : "along rows"), range, grain,
-                     over_rows_ && kept_.size() == 1 ? lanes_ : 1, choice_.text());
+    if (lanes_ > 1) comment += over_rows_ ? ": vectors over rows" : ": vectors along rows";
+    b_.finish_kernel(std::move(name), std::move(comment), range, grain, over_rows_ && kept_.size() == 1 ? lanes_ : 1,
+                     choice_.text());
   }
 
  private:

@@ -36,7 +36,7 @@ std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes) {
 }
 
 int whole_lanes(const StepBuilder& b, size_t widest) {
-  return std::max(1, b.vector_bytes() / static_cast<int>(widest));
+  return b.target().lanes_of_bytes(widest);
 }
 
 void each_vector(Code& code, const std::string& name, const Term& first, const Term& last, int lanes,
@@ -60,10 +60,10 @@ Term checked_position(StepBuilder& b, const Index& index, const Term& number, co
   return out;
 }
 
-bool calls_library(const Term& term, int vector_bytes) {
-  if (term.node().prim == Prim::kMath && !has_polynomial(term.node().name, vector_bytes)) return true;
+bool calls_library(const Term& term, const Target& target) {
+  if (term.node().prim == Prim::kMath && !has_polynomial(term.node().name, target)) return true;
   return std::any_of(term.node().args.begin(), term.node().args.end(),
-                     [&](const Term& arg) { return calls_library(arg, vector_bytes); });
+                     [&](const Term& arg) { return calls_library(arg, target); });
 }
 
 // A reduction of what one load gives, and nothing else; the result may have another dtype than the accumulators.

@@ -27,9 +27,6 @@ struct ScheduleChoice {
 /// Ends the kernel of the nest, which is all of the kernel but for what was written before it into the builder's code.
 void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 
-/// Work that is worth waking a thread for, in simple operations.
-inline constexpr int64_t kGrainOfWork = 1 << 17;
-
 // ---- parts that the schedules of nests share -----------------------------------------------------------------------
 
 /// One axis of the loops: its length, and how far it moves each of what they step through, in elements.
@@ -59,8 +56,8 @@ inline std::optional<int64_t> known_length(const Dim& dim) {
 /// checked. {limit} shows `reported`, or the length where that is empty.
 Term checked_position(StepBuilder& b, const Index& index, const Term& number, const Term& reported);
 
-/// Does its code call a function of the target's library, with vectors of so many bytes?
-bool calls_library(const Term& term, int vector_bytes);
+/// Does its code call a function of the target's library?
+bool calls_library(const Term& term, const Target& target);
 
 // One file for each kind of nest: without reductions; with one and nothing else, or its position; with code around and
 // between them; with numbers that iterations hand on, or that are for some iterations alone.

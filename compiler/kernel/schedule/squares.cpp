@@ -22,7 +22,7 @@ bool is_simple(const StepBuilder& b, const Nest& nest) {
   };
   for (const Nest::Value& value : nest.values()) {
     if (!is_load(value) && value.kind != Kind::kLet) return false;
-    if (is_load(value) ? !fits(value.place) : calls_library(value.term, b.vector_bytes())) return false;
+    if (is_load(value) ? !fits(value.place) : calls_library(value.term, b.target())) return false;
   }
   return nest.values().size() <= kMostValues && nest.stores().size() == 1 && fits(nest.stores()[0].place);
 }
@@ -50,7 +50,7 @@ class Squares {
     Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one turn of the range
     for (size_t i = 1; i < outside_.size(); ++i) work = work * outside_[i].length;
     if (!outside_.empty()) work = work * loaded_.length;
-    const Dim grain = nest_.work > 0 ? floor_div(Dim(kGrainOfWork), max(work, 1)) + 1 : Dim(0);
+    const Dim grain = nest_.work > 0 ? floor_div(Dim(b_.target().grain_of_work()), max(work, 1)) + 1 : Dim(0);
     const ScheduleChoice choice{.lanes = lanes_, .over = "squares"};
     b_.finish_kernel(std::move(name), std::move(comment), outside_.empty() ? loaded_.length : outside_[0].length, grain,
                      outside_.empty() ? lanes_ : 1, choice.text());

@@ -30,13 +30,9 @@ constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
 
-bool has_fma(const Target& target) {
-  return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";
-}
-
 // Accumulators: the other registers are for what a tile's multiply-adds share, and for the compiler's temporaries.
 int most_sums(const Target& target) {
-  return target.vector_bytes == 64 ? 24 : 12;
+  return target.registers() * 3 / 4;
 }
 
 // ---- forward, and the gradient to the images
@@ -46,7 +42,7 @@ std::vector<DirectTiling> tilings_of(const Correlation& c, const Target& target)
   for (bool over_filters : {true, false})
     for (int vectors = 1; vectors <= 8; ++vectors) {
       const DirectTiling tiling{over_filters, std::min(most_sums(target) / vectors, 14), vectors};
-      if (tiling.tile >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);
+      if (tiling.tile >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
     }
   return out;
 }
@@ -54,7 +50,7 @@ std::vector<DirectTiling> tilings_of(const Correlation& c, const Target& target)
 Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const Target& target) {
   return {.name = name_of(tiling),
           .version = kDirectVersion,
-          .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
+          .workspace_bytes = workspace_of(tiling, c, target),
           .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, step_of(builder, c), tiling); }};
 }
 
@@ -63,12 +59,12 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
 std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
   constexpr int kMostRows = 8;
   std::vector<PlanesTiling> out;
-  const int64_t row = ceil_div(c.axes[2].out * static_cast<int64_t>(size_of(c.dtype)), target.vector_bytes);
+  const int64_t row = ceil_div(c.axes[2].out, int64_t{target.lanes_of(c.dtype)});
   for (int vectors = 2; vectors <= 4; ++vectors) {
     const int sums = most_sums(target) * 3 / 4 / vectors;
     const int filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
     const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
-    if (vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);
+    if (vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
   }
   return out;
 }
@@ -87,7 +83,7 @@ std::vector<WeightTiling> tilings_of(const Convolution& c, const Target& target)
   for (bool over_filters : {true, false})
     for (int width = 1; width <= 8; ++width) {
       const WeightTiling tiling{over_filters, most_sums(target) / width, width};
-      if (tiling.taps >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);
+      if (tiling.taps >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
     }
   return out;
 }
@@ -95,7 +91,7 @@ std::vector<WeightTiling> tilings_of(const Convolution& c, const Target& target)
 Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const Target& target) {
   return {.name = name_of(tiling),
           .version = kDirectVersion,
-          .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
+          .workspace_bytes = workspace_of(tiling, c, target),
           .lower = [c, tiling](StepBuilder& builder) {
             lower_direct_weights(builder, c, weight_step_of(builder), tiling);
           }};
@@ -107,23 +103,22 @@ constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 places
 
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;
-  if (!has_fma(target)) return out;
+  if (!target.has_fma()) return out;
   const Convolution c = *convolution_of(key);
-  const int bytes = target.vector_bytes;
   for (int64_t tile : kWinogradTiles) {
     Candidate one{.name = name_of_winograd(tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
     if (c.pass != ConvPass::kWeightGradient) {
       const Correlation correlation = correlation_of(c);
       if (!is_winograd(correlation, tile)) continue;
       one.error_bound = winograd_error_bound(correlation, tile);
-      one.workspace_bytes = winograd_workspace(correlation, tile, bytes);
+      one.workspace_bytes = winograd_workspace(correlation, tile, target);
       one.lower = [correlation, tile](StepBuilder& builder) {
         lower_winograd(builder, correlation, step_of(builder, correlation), tile);
       };
     } else {
       if (!is_winograd_weights(c, tile)) continue;
       one.error_bound = winograd_weights_error_bound(c, tile);
-      one.workspace_bytes = winograd_weights_workspace(c, tile, bytes);
+      one.workspace_bytes = winograd_weights_workspace(c, tile, target);
       one.lower = [c, tile](StepBuilder& builder) { lower_winograd_weights(builder, c, tile); };
     }
     out.push_back(std::move(one));
@@ -141,7 +136,7 @@ struct Expected {
 // All that apply, the best by the model first.
 std::vector<Expected> sorted_tilings(const Convolution& c, const Target& target) {
   std::vector<Expected> out;
-  if (!has_fma(target)) return out;
+  if (!target.has_fma()) return out;
   auto add = [&](const auto& tilings, const auto& lengths) {
     for (const auto& tiling : tilings)
       out.push_back({candidate_of(lengths, tiling, target), expected_cycles(tiling, lengths, target)});
@@ -159,7 +154,7 @@ std::vector<Expected> sorted_tilings(const Convolution& c, const Target& target)
 
 template <class Tiling, class Lengths>
 std::optional<Candidate> find_tiling(const std::optional<Tiling>& tiling, const Lengths& c, const Target& target) {
-  if (!tiling || !is_possible(*tiling, c, target.vector_bytes)) return std::nullopt;
+  if (!tiling || !is_possible(*tiling, c, target)) return std::nullopt;
   return candidate_of(c, *tiling, target);
 }
 
@@ -167,10 +162,10 @@ std::optional<Candidate> find_tiling(const std::optional<Tiling>& tiling, const 
 template <class Tiling, class Lengths>
 std::optional<Candidate> find_exchanged(const Convolution& c, const Lengths& as, const std::optional<Tiling>& tiling,
                                         const Target& target) {
-  if (!tiling || !is_exchangeable(c) || !is_possible(*tiling, as, target.vector_bytes)) return std::nullopt;
+  if (!tiling || !is_exchangeable(c) || !is_possible(*tiling, as, target)) return std::nullopt;
   return Candidate{.name = str(kExchanged, name_of(*tiling)),
                    .version = kDirectVersion,
-                   .workspace_bytes = exchanged_workspace(c, *tiling, target.vector_bytes),
+                   .workspace_bytes = exchanged_workspace(c, *tiling, target),
                    .lower = [c, tiling](StepBuilder& builder) { lower_exchanged(builder, c, *tiling); }};
 }
 
@@ -194,6 +189,7 @@ struct Best {
 };
 
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
+  if (!target.has_libraries()) return kLoops;
   const Convolution c = *convolution_of(key);
   Best best;
   const std::vector<Expected> tilings = sorted_tilings(c, target);

@@ -34,7 +34,7 @@ double size_of_element(DType dtype) {
 }
 
 double lanes_of(DType dtype, const Target& target) {
-  return target.vector_bytes / size_of_element(dtype);
+  return static_cast<double>(target.lanes_of(dtype));
 }
 
 // Cycles of `a` times `b` multiply-adds into as many accumulators, by what limits them: two a cycle, two loads a cycle,
@@ -45,7 +45,7 @@ double tile_cycles(double a, double b, double loads) {
 
 // Do the sums and what they share take all registers but one or two? Compilers then spill.
 bool is_full(int rows, int vectors, const Target& target) {
-  return rows * vectors + vectors + 1 >= (target.vector_bytes == 64 ? 30 : 15);
+  return rows * vectors + vectors + 1 >= target.registers() * 15 / 16;
 }
 
 // Of the taps of an axis, the share that falls on elements.
@@ -183,13 +183,13 @@ struct DirectCycles {
 }  // namespace
 
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
-  const Correlation read = correlation_read_by(t, c, target.vector_bytes);
+  const Correlation read = correlation_read_by(t, c, target);
   const DirectCycles direct{t, read, target};
   return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
-  const PlanesPlan plan(t, c, target.vector_bytes / static_cast<int>(size_of(c.dtype)));
+  const PlanesPlan plan(t, c, target.lanes_of(c.dtype));
   const CorrelationAxis &height = c.axes[1], &width = c.axes[2];
   const double filters = t.filters, kernel = number(height.kernel), taps = number(width.kernel),
                tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
@@ -221,7 +221,7 @@ double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, con
   // The image is neither written nor read.
   const bool is_far = lines * kLine > number(std::max<int64_t>(target.second_cache_bytes, 1 << 20));
   double gain = lines * (is_far ? kOfImages : kOfSecondCache);
-  const double computed = rows_computed(t, c, target.vector_bytes, windows);
+  const double computed = rows_computed(t, c, target, windows);
   gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
   if (!t.over_filters) return gain;
   gain += lines * kOfTransposing * (1 - pooled);
@@ -233,9 +233,9 @@ double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, con
 }
 
 double expected_cycles(const WeightTiling& t, const Convolution& convolution, const Target& target) {
-  const Convolution c = as_computed(convolution, t, target.vector_bytes / static_cast<int>(size_of(convolution.dtype)));
-  const WeightsPlan plan(t, c, target.vector_bytes / static_cast<int>(size_of(c.dtype)));
-  const Correlation padded = images_read_by(t, c, target.vector_bytes);
+  const Convolution c = as_computed(convolution, t, target.lanes_of(convolution.dtype));
+  const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
+  const Correlation padded = images_read_by(t, c, target);
   const double padding = padding_cycles(padded);
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),

@@ -33,7 +33,7 @@ class DirectKernel {
   DirectKernel(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
-        c_(correlation_read_by(tiling, c, builder.vector_bytes(), may_merge(c, step))),
+        c_(correlation_read_by(tiling, c, builder.target(), may_merge(c, step))),
         step_(step),
         tiling_(tiling),
         lanes_(builder.lanes_of(c.dtype)),
@@ -393,9 +393,8 @@ class DirectKernel {
 }  // namespace
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
-  TH_CHECK(
-      is_possible(tiling, c, builder.vector_bytes(), step.epilogue, step.pooling ? &step.pooling->windows() : nullptr),
-      "conv: ", name_of(tiling), " does not fit");
+  TH_CHECK(is_possible(tiling, c, builder.target(), step.epilogue, step.pooling ? &step.pooling->windows() : nullptr),
+           "conv: ", name_of(tiling), " does not fit");
   DirectKernel(builder, c, step, tiling).run();
 }
 

@@ -44,17 +44,19 @@ struct DirectTiling {
 std::string name_of(const DirectTiling& tiling);
 std::optional<DirectTiling> direct_tiling_named(std::string_view name);
 
-/// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
-bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false,
-                 const PlaceWindows* windows = nullptr);
+/// Does it fit the registers of the target, and do its local arrays fit the stack?
+bool is_possible(const DirectTiling& tiling, const Correlation& c, const kernel::Target& target,
+                 bool has_epilogue = false, const PlaceWindows* windows = nullptr);
 /// The correlation with the axes bare whose zeros the tiling's kernel leaves out; and where an element is all that a
 /// place reads (`may_merge`), with rows of another length, which the tiling fills better.
-Correlation correlation_read_by(const DirectTiling& tiling, Correlation c, int vector_bytes, bool may_merge = true);
+Correlation correlation_read_by(const DirectTiling& tiling, Correlation c, const kernel::Target& target,
+                                bool may_merge = true);
 /// Of the rows of places, how many a step with these windows computes: above 1 where windows of several parts share
 /// rows.
-double rows_computed(const DirectTiling& tiling, const Correlation& c, int vector_bytes, const PlaceWindows& windows);
+double rows_computed(const DirectTiling& tiling, const Correlation& c, const kernel::Target& target,
+                     const PlaceWindows& windows);
 /// Bytes of workspace that lower_direct takes.
-int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
+int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, const kernel::Target& target);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.
 void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step,
                   const DirectTiling& tiling);

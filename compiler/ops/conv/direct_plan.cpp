@@ -80,19 +80,19 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
   return DirectTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue,
+bool is_possible(const DirectTiling& t, const Correlation& c, const kernel::Target& target, bool has_epilogue,
                  const PlaceWindows* windows) {
-  const int registers = vector_bytes == 64 ? 32 : 16;
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
-  if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
+  if (t.tile * t.vectors + t.vectors + 1 > target.registers()) return false;
   if (!t.over_filters && c.axes[2].stride != 1) return false;
-  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  const int lanes = target.lanes_of(c.dtype);
   return DirectResults::fewest_bytes(c, block_of(t, c, lanes), !t.over_filters, lanes, has_epilogue, windows) <=
          kDirectStackBytes;
 }
 
-double rows_computed(const DirectTiling& t, const Correlation& c, int vector_bytes, const PlaceWindows& windows) {
-  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+double rows_computed(const DirectTiling& t, const Correlation& c, const kernel::Target& target,
+                     const PlaceWindows& windows) {
+  const int lanes = target.lanes_of(c.dtype);
   const PooledAxis& axis = windows.rows();
   const int64_t rows = DirectResults::rows_of_part(c, block_of(t, c, lanes), !t.over_filters, lanes, &windows),
                 whole = axis.windows / rows, rest = axis.windows % rows;
@@ -100,8 +100,8 @@ double rows_computed(const DirectTiling& t, const Correlation& c, int vector_byt
   return static_cast<double>(computed) / static_cast<double>(axis.places);
 }
 
-Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector_bytes, bool may_merge) {
-  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+Correlation correlation_read_by(const DirectTiling& t, Correlation c, const kernel::Target& target, bool may_merge) {
+  const int lanes = target.lanes_of(c.dtype);
   if (may_merge && is_by_element(c)) return with_other_rows(c, t, lanes);
   for (CorrelationAxis& axis : c.axes)
     if (&axis != &c.axes[2]) axis.is_bare = axis.gap == 1 || axis.dilation == 1;
@@ -109,9 +109,8 @@ Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector
   return c;
 }
 
-int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
-  return prepared_bytes(correlation_read_by(t, c, vector_bytes),
-                        block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
+int64_t workspace_of(const DirectTiling& t, const Correlation& c, const kernel::Target& target) {
+  return prepared_bytes(correlation_read_by(t, c, target), block_of(t, c, target.lanes_of(c.dtype)));
 }
 
 }  // namespace thtrain

@@ -326,9 +326,9 @@ PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) 
   sums_bytes = slabs > 1 ? t.filters * tall * sums_pitch * size : 0;
 }
 
-bool is_possible(const PlanesTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
-  const int registers = vector_bytes == 64 ? 32 : 16, lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
-  if (t.filters * t.rows * t.vectors + t.vectors + 1 > registers) return false;
+bool is_possible(const PlanesTiling& t, const Correlation& c, const kernel::Target& target, bool has_epilogue) {
+  const int lanes = target.lanes_of(c.dtype);
+  if (t.filters * t.rows * t.vectors + t.vectors + 1 > target.registers()) return false;
   const CorrelationAxis& depth = c.axes[0];
   if (depth.kernel != 1 || depth.out != 1 || depth.in != 1 || depth.before != 0) return false;
   for (const CorrelationAxis& axis : {c.axes[1], c.axes[2]})
@@ -347,7 +347,7 @@ int64_t workspace_of(const PlanesTiling& t, const Correlation& c) {
 
 void lower_direct_planes(StepBuilder& builder, const Correlation& c, const CorrelationStep& step,
                          const PlanesTiling& tiling) {
-  TH_CHECK(!step.pooling && is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling),
+  TH_CHECK(!step.pooling && is_possible(tiling, c, builder.target(), step.epilogue), "conv: ", name_of(tiling),
            " does not fit");
   PlanesKernel(builder, c, step, tiling).run();
 }

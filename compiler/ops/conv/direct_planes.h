@@ -51,7 +51,8 @@ struct PlanesPlan {
 };
 
 /// One or two axes, stride 1, no dilation or zeros between elements; do registers and the stack suffice?
-bool is_possible(const PlanesTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false);
+bool is_possible(const PlanesTiling& tiling, const Correlation& c, const kernel::Target& target,
+                 bool has_epilogue = false);
 /// Bytes of workspace that lower_direct_planes takes.
 int64_t workspace_of(const PlanesTiling& tiling, const Correlation& c);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with an epilogue.

@@ -26,7 +26,7 @@ class DirectWeights {
         step_(is_exchanged_ ? WeightStep{step.dy, step.image, step.out} : step),
         tiling_(tiling),
         plan_(tiling, c_, builder.lanes_of(c.dtype)),
-        padded_(images_read_by(tiling, c_, builder.vector_bytes())),
+        padded_(images_read_by(tiling, c_, builder.target())),
         lanes_(plan_.lanes),
         image_(padded_images(builder, padded_, step_.image)),
         sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c_, tiling))) {}
@@ -402,7 +402,7 @@ WeightStep weight_step_of(const StepBuilder& b) {
 
 void lower_direct_weights(StepBuilder& builder, const Convolution& c, const WeightStep& step,
                           const WeightTiling& tiling) {
-  TH_CHECK(is_possible(tiling, c, builder.vector_bytes()), "conv: ", name_of(tiling), " does not fit");
+  TH_CHECK(is_possible(tiling, c, builder.target()), "conv: ", name_of(tiling), " does not fit");
   DirectWeights(builder, c, step, tiling).run();
 }
 

@@ -42,12 +42,12 @@ struct WeightTiling {
 std::string name_of(const WeightTiling& tiling);
 std::optional<WeightTiling> weight_tiling_named(std::string_view name);
 
-/// Does it fit the registers of a processor with vectors of `vector_bytes`?
-bool is_possible(const WeightTiling& tiling, const Convolution& c, int vector_bytes);
+/// Does it fit the registers of the target?
+bool is_possible(const WeightTiling& tiling, const Convolution& c, const kernel::Target& target);
 /// The images as the tiling's kernel reads them: bare are the axes whose zeros it leaves out.
-Correlation images_read_by(const WeightTiling& tiling, Convolution c, int vector_bytes);
+Correlation images_read_by(const WeightTiling& tiling, Convolution c, const kernel::Target& target);
 /// Bytes of workspace that lower_direct_weights takes.
-int64_t workspace_of(const WeightTiling& tiling, const Convolution& c, int vector_bytes);
+int64_t workspace_of(const WeightTiling& tiling, const Convolution& c, const kernel::Target& target);
 /// What a step of the gradient to the filters reads and writes, all row-major.
 struct WeightStep {
   kernel::Operand image, dy, out;

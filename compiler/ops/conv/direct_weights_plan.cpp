@@ -97,21 +97,20 @@ std::optional<WeightTiling> weight_tiling_named(std::string_view name) {
   return WeightTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
-  const Convolution c = as_computed(convolution, t, vector_bytes / static_cast<int>(size_of(convolution.dtype)));
-  const int registers = vector_bytes == 64 ? 32 : 16;
-  if (t.taps * t.width + t.width + 1 > registers) return false;
+bool is_possible(const WeightTiling& t, const Convolution& convolution, const kernel::Target& target) {
+  const Convolution c = as_computed(convolution, t, target.lanes_of(convolution.dtype));
+  if (t.taps * t.width + t.width + 1 > target.registers()) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
+  const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
   return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
 }
 
-Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_bytes) {
+Correlation images_read_by(const WeightTiling& t, Convolution c, const kernel::Target& target) {
   c.pass = ConvPass::kForward;
   Correlation out = correlation_of(c);
   out.axes[0].is_bare = out.axes[1].is_bare = true;
   CorrelationAxis& width = out.axes[2];
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
+  const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
   int64_t work = 0;  // of places that need code of their own
   plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k += tile)
@@ -122,11 +121,11 @@ Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_byte
   return out;
 }
 
-int64_t workspace_of(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
+int64_t workspace_of(const WeightTiling& t, const Convolution& convolution, const kernel::Target& target) {
   const int64_t size = static_cast<int64_t>(size_of(convolution.dtype));
-  const Convolution c = as_computed(convolution, t, vector_bytes / static_cast<int>(size));
-  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size));
-  return padded_bytes(images_read_by(t, c, vector_bytes)) + plan.parts * plan.sums(c, t) * size;
+  const Convolution c = as_computed(convolution, t, target.lanes_of(convolution.dtype));
+  const WeightsPlan plan(t, c, target.lanes_of(convolution.dtype));
+  return padded_bytes(images_read_by(t, c, target)) + plan.parts * plan.sums(c, t) * size;
 }
 
 }  // namespace thtrain

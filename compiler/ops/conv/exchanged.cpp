@@ -70,13 +70,13 @@ Convolution exchanged_forward(const Convolution& c) {
   return out;
 }
 
-int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes) {
-  return workspace_of(tiling, exchanged_gradient(c), vector_bytes) +
+int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, const kernel::Target& target) {
+  return workspace_of(tiling, exchanged_gradient(c), target) +
          (image_elements(c) + c.filter_elements()) * static_cast<int64_t>(size_of(c.dtype));
 }
 
-int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, int vector_bytes) {
-  return workspace_of(tiling, exchanged_forward(c), vector_bytes) +
+int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, const kernel::Target& target) {
+  return workspace_of(tiling, exchanged_forward(c), target) +
          (image_elements(c) + c.filter_elements() + result_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
 }
 

@@ -27,8 +27,8 @@ Correlation exchanged_gradient(const Convolution& c);
 /// behind the image reach.
 Convolution exchanged_forward(const Convolution& c);
 /// Bytes of workspace that lower_exchanged takes.
-int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes);
-int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, int vector_bytes);
+int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, const kernel::Target& target);
+int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, const kernel::Target& target);
 /// Writes the step of the gradient to the filters.
 void lower_exchanged(kernel::StepBuilder& builder, const Convolution& c, const DirectTiling& tiling);
 /// Writes the step of the forward pass.

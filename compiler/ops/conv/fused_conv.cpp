@@ -17,12 +17,10 @@ namespace {
 
 using kernel::StepBuilder;
 
-constexpr int kWidestVector = 64;
-
 // The tiling without a chooser, which fits every processor: over filters, unless a row has too many places.
 DirectTiling plain_tiling(const Correlation& c) {
   const DirectTiling over_filters{true, 4, 1};
-  return is_possible(over_filters, c, kWidestVector, true) ? over_filters : DirectTiling{false, 4, 2};
+  return is_possible(over_filters, c, kernel::widest_target(), true) ? over_filters : DirectTiling{false, 4, 2};
 }
 
 std::optional<Correlation> known_correlation(const Node& node) {
@@ -30,7 +28,7 @@ std::optional<Correlation> known_correlation(const Node& node) {
   const std::optional<Convolution> known = known_convolution(node);
   if (!known) return std::nullopt;
   const Correlation c = correlation_of(*known);
-  return is_possible(plain_tiling(c), c, kWidestVector, true) ? std::optional(c) : std::nullopt;
+  return is_possible(plain_tiling(c), c, kernel::widest_target(), true) ? std::optional(c) : std::nullopt;
 }
 
 using Lowering = std::function<void(StepBuilder&, const CorrelationStep&)>;
@@ -39,11 +37,11 @@ using Lowering = std::function<void(StepBuilder&, const CorrelationStep&)>;
 // too large an array.
 Lowering lowering_named(const std::string& name, const Correlation& c) {
   if (const std::optional<DirectTiling> tiling = direct_tiling_named(name)) {
-    if (!is_possible(*tiling, c, kWidestVector, true)) return nullptr;
+    if (!is_possible(*tiling, c, kernel::widest_target(), true)) return nullptr;
     return [tiling, c](StepBuilder& b, const CorrelationStep& step) { lower_direct(b, c, step, *tiling); };
   }
   if (const std::optional<PlanesTiling> tiling = planes_tiling_named(name)) {
-    if (!is_possible(*tiling, c, kWidestVector, true)) return nullptr;
+    if (!is_possible(*tiling, c, kernel::widest_target(), true)) return nullptr;
     return [tiling, c](StepBuilder& b, const CorrelationStep& step) { lower_direct_planes(b, c, step, *tiling); };
   }
   if (const std::optional<int64_t> tile = winograd_named(name))

@@ -30,8 +30,8 @@ struct ImagePlan : WinogradPlan {
   int64_t m_row;                 // elements of a tile in M
   int64_t slab;                  // inputs
 
-  ImagePlan(const Correlation& c, int64_t tile_, int vector_bytes)
-      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.outputs}, tile_, vector_bytes),
+  ImagePlan(const Correlation& c, int64_t tile_, const kernel::Target& target)
+      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.outputs}, tile_, target),
         inputs(rounded(c.inputs)) {
     slab = even_part(c.inputs, std::max<int64_t>(1, kWinogradSlabBytes / (block * size)));
     cut_pieces(inputs + block, inputs + blocks * block, blocks * u_block(c));
@@ -55,7 +55,7 @@ class WinogradLowering {
       : builder_(builder),
         code_(builder.code()),
         c_(c),
-        plan_(c, tile, builder.vector_bytes()),
+        plan_(c, tile, builder.target()),
         lanes_(static_cast<int>(plan_.lanes)),
         transforms_(tile, kWinogradTaps, c.dtype, lanes_),
         step_(step),
@@ -344,8 +344,8 @@ double winograd_error_bound(const Correlation& c, int64_t tile) {
   return Winograd(tile, kWinogradTaps, c.dtype, 1).error_bound(static_cast<double>(c.inputs));
 }
 
-int64_t winograd_workspace(const Correlation& c, int64_t tile, int vector_bytes) {
-  const ImagePlan plan(c, tile, vector_bytes);
+int64_t winograd_workspace(const Correlation& c, int64_t tile, const kernel::Target& target) {
+  const ImagePlan plan(c, tile, target);
   const int64_t elements = plan.u_product(c) + (plan.is_whole ? plan.v_product + plan.m_product : 0);
   return plan.products * elements * static_cast<int64_t>(size_of(c.dtype));
 }

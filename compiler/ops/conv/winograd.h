@@ -31,7 +31,7 @@ bool is_winograd(const Correlation& c, int64_t tile);
 /// Of every result, relative to the largest |image| times the largest sum of |w| of a filter.
 double winograd_error_bound(const Correlation& c, int64_t tile);
 /// Bytes of workspace that lower_winograd takes.
-int64_t winograd_workspace(const Correlation& c, int64_t tile, int vector_bytes);
+int64_t winograd_workspace(const Correlation& c, int64_t tile, const kernel::Target& target);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.
 void lower_winograd(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile);
 

@@ -16,16 +16,16 @@ int64_t tiles_of_chunk(const WinogradPlan& plan, int64_t of_chunk) {
 
 }  // namespace
 
-WinogradPlan::WinogradPlan(const WinogradLengths& l, int64_t tile_, int vector_bytes)
+WinogradPlan::WinogradPlan(const WinogradLengths& l, int64_t tile_, const kernel::Target& target)
     : tile(tile_),
       products((tile + kWinogradTaps - 1) * (tile + kWinogradTaps - 1)),
-      lanes(vector_bytes / static_cast<int64_t>(size_of(l.dtype))),
+      lanes(target.lanes_of(l.dtype)),
       size(static_cast<int64_t>(size_of(l.dtype))),
       rows_of_image(ceil_div(l.height, tile)),
       row(ceil_div(l.width, tile)),
       rows(l.n * rows_of_image) {
-  const int64_t most_sums = vector_bytes == 64 ? 24 : 12;
-  vectors = even_part(ceil_div(l.columns, lanes), vector_bytes == 64 ? 4 : 2);
+  const int64_t most_sums = target.registers() * 3 / 4;
+  vectors = even_part(ceil_div(l.columns, lanes), target.registers() / 8);
   block = vectors * lanes;
   blocks = ceil_div(l.columns, block);
   sums = std::min<int64_t>(most_sums / vectors, 12);

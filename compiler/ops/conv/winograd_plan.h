@@ -27,7 +27,7 @@ struct WinogradPlan {
   int64_t piece = 1, pieces = 1;        // tiles of a piece of a row, pieces of a row
   int64_t chunk_rows = 1, chunks = 1;   // of pieces of rows
 
-  WinogradPlan(const WinogradLengths& l, int64_t tile, int vector_bytes);
+  WinogradPlan(const WinogradLengths& l, int64_t tile, const kernel::Target& target);
 
   int64_t all_tiles() const { return rows * row; }
   /// In whole vectors.

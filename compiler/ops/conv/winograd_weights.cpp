@@ -29,8 +29,8 @@ struct WinogradWeightPlan : WinogradPlan {
   int64_t v_product, d_product, s_product, s_part;
   int64_t slab;  // tiles
 
-  WinogradWeightPlan(const Convolution& c, int64_t tile_, int vector_bytes)
-      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.f}, tile_, vector_bytes),
+  WinogradWeightPlan(const Convolution& c, int64_t tile_, const kernel::Target& target)
+      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.f}, tile_, target),
         channels(rounded(c.c)),
         filters(blocks * block) {
     cut_pieces(channels + filters, channels + filters, 2 * filters * c.c);
@@ -77,7 +77,7 @@ class WinogradWeightLowering {
         c_(c),
         image_(image_of(c)),
         gradient_(gradient_of(c)),
-        plan_(c, tile, builder.vector_bytes()),
+        plan_(c, tile, builder.target()),
         lanes_(static_cast<int>(plan_.lanes)),
         transforms_(kWinogradTaps, tile, c.dtype, lanes_),
         s_(builder.workspace(c.dtype, plan_.parts * plan_.s_part)) {}
@@ -305,8 +305,8 @@ double winograd_weights_error_bound(const Convolution& c, int64_t tile) {
   return Winograd(kWinogradTaps, tile, c.dtype, 1).error_bound(static_cast<double>(tiles + kWinogradWeightParts));
 }
 
-int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, int vector_bytes) {
-  const WinogradWeightPlan plan(c, tile, vector_bytes);
+int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, const kernel::Target& target) {
+  const WinogradWeightPlan plan(c, tile, target);
   const int64_t tiles = plan.is_whole ? plan.products * (plan.v_product + plan.d_product) : 0;
   return (plan.parts * plan.s_part + tiles) * static_cast<int64_t>(size_of(c.dtype));
 }

@@ -25,7 +25,7 @@ bool is_winograd_weights(const Convolution& c, int64_t tile);
 /// Of every result, relative to the largest |image| times the largest sum of |dy| of a filter.
 double winograd_weights_error_bound(const Convolution& c, int64_t tile);
 /// Bytes of workspace that lower_winograd_weights takes.
-int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, int vector_bytes);
+int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, const kernel::Target& target);
 /// Writes the step of the gradient to the filters.
 void lower_winograd_weights(kernel::StepBuilder& builder, const Convolution& c, int64_t tile);
 

@@ -15,13 +15,12 @@ static bool reads_rows(const Node& node) {
   return !last.of_indices && *last.of_x + 1 == node.inputs[0].rank();
 }
 
-bool may_be_gathered(const Node& node) {
-  constexpr int64_t kMaxSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
+bool may_be_gathered(const Node& node, const kernel::FusionLimits& limits) {
   if (!node.op->gather || is_complex(node.types[0].dtype)) return false;
   const Expr& index = node.inputs.back();
   if (is_constant(index) && index.rank() == 0) return false;
   const Dim elements = node.types[0].elements();
-  return !elements.is_known() || elements.value() <= kMaxSingle || reads_rows(node);
+  return !elements.is_known() || elements.value() <= limits.single_loads || reads_rows(node);
 }
 
 bool reads_through_index(std::span<const Node* const> nodes, const Expr& input) {

@@ -12,7 +12,7 @@ namespace thtrain {
 /// Can it be a load of a loop, and is that no slower? (A complex number would be two gathers, and a constant index
 /// is a part, not a gather. Single elements, which vectors must be put together from, are faster on their own where
 /// they are known to be many.)
-bool may_be_gathered(const Node& node);
+bool may_be_gathered(const Node& node, const kernel::FusionLimits& limits);
 
 /// Is that input of the body read through an index by one of the nodes?
 bool reads_through_index(std::span<const Node* const> nodes, const Expr& input);

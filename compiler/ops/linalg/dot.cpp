@@ -102,6 +102,7 @@ void lower_dot(StepBuilder& b) {
     return kernel::schedule(b, product.nest, "dot", str("out0 = dot(in0, in1) of ", name_of(dtype)));
   }
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
+  if (!b.target().has_libraries()) return lower_loops_loop_products(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;

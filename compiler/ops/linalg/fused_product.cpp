@@ -15,15 +15,13 @@ namespace {
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int kWidestVector = 64;
-
 // The tiling without a chooser: it fits every processor, and every product that plain_is_possible().
 GemmTiling plain_tiling(const MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
 
 bool plain_is_possible(const MatrixProduct& p) {
-  return is_possible(plain_tiling(p), p, kWidestVector, true);
+  return is_possible(plain_tiling(p), p, kernel::widest_target(), true);
 }
 
 // Ends with gemm's c where there is one.
@@ -99,7 +97,7 @@ std::vector<OpCase> cases_fused_product() {
 std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, const MatrixProduct& product) {
   if (!chooser || !plain_is_possible(product)) return std::nullopt;
   std::optional<GemmTiling> tiling = gemm_tiling_named(chooser->choose(key_of(product)));
-  if (!tiling || !is_possible(*tiling, product, kWidestVector, true)) return std::nullopt;
+  if (!tiling || !is_possible(*tiling, product, kernel::widest_target(), true)) return std::nullopt;
   return tiling;
 }
 

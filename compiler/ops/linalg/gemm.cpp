@@ -1,6 +1,6 @@
 // The products that BLAS updates in place: beta c + alpha a . b, and its forms for vectors. Made by the pass
 // `find_gemm`.
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/error_rules.h"
@@ -19,6 +19,7 @@ namespace {
 using kernel::PointerTo;
 using kernel::ScalarOf;
 using kernel::StepBuilder;
+using kernel::Term;
 
 using Argument = std::variant<Dim, double, PointerTo, ScalarOf>;
 
@@ -178,6 +179,7 @@ const Op& gemv_op() {
           },
       .lower =
           [](StepBuilder& b) {
+            if (!b.target().has_libraries()) return lower_loops_loop_products(b);
             copy_addend(b);
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
@@ -217,6 +219,16 @@ const Op& gemv_op() {
   return op;
 }
 
+void lower_loops_of_ger(StepBuilder& b) {
+  const kernel::Operand &x = b.input(2), &y = b.input(3);
+  kernel::Nest nest(b.output().type.dims);
+  const Term a = nest.load("a", kernel::placed(b.input(0))), alpha = nest.load("alpha", {b.input(1), {0, 0}}),
+             left = nest.load("x", {x, {x.layout.strides[0], 0}}),
+             right = nest.load("y", {y, {0, y.layout.strides[0]}});
+  nest.store(kernel::placed(b.output()), a + alpha * (left * right));
+  kernel::schedule(b, nest, "ger", "out0 = in0 + in1 in2 in3^T");
+}
+
 // a + alpha x y^T, one element of a after the other.
 constexpr LoopForm kOuterProduct{"outer_product", [](const Node& node) { return std::optional(node.inputs[0]); },
                                  [](std::span<const Expr> inputs) {
@@ -251,6 +263,7 @@ const Op& ger_op() {
           },
       .lower =
           [](StepBuilder& b) {
+            if (!b.target().has_libraries()) return lower_loops_of_ger(b);
             copy_addend(b);
             const kernel::Operand &x = b.input(2), &y = b.input(3);
             b.call_library(

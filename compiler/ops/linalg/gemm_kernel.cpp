@@ -394,10 +394,10 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
   return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
 }
 
-bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, int vector_bytes, bool has_epilogue) {
-  const int registers = vector_bytes == 64 ? 32 : 16;
-  if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMaxRows) return false;
-  const int64_t tile_bytes = int64_t{tiling.vectors} * vector_bytes;
+bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {
+  if (!is_float(p.dtype) || registers_of(tiling) > target.registers() || tiling.rows > kMaxRows) return false;
+  const int64_t tile_bytes =
+      int64_t{tiling.vectors} * target.lanes_of(p.dtype) * static_cast<int64_t>(size_of(p.dtype));
   if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
   if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;
   return p.k * ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), tile_bytes) * tile_bytes <= kAllPanelsBytes;
@@ -406,7 +406,7 @@ bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, int vector_by
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
   const MatrixProduct& p = call.product;
   TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
-  TH_CHECK(is_possible(tiling, p, builder.vector_bytes(), call.epilogue), "gemm: ", name_of(tiling), " does not fit");
+  TH_CHECK(is_possible(tiling, p, builder.target(), call.epilogue), "gemm: ", name_of(tiling), " does not fit");
   Gemm(builder, call, tiling).run();
 }
 

@@ -46,9 +46,10 @@ struct GemmTiling {
 std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
-/// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
+/// Does it fit the registers of the target, and do its local arrays fit the stack?
 /// With an epilogue and more than one slab, that is a column tile of the sums too.
-bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, int vector_bytes, bool has_epilogue = false);
+bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, const kernel::Target& target,
+                 bool has_epilogue = false);
 
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;

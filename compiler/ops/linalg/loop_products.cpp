@@ -34,6 +34,8 @@ std::vector<kernel::NestAxis> product_axes(const Type& a, const Type& b) {
           {a.dims.back(), AxisKind::kSequential}};
 }
 
+}  // namespace
+
 void lower_loops_loop_products(StepBuilder& b) {
   const ProductStep step = product_step(b);
   const DType dtype = b.output().type.dtype;
@@ -45,12 +47,13 @@ void lower_loops_loop_products(StepBuilder& b) {
     return nest.load("factor", {b.input(static_cast<size_t>(std::get<int>(of))), Dims(3, Dim(0))});
   };
   Term value = nest.let("scaled", factor(step.alpha) * product.sum);
-  if (step.reads_c) value = value + factor(step.beta) * nest.load("addend", along(b.input(0), kRow, kColumn, kColumn));
+  if (step.reads_c) {
+    const size_t of_vector = step.a.type.rank() == 2 ? kRow : kColumn;
+    value = value + factor(step.beta) * nest.load("addend", along(b.input(0), kRow, kColumn, of_vector));
+  }
   nest.store(product.to, value);
   kernel::schedule(b, nest, "product_loops", "out0 = alpha in . in + beta in0, by its definition");
 }
-
-}  // namespace
 
 // Bools are the bytes that they are stored as: 0 and 1.
 ProductNest::ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out)

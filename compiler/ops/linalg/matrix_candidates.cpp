@@ -27,18 +27,14 @@ int64_t depth_of(int64_t k, int64_t most) {
   return ceil_div(k, ceil_div(k, most));
 }
 
-bool has_fma(const Target& target) {
-  return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";
-}
-
 int vectors_in(const MatrixProduct& p, const Target& target) {
-  return static_cast<int>(ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), target.vector_bytes));
+  return static_cast<int>(ceil_div(p.n, int64_t{target.lanes_of(p.dtype)}));
 }
 
 // Rows x vectors that keep the multipliers busy, the best first.
 std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p, const Target& target) {
   std::vector<std::pair<int, int>> shapes = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
-  if (target.vector_bytes < 64) shapes = {{6, 2}, {4, 3}, {12, 1}};
+  if (target.registers() < 32) shapes = {{6, 2}, {4, 3}, {12, 1}};
   std::erase_if(shapes, [&](const auto& s) { return s.second > std::max(1, vectors_in(p, target)); });
   if (shapes.size() > 2) shapes.resize(2);
   return shapes;
@@ -54,18 +50,19 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
   if (!is_large_and_flat(p)) return out;
   for (auto [rows, vectors] : {std::pair{4, 6}, {6, 4}, {6, 2}, {4, 3}})
     if (GemmTiling tiling{rows, vectors, 1 << 20, true};
-        rows * vectors >= (target.vector_bytes < 64 ? 12 : 24) && is_possible(tiling, p, target.vector_bytes))
+        rows * vectors >= target.registers() * 3 / 4 && is_possible(tiling, p, target))
       out.push_back(tiling);
   return out;
 }
 
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
+  if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
   // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
   // used once, which OpenBLAS's small kernels do better.
   constexpr double kMaxProducts = 1e9;
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
-  if (!has_fma(target) || target.vector_bytes < 32 || !small || (p.trans_a && vectors_in(p, target) == 1))
+  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || (p.trans_a && vectors_in(p, target) == 1))
     return "library";
   // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
   const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));
@@ -112,10 +109,10 @@ Candidate by_tiling(const MatrixProduct& product, const GemmTiling& tiling) {
 std::vector<Candidate> offer_tilings(const ChoiceKey& key, const Target& target) {
   const MatrixProduct p = *product_of(key.properties);
   std::vector<Candidate> out;
-  if (!has_fma(target)) return out;
+  if (!target.has_fma()) return out;
   auto add = [&](const GemmTiling& tiling) {
     const std::string name = name_of(tiling);
-    if (is_possible(tiling, p, target.vector_bytes) &&
+    if (is_possible(tiling, p, target) &&
         std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == name; }))
       out.push_back(by_tiling(p, tiling));
   };
@@ -128,7 +125,7 @@ std::vector<Candidate> offer_tilings(const ChoiceKey& key, const Target& target)
 std::optional<Candidate> find_tiling(const ChoiceKey& key, const std::string& name, const Target& target) {
   const MatrixProduct p = *product_of(key.properties);
   const std::optional<GemmTiling> tiling = gemm_tiling_named(name);
-  if (!tiling || !is_possible(*tiling, p, target.vector_bytes)) return std::nullopt;
+  if (!tiling || !is_possible(*tiling, p, target)) return std::nullopt;
   return by_tiling(p, *tiling);
 }
 

@@ -59,6 +59,7 @@ void lower_matrix_product(StepBuilder& builder) {
   const ProductStep step = product_step(builder);
   if (std::optional<MatrixProduct> known = known_product(builder.node(), step.a.layout, step.b.layout))
     return lower_chosen(builder, key_of(*known));
+  if (!builder.target().has_libraries()) return lower_loops_loop_products(builder);
   call_product(builder, gemm_function(step.a.type.dtype));
 }
 

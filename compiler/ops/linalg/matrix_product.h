@@ -30,6 +30,8 @@ ProductStep product_step(kernel::StepBuilder& builder);
 /// Writes the step: by the chosen candidate where the lengths are known, else by the library.
 void lower_matrix_product(kernel::StepBuilder& builder);
 
+/// By its definition; also a product of vectors, and gemv.
+void lower_loops_loop_products(kernel::StepBuilder& builder);
 /// Calls a library's function that has gemm's parameters (library_functions.h) for the step.
 void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function);
 /// Computes the step by a generated kernel. `product` is that of the step.

@@ -17,8 +17,6 @@ constexpr const char* kPooledConv = "pooled_conv";
 constexpr const char* kConv = "conv";
 constexpr const char* kPool = "pool";
 constexpr std::string_view kThen = " then ";
-constexpr int kWidestVector = 64;
-
 std::vector<Candidate> offer_pooled_conv(const ChoiceKey&, const Target&) {
   return {{.name = kApart, .rounding = RoundingClass::kSame}, {.name = kOneWalk, .rounding = RoundingClass::kSame}};
 }
@@ -63,7 +61,7 @@ std::optional<ConvPooling> ConvPooling::of(const Node& conv, const Node& pooling
 }
 
 bool ConvPooling::fits(const DirectTiling& tiling) const {
-  return is_possible(tiling, c, kWidestVector, true, &windows);
+  return is_possible(tiling, c, kernel::widest_target(), true, &windows);
 }
 
 ChoiceKey key_of(const ConvPooling& p) {

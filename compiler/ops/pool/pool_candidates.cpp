@@ -19,12 +19,13 @@ constexpr const char* kColumns = "columns";
 constexpr const char* kTaps = "taps";
 constexpr const char* kPlaces = "places";
 
-std::vector<Candidate> offer(const ChoiceKey& key, const Target&) {
+std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
   auto candidate = [](const char* name, PoolForm form) {
     return Candidate{
         .name = name, .rounding = RoundingClass::kSame, .lower = [form](StepBuilder& b) { lower_pool_as(b, form); }};
   };
   std::vector<Candidate> out = {candidate(kColumns, PoolForm::kColumns)};
+  if (!target.has_vectors()) return out;
   const Pooling pooling = *pooling_of(key);
   if (pooling.has_taps()) out.push_back(candidate(kTaps, PoolForm::kTaps));
   if (pooling.has_places()) out.push_back(candidate(kPlaces, PoolForm::kPlaces));
@@ -33,7 +34,8 @@ std::vector<Candidate> offer(const ChoiceKey& key, const Target&) {
 
 // Elements that are neither stored into a buffer nor loaded from it are always fewer instructions; so are those of a
 // gradient that are written once.
-std::string rule(const ChoiceKey& key, const Target&, int, double) {
+std::string rule(const ChoiceKey& key, const Target& target, int, double) {
+  if (!target.has_vectors()) return kColumns;
   const Pooling pooling = *pooling_of(key);
   return pooling.has_taps() ? kTaps : pooling.has_places() ? kPlaces : kColumns;
 }

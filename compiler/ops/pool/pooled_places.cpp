@@ -117,7 +117,7 @@ Term PooledPlaces::divided(const Term& value, const Cover& rows, const Term& col
   if (divisor_ == PoolDivisor::kOne) return value;
   const Term of_rows = counted(windows_.rows(), rows);
   auto all = [&](const Term& number) { return kernel::splat(kernel::cast(number, dtype_), lanes_); };
-  return value / code_.let("divisor", columns.lanes() > 1 ? all(of_rows) * columns : all(of_rows * columns));
+  return value / code_.let("divisor", is_float(columns.dtype()) ? all(of_rows) * columns : all(of_rows * columns));
 }
 
 // Vectors of filters.

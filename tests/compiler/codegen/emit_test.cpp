@@ -23,18 +23,22 @@ namespace thtrain {
 namespace {
 
 // Without the interface that every generated source begins with.
-std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                    const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0,
-                    const kernel::Chooser* chooser = nullptr) {
-  CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
-  Program program = plan(
-      optimize(canonical.graph, {.chooser = chooser}), canonical.value_checks,
-      {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}, .chooser = chooser});
+std::string emitted_for(const kernel::Target& target, const Graph& graph, const kernel::Chooser* chooser = nullptr) {
+  CanonicalGraph canonical = canonical_lengths(graph);
+  Program program = plan(optimize(canonical.graph, {.chooser = chooser, .target = target}), canonical.value_checks,
+                         {.target = target, .chooser = chooser});
   std::string text = whole_text(emit_cpp(program).text);
   const std::string& interface = interface_text();
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);
   return text.replace(at, interface.size(), "// (entry_abi.h)\n\n");
+}
+
+std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                    const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0,
+                    const kernel::Chooser* chooser = nullptr) {
+  return emitted_for({.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}},
+                     {inputs, outputs, updates}, chooser);
 }
 
 Expr input(const std::string& name, const Dims& lengths, DType dtype) {
@@ -49,6 +53,18 @@ TEST(GoldenCode, BiasAndRectifier) {
 TEST(GoldenCode, ResultsThatGoPastTheCaches) {
   Expr a = input("a", {"n"}, DType::kFloat64), b = input("b", {"n"}, DType::kFloat64);
   expect_golden(emitted({a, b}, {2 * a + 3 * b}, {}, 1 << 20), "code/results_past_the_caches.txt");
+}
+
+TEST(GoldenCode, ALayerAsC99) {
+  Expr x = input("x", {"batch", 20}, DType::kFloat32), w = input("W", {20, 5}, DType::kFloat32),
+       b = input("b", {5}, DType::kFloat32);
+  expect_golden(emitted_for(kernel::c99_target(), {{x, w, b}, {tanh(dot(x, w) + b)}, {}}), "code/c99_layer.txt");
+}
+
+TEST(GoldenCode, LengthsOfTheDataAsC99) {
+  Expr x = input("x", {"n"}, DType::kFloat64);
+  expect_golden(emitted_for(kernel::c99_target(), {{x}, {take(x, nonzero(gt(x, 0))[0]) / 3.0}, {}}),
+                "code/c99_lengths_of_the_data.txt");
 }
 
 TEST(GoldenCode, IntegersOfUnknownLength) {

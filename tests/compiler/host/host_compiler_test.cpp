@@ -165,6 +165,7 @@ TEST(CompileFlags, NothingRelaxesIeeeArithmetic) {
       cpu.vector_bytes = vector_bytes;
       texts[str(compiler, " ", vector_bytes)] = join(compile_flags({compiler, str(compiler, " 14")}, cpu), " ");
     }
+  texts["C99"] = join(c99_flags(), " ");
   for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "cmake/generated.cmake"}) {
     std::ifstream in(file);
     texts[file] = {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -36,11 +36,24 @@ TEST(TargetText, WhatIsNotNamedIsLeftOpen) {
                parts.store_prefetch_lines || parts.load_prefetch_lines);
 }
 
+TEST(TargetText, ScalarC99TakesNothingOfAProcessor) {
+  EXPECT_EQ(kernel::c99_target(3).text(), "isa=c99,cores=3");
+  const TargetParts parts = parse_target("isa=c99,cores=3");
+  EXPECT_TRUE(parts.is_c99());
+  EXPECT_EQ(parts.cores, 3);
+  for (const char* text : {"isa=c99,vectors=16", "caches=1/2/3,isa=c99", "isa=c99,load_prefetch=0"})
+    EXPECT_EQ("\n" + text_without_node([&] { parse_target(text); }) + "\n", str(R"(
+error: THTRAIN_TARGET names parts of a processor beside isa=c99
+  expected: isa=c99, with cores or alone
+  got:      )",
+                                                                                text, "\n"));
+}
+
 TEST(TargetText, MistakesAreNamed) {
   auto error_of = [](const std::string& text) { return "\n" + text_without_node([&] { parse_target(text); }) + "\n"; };
   EXPECT_EQ(error_of("isa=avx9"), R"(
 error: THTRAIN_TARGET has no such isa
-  expected: avx512, avx2 or sse2
+  expected: avx512, avx2, sse2 or c99
   got:      avx9
 )");
   EXPECT_EQ(error_of("vectors=48"), R"(

@@ -274,14 +274,16 @@ TEST(GemmKernel, NamesOfTilings) {
   EXPECT_EQ(name_of(by_rows), "rows 4x6");
   EXPECT_EQ(gemm_tiling_named("rows 4x6"), by_rows);
   const MatrixProduct p{DType::kFloat32, 784, 500, 60, true, false, true};
-  EXPECT_TRUE(is_possible({6, 4, 392}, p, 64));
-  EXPECT_FALSE(is_possible({6, 4, 392}, p, 32));   // 24 accumulators of 16 registers
-  EXPECT_FALSE(is_possible({6, 4, 4000}, p, 64));  // a panel of a megabyte
-  EXPECT_TRUE(is_possible(by_rows, p, 64));
-  EXPECT_TRUE(is_possible({6, 4, 30}, p, 64, true));
-  EXPECT_FALSE(is_possible({6, 4, 30}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));  // their sums
-  EXPECT_TRUE(is_possible({6, 4, 60}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));   // one slab
-  EXPECT_FALSE(is_possible(by_rows, {DType::kFloat32, 784, 5000, 60, true, false, true}, 64));  // 1.2 MB of panels
+  const kernel::Target avx512, avx2{.isa = "avx2", .vector_bytes = 32};
+  EXPECT_TRUE(is_possible({6, 4, 392}, p, avx512));
+  EXPECT_FALSE(is_possible({6, 4, 392}, p, avx2));     // 24 accumulators of 16 registers
+  EXPECT_FALSE(is_possible({6, 4, 4000}, p, avx512));  // a panel of a megabyte
+  EXPECT_TRUE(is_possible(by_rows, p, avx512));
+  EXPECT_TRUE(is_possible({6, 4, 30}, p, avx512, true));
+  EXPECT_FALSE(
+      is_possible({6, 4, 30}, {DType::kFloat32, 1025, 500, 60, true, false, true}, avx512, true));  // their sums
+  EXPECT_TRUE(is_possible({6, 4, 60}, {DType::kFloat32, 1025, 500, 60, true, false, true}, avx512, true));  // one slab
+  EXPECT_FALSE(is_possible(by_rows, {DType::kFloat32, 784, 5000, 60, true, false, true}, avx512));  // 1.2 MB of panels
 }
 
 }  // namespace

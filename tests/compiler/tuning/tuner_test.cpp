@@ -195,7 +195,7 @@ TEST(Tuner, CandidatesFitTheProcessor) {
       EXPECT_EQ(names.front(), "library");
       for (const std::string& name : names) {
         auto tiling = gemm_tiling_named(name);
-        EXPECT_TRUE(!tiling || is_possible(*tiling, product, machine().vector_bytes)) << name;
+        EXPECT_TRUE(!tiling || is_possible(*tiling, product, machine())) << name;
       }
     }
 }
