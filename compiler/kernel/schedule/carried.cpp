@@ -34,7 +34,7 @@ class CarriedLoops {
     for (const LoopAxis& axis : inner_) each = each * axis.length;
     const bool is_split = !outer_.empty() && nest_.work > 0;
     b_.finish_kernel(std::move(name), std::move(comment), outer_.empty() ? Dim(1) : outer_[0].length,
-                     is_split ? floor_div(Dim(kGrainOfWork / nest_.work), max(each, 1)) + 1 : Dim(0),
+                     is_split ? floor_div(Dim(b_.target().grain_of_work() / nest_.work), max(each, 1)) + 1 : Dim(0),
                      outer_.size() == 1 ? lanes_ : 1, choice_.text());
   }
 
