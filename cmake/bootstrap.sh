@@ -111,7 +111,8 @@ show_progress() {
   [ -z "$shown" ] || printf '\r\033[K' >&2
 }
 
-# build_preset <preset>: into build/<preset>. Ends this process with 1 where it fails.
+# build_preset <preset>: into build/<preset>, which a first build configures with $configure_options. `jobs` is then the
+# number of processors. Ends this process with 1 where it fails.
 build_preset() {
   folder=$root/build/$1
   started=$(now)
@@ -123,7 +124,7 @@ build_preset() {
   if [ ! -e "$folder/build.ninja" ]; then
     say "building build/$1 (the first build takes a few minutes)"
     mkdir -p "$folder"
-    (cd "$root" && cmake --preset "$1") >"$folder/configure.log" 2>&1 </dev/null || {
+    (cd "$root" && cmake --preset "$1" ${configure_options:-}) >"$folder/configure.log" 2>&1 </dev/null || {
       tail -n 30 "$folder/configure.log" >&2
       stop "configuring failed. On Debian these packages are needed: $build_packages"
     }

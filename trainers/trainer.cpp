@@ -1,5 +1,8 @@
 #include "trainers/trainer.h"
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include "compiler/host/machine.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
@@ -21,9 +24,6 @@
 #include "trainers/run/run.h"
 #include "trainers/run/wrap_up.h"
 #include "trainers/table_facts.h"
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
 
 namespace thtrain {
 

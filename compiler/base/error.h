@@ -23,7 +23,7 @@ namespace thtrain {
 
 /// A place in a configuration file or on the command line. Line and column count from 1; line 0 means "no place".
 struct ConfigPosition {
-  std::string file;         // as the user wrote it
+  std::string file;  // as the user wrote it
   int line = 0;
   int column = 0;
   int length = 1;           // characters under the caret
@@ -86,9 +86,9 @@ namespace detail {
 }
 
 /// Our own assumption; the text is built only when it fails.
-#define TH_CHECK(condition, ...)                                                         \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]]                                                       \
+#define TH_CHECK(condition, ...)                                                                  \
+  do {                                                                                            \
+    if (!(condition)) [[unlikely]]                                                                \
       ::thtrain::detail::fail_check(#condition, __FILE__, __LINE__, ::thtrain::str(__VA_ARGS__)); \
   } while (false)
 

@@ -15,8 +15,12 @@ static std::string shortest(T value) {
   return std::string(buffer, end);
 }
 
-std::string number_text(double value) { return shortest(value); }
-std::string number_text(float value) { return shortest(value); }
+std::string number_text(double value) {
+  return shortest(value);
+}
+std::string number_text(float value) {
+  return shortest(value);
+}
 
 std::string fixed_text(double value, int decimals) {
   char text[400];  // the largest number has 309 digits

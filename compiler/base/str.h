@@ -12,15 +12,23 @@ std::string number_text(double value);
 std::string number_text(float value);
 
 namespace detail {
-inline void append_text(std::string& out, std::string_view text) { out += text; }
-inline void append_text(std::string& out, char c) { out += c; }
+inline void append_text(std::string& out, std::string_view text) {
+  out += text;
+}
+inline void append_text(std::string& out, char c) {
+  out += c;
+}
 template <std::integral T>
 void append_text(std::string& out, T value) {
-  if constexpr (std::same_as<T, bool>) out += value ? "true" : "false";
-  else out += std::to_string(value);
+  if constexpr (std::same_as<T, bool>)
+    out += value ? "true" : "false";
+  else
+    out += std::to_string(value);
 }
 template <std::floating_point T>
-void append_text(std::string& out, T value) { out += number_text(value); }
+void append_text(std::string& out, T value) {
+  out += number_text(value);
+}
 }  // namespace detail
 
 /// str("x has ", 3, " rows") == "x has 3 rows".

@@ -93,7 +93,8 @@ std::string prop_text(const PropValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string>) return quoted(v);
+        if constexpr (std::is_same_v<T, std::string>)
+          return quoted(v);
         else if constexpr (std::is_same_v<T, Ints>)
           return str("[", join(v, ", "), "]");
         else if constexpr (std::is_same_v<T, DType>)

@@ -26,8 +26,8 @@ struct Type {
 
   size_t rank() const { return dims.size(); }
   bool is_scalar() const { return kind == TypeKind::kTensor && dims.empty(); }
-  bool is_known() const;       // every length is a number
-  Shape known_shape() const;   // InternalError unless is_known()
+  bool is_known() const;      // every length is a number
+  Shape known_shape() const;  // InternalError unless is_known()
   Dim elements() const { return product(dims); }
   /// "float32[batch, 784]"; canonical names as they are. Type::parse reads it back.
   std::string text() const;
@@ -36,7 +36,9 @@ struct Type {
 
 // ---- for other parts of the compiler --------------------------------------------------------------------------------
 
-inline Type token_type() { return {.kind = TypeKind::kToken, .dtype = DType::kBool, .dims = {}}; }
+inline Type token_type() {
+  return {.kind = TypeKind::kToken, .dtype = DType::kBool, .dims = {}};
+}
 
 /// The type of a value of that dtype and shape, every length known.
 Type type_of(const Tensor& value);

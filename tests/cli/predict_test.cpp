@@ -74,9 +74,8 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   }
   output("x.csv", "p.npy");
   EXPECT_EQ(read_npy(workshop.path("p.npy")).text(), "[0, 1, 0]");
-  EXPECT_EQ(
-      output("x.csv", "p.csv", {"--probabilities"}),
-      "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/best.npz\n");
+  EXPECT_EQ(output("x.csv", "p.csv", {"--probabilities"}),
+            "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/best.npz\n");
   std::string text = workshop.read("p.csv");
   EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
 }
@@ -113,8 +112,7 @@ error: x.csv: the columns are not those that the model was trained on
 TEST_F(CliPredict, KnowsTheClassesWithoutTheTrainingData) {
   workshop.write("train.csv", "");
   workshop.write("x.csv", "width,height\n3,1\n");
-  EXPECT_EQ(output("x.csv", "p.csv"),
-            "classes of 1 example written to p.csv\n  big dog 1\nweights run/best.npz\n");
+  EXPECT_EQ(output("x.csv", "p.csv"), "classes of 1 example written to p.csv\n  big dog 1\nweights run/best.npz\n");
 }
 
 TEST_F(CliPredict, ReadsEveryFormat) {

@@ -23,51 +23,50 @@ GarbageCall with_garbage(std::string name, std::function<std::vector<Expr>(Garba
   return {std::move(name), std::move(run)};
 }
 
-#define TH_CALL(name) calls.push_back(garbage_call(#name, &name));
+#define TH_CALL(name) calls.push_back(garbage_call(#name, &name))
 #define TH_REDUCTION(name) \
   calls.push_back(         \
-      garbage_call(#name, [](const Operand& x, const Axes& axes, KeepDims keep) { return name(x, axes, keep); }));
-#define TH_UNARY(name) calls.push_back(garbage_call(#name, [](const Operand& x) { return name(x); }));
+      garbage_call(#name, [](const Operand& x, const Axes& axes, KeepDims keep) { return name(x, axes, keep); }))
+#define TH_UNARY(name) calls.push_back(garbage_call(#name, [](const Operand& x) { return name(x); }))
 #define TH_BINARY(name) \
-  calls.push_back(garbage_call(#name, [](const Operand& a, const Operand& b) { return name(a, b); }));
+  calls.push_back(garbage_call(#name, [](const Operand& a, const Operand& b) { return name(a, b); }))
 #define TH_OPERATOR(op) \
-  calls.push_back(garbage_call("operator" #op, [](const Operand& a, const Expr& b) { return a op b; }));
-#define TH_ASSIGNMENT(op) \
-  calls.push_back(garbage_call("operator" #op, [](Expr x, const Operand& y) { return x op y; }));
+  calls.push_back(garbage_call("operator" #op, [](const Operand& a, const Expr& b) { return a op b; }))
+#define TH_ASSIGNMENT(op) calls.push_back(garbage_call("operator" #op, [](Expr x, const Operand& y) { return x op y; }))
 
 void add_inputs(std::vector<GarbageCall>& calls) {
-  TH_CALL(make_constant)
-  TH_CALL(promote)
-  TH_CALL(until)
+  TH_CALL(make_constant);
+  TH_CALL(promote);
+  TH_CALL(until);
   calls.push_back(garbage_call("set_floatX", [](DType dtype) {
     const DType before = floatX();
     set_floatX(dtype);
     set_floatX(before);
   }));
-  TH_CALL(named)
+  TH_CALL(named);
   calls.push_back(garbage_call("tensor", [](const std::string& name, const Dims& lengths, DType dtype) {
     return tensor(name, lengths, dtype);
   }));
-  TH_CALL(tensor_of_rank)
-  TH_CALL(scalar)
+  TH_CALL(tensor_of_rank);
+  TH_CALL(scalar);
   calls.push_back(
       garbage_call("vector", [](const std::string& name, const Dims& lengths) { return vector(name, lengths); }));
   calls.push_back(
       garbage_call("matrix", [](const std::string& name, const Dims& lengths) { return matrix(name, lengths); }));
-  TH_CALL(tensor3)
-  TH_CALL(tensor4)
-  TH_CALL(iscalar)
-  TH_CALL(ivector)
-  TH_CALL(imatrix)
-  TH_CALL(one_hot)
+  TH_CALL(tensor3);
+  TH_CALL(tensor4);
+  TH_CALL(iscalar);
+  TH_CALL(ivector);
+  TH_CALL(imatrix);
+  TH_CALL(one_hot);
   calls.push_back(
       garbage_call("zeros", [](const LengthList& n, std::optional<DType> dtype) { return zeros(n, dtype); }));
   calls.push_back(garbage_call("ones", [](const LengthList& n, std::optional<DType> dtype) { return ones(n, dtype); }));
-  TH_CALL(full)
-  TH_CALL(zeros_like)
-  TH_CALL(ones_like)
-  TH_CALL(full_like)
-  TH_CALL(eye)
+  TH_CALL(full);
+  TH_CALL(zeros_like);
+  TH_CALL(ones_like);
+  TH_CALL(full_like);
+  TH_CALL(eye);
   calls.push_back(garbage_call("arange", [](const Operand& a, const Operand& b, const Operand& c,
                                             std::optional<DType> dtype) { return arange(a, b, c, dtype); }));
   calls.push_back(
@@ -75,39 +74,100 @@ void add_inputs(std::vector<GarbageCall>& calls) {
 }
 
 void add_elementwise(std::vector<GarbageCall>& calls) {
-  TH_BINARY(add)
-  TH_BINARY(sub)
-  TH_BINARY(mul)
-  TH_BINARY(true_div)
-  TH_BINARY(floor_div) TH_BINARY(mod) TH_BINARY(divmod) TH_BINARY(pow) TH_BINARY(arctan2) TH_BINARY(maximum)
-      TH_BINARY(minimum) TH_BINARY(lt) TH_BINARY(le) TH_BINARY(gt) TH_BINARY(ge) TH_BINARY(eq) TH_BINARY(neq)
-          TH_BINARY(logical_and) TH_BINARY(logical_or) TH_BINARY(bitwise_and) TH_BINARY(bitwise_or)
-              TH_BINARY(bitwise_xor) TH_UNARY(neg) TH_UNARY(abs) TH_UNARY(sign) TH_UNARY(sqr) TH_UNARY(sqrt)
-                  TH_UNARY(reciprocal) TH_UNARY(exp) TH_UNARY(exp2) TH_UNARY(expm1) TH_UNARY(log) TH_UNARY(log2)
-                      TH_UNARY(log10) TH_UNARY(log1p) TH_UNARY(floor) TH_UNARY(ceil) TH_UNARY(trunc) TH_UNARY(round)
-                          TH_UNARY(sin) TH_UNARY(cos) TH_UNARY(tan) TH_UNARY(arcsin) TH_UNARY(arccos) TH_UNARY(arctan)
-                              TH_UNARY(sinh) TH_UNARY(cosh) TH_UNARY(tanh) TH_UNARY(arcsinh) TH_UNARY(arccosh)
-                                  TH_UNARY(arctanh) TH_UNARY(sigmoid) TH_UNARY(softplus) TH_UNARY(erf) TH_UNARY(erfc)
-                                      TH_UNARY(isnan) TH_UNARY(isinf) TH_UNARY(logical_not) TH_UNARY(bitwise_not)
-                                          TH_UNARY(real) TH_UNARY(imag) TH_UNARY(conj) TH_OPERATOR(+) TH_OPERATOR(-)
-                                              TH_OPERATOR(*) TH_OPERATOR(/) TH_OPERATOR(%) TH_OPERATOR(<)
-                                                  TH_OPERATOR(<=) TH_OPERATOR(>) TH_OPERATOR(>=) TH_ASSIGNMENT(+=)
-                                                      TH_ASSIGNMENT(-=) TH_ASSIGNMENT(*=) TH_ASSIGNMENT(/=)
-                                                          TH_ASSIGNMENT(%=) calls.push_back(garbage_call(
-                                                              "operator-", [](const Expr& x) { return -x; }));
-  TH_CALL(clip)
-  TH_CALL(where)
-  TH_CALL(switch_)
-  TH_CALL(cast)
+  TH_BINARY(add);
+  TH_BINARY(sub);
+  TH_BINARY(mul);
+  TH_BINARY(true_div);
+  TH_BINARY(floor_div);
+  TH_BINARY(mod);
+  TH_BINARY(divmod);
+  TH_BINARY(pow);
+  TH_BINARY(arctan2);
+  TH_BINARY(maximum);
+  TH_BINARY(minimum);
+  TH_BINARY(lt);
+  TH_BINARY(le);
+  TH_BINARY(gt);
+  TH_BINARY(ge);
+  TH_BINARY(eq);
+  TH_BINARY(neq);
+  TH_BINARY(logical_and);
+  TH_BINARY(logical_or);
+  TH_BINARY(bitwise_and);
+  TH_BINARY(bitwise_or);
+  TH_BINARY(bitwise_xor);
+  TH_UNARY(neg);
+  TH_UNARY(abs);
+  TH_UNARY(sign);
+  TH_UNARY(sqr);
+  TH_UNARY(sqrt);
+  TH_UNARY(reciprocal);
+  TH_UNARY(exp);
+  TH_UNARY(exp2);
+  TH_UNARY(expm1);
+  TH_UNARY(log);
+  TH_UNARY(log2);
+  TH_UNARY(log10);
+  TH_UNARY(log1p);
+  TH_UNARY(floor);
+  TH_UNARY(ceil);
+  TH_UNARY(trunc);
+  TH_UNARY(round);
+  TH_UNARY(sin);
+  TH_UNARY(cos);
+  TH_UNARY(tan);
+  TH_UNARY(arcsin);
+  TH_UNARY(arccos);
+  TH_UNARY(arctan);
+  TH_UNARY(sinh);
+  TH_UNARY(cosh);
+  TH_UNARY(tanh);
+  TH_UNARY(arcsinh);
+  TH_UNARY(arccosh);
+  TH_UNARY(arctanh);
+  TH_UNARY(sigmoid);
+  TH_UNARY(softplus);
+  TH_UNARY(erf);
+  TH_UNARY(erfc);
+  TH_UNARY(isnan);
+  TH_UNARY(isinf);
+  TH_UNARY(logical_not);
+  TH_UNARY(bitwise_not);
+  TH_UNARY(real);
+  TH_UNARY(imag);
+  TH_UNARY(conj);
+  TH_OPERATOR(+);
+  TH_OPERATOR(-);
+  TH_OPERATOR(*);
+  TH_OPERATOR(/);
+  TH_OPERATOR(%);
+  TH_OPERATOR(<);
+  TH_OPERATOR(<=);
+  TH_OPERATOR(>);
+  TH_OPERATOR(>=);
+  TH_ASSIGNMENT(+=);
+  TH_ASSIGNMENT(-=);
+  TH_ASSIGNMENT(*=);
+  TH_ASSIGNMENT(/=);
+  TH_ASSIGNMENT(%=);
+  calls.push_back(garbage_call("operator-", [](const Expr& x) { return -x; }));
+  TH_CALL(clip);
+  TH_CALL(where);
+  TH_CALL(switch_);
+  TH_CALL(cast);
 }
 
 void add_reductions(std::vector<GarbageCall>& calls) {
-  TH_REDUCTION(logsumexp)
-  TH_REDUCTION(max_abs)
-  TH_REDUCTION(sum)
-  TH_REDUCTION(prod)
-  TH_REDUCTION(mean) TH_REDUCTION(min) TH_REDUCTION(max) TH_REDUCTION(any) TH_REDUCTION(all) using Moment =
-      const Operand&;
+  TH_REDUCTION(logsumexp);
+  TH_REDUCTION(max_abs);
+  TH_REDUCTION(sum);
+  TH_REDUCTION(prod);
+  TH_REDUCTION(mean);
+  TH_REDUCTION(min);
+  TH_REDUCTION(max);
+  TH_REDUCTION(any);
+  TH_REDUCTION(all);
+  using Moment = const Operand&;
   calls.push_back(garbage_call(
       "var", [](Moment x, const Axes& axes, KeepDims keep, Ddof ddof) { return var(x, axes, keep, ddof); }));
   calls.push_back(garbage_call(
@@ -115,20 +175,20 @@ void add_reductions(std::vector<GarbageCall>& calls) {
   using Axis = ::std::optional<int64_t>;
   calls.push_back(garbage_call("argmin", [](Moment x, Axis axis, KeepDims keep) { return argmin(x, axis, keep); }));
   calls.push_back(garbage_call("argmax", [](Moment x, Axis axis, KeepDims keep) { return argmax(x, axis, keep); }));
-  TH_CALL(cumsum)
+  TH_CALL(cumsum);
 }
 
 void add_shapes(std::vector<GarbageCall>& calls) {
-  TH_CALL(subtensor)
-  TH_CALL(rows)
-  TH_CALL(slice_axis)
-  TH_CALL(take)
-  TH_CALL(scatter_add)
-  TH_CALL(nonzero)
-  TH_CALL(flatnonzero)
-  TH_CALL(masked)
-  TH_CALL(pick_rows)
-  TH_CALL(scatter_add_rows)
+  TH_CALL(subtensor);
+  TH_CALL(rows);
+  TH_CALL(slice_axis);
+  TH_CALL(take);
+  TH_CALL(scatter_add);
+  TH_CALL(nonzero);
+  TH_CALL(flatnonzero);
+  TH_CALL(masked);
+  TH_CALL(pick_rows);
+  TH_CALL(scatter_add_rows);
   // Mostly of a part.
   calls.push_back(garbage_call("set_subtensor", [](const Expr& x, const std::vector<Index>& indices, const Operand& y) {
     return set_subtensor(subtensor(x, indices), y);
@@ -136,76 +196,76 @@ void add_shapes(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("inc_subtensor", [](const Expr& x, const Operand& which, const Operand& y) {
     return inc_subtensor(take(x, which), y);
   }));
-  TH_CALL(set_subtensor)
-  TH_CALL(inc_subtensor)
-  TH_CALL(dimshuffle)
-  TH_UNARY(transpose)
+  TH_CALL(set_subtensor);
+  TH_CALL(inc_subtensor);
+  TH_CALL(dimshuffle);
+  TH_UNARY(transpose);
   calls.push_back(
       garbage_call("transpose", [](const Operand& x, const std::vector<int64_t>& axes) { return transpose(x, axes); }));
-  TH_CALL(expand_dims)
-  TH_UNARY(squeeze)
+  TH_CALL(expand_dims);
+  TH_UNARY(squeeze);
   calls.push_back(
       garbage_call("squeeze", [](const Operand& x, const std::vector<int64_t>& axes) { return squeeze(x, axes); }));
-  TH_CALL(reshape)
-  TH_CALL(flatten)
-  TH_CALL(broadcast_to)
-  TH_CALL(broadcast_like)
-  TH_CALL(length)
+  TH_CALL(reshape);
+  TH_CALL(flatten);
+  TH_CALL(broadcast_to);
+  TH_CALL(broadcast_like);
+  TH_CALL(length);
   calls.push_back(garbage_call("shape", [](const Operand& x) { return thtrain::shape(x); }));
   calls.push_back(garbage_call("shape_dims", [](const Operand& x) { return shape_dims(x); }));
-  TH_UNARY(size)
+  TH_UNARY(size);
   calls.push_back(garbage_call("computed_length", [](const Operand& n) { return zeros({computed_length(n)}); }));
   calls.push_back(garbage_call("all", [](const Expr& x) { return x[all()]; }));
   calls.push_back(garbage_call("join", [](int64_t axis, Operands values) { return join(axis, values); }));
   calls.push_back(garbage_call("concatenate", [](Operands values, int64_t axis) { return concatenate(values, axis); }));
   calls.push_back(garbage_call("stack", [](Operands values, int64_t axis) { return stack(values, axis); }));
-  TH_CALL(split)
+  TH_CALL(split);
 }
 
 void add_networks(std::vector<GarbageCall>& calls) {
-  TH_BINARY(dot)
-  TH_BINARY(outer)
-  TH_UNARY(inverse)
-  TH_CALL(images_to_neighbours)
-  TH_CALL(neighbours_to_images)
-  TH_CALL(pad)
-  TH_CALL(nearest_upsampling)
+  TH_BINARY(dot);
+  TH_BINARY(outer);
+  TH_UNARY(inverse);
+  TH_CALL(images_to_neighbours);
+  TH_CALL(neighbours_to_images);
+  TH_CALL(pad);
+  TH_CALL(nearest_upsampling);
   calls.push_back(garbage_call("bilinear_upsampling",
                                [](const Operand& x, int64_t ratio) { return bilinear_upsampling(x, ratio); }));
   calls.push_back(garbage_call("bilinear_upsampling",
                                [](const Operand& x, const UpsamplingRatio& rows, const UpsamplingRatio& columns) {
                                  return bilinear_upsampling(x, rows, columns);
                                }));
-  TH_CALL(bilinear_kernel_1d)
-  TH_CALL(bilinear_kernel_2d)
-  TH_CALL(windows)
-  TH_CALL(conv)
-  TH_CALL(conv1d)
-  TH_CALL(conv2d)
-  TH_CALL(conv3d)
-  TH_CALL(causal_conv1d)
-  TH_CALL(separable_conv2d)
-  TH_CALL(separable_conv3d)
-  TH_CALL(conv_transposed)
-  TH_CALL(conv_weight_gradient)
-  TH_CALL(categorical_crossentropy)
-  TH_CALL(categorical_crossentropy_logits)
-  TH_CALL(binary_crossentropy)
-  TH_CALL(binary_crossentropy_logits)
-  TH_CALL(batch_normalization_training)
-  TH_CALL(batch_normalization_evaluation)
-  TH_CALL(layer_normalization)
-  TH_CALL(local_response_normalization)
-  TH_CALL(softmax)
-  TH_CALL(log_softmax)
-  TH_CALL(pool)
-  TH_CALL(global_pool)
-  TH_CALL(print)
-  TH_CALL(check)
-  TH_CALL(stop_gradient)
-  TH_CALL(zero_grad)
-  TH_CALL(grad_clip)
-  TH_CALL(grad_scale)
+  TH_CALL(bilinear_kernel_1d);
+  TH_CALL(bilinear_kernel_2d);
+  TH_CALL(windows);
+  TH_CALL(conv);
+  TH_CALL(conv1d);
+  TH_CALL(conv2d);
+  TH_CALL(conv3d);
+  TH_CALL(causal_conv1d);
+  TH_CALL(separable_conv2d);
+  TH_CALL(separable_conv3d);
+  TH_CALL(conv_transposed);
+  TH_CALL(conv_weight_gradient);
+  TH_CALL(categorical_crossentropy);
+  TH_CALL(categorical_crossentropy_logits);
+  TH_CALL(binary_crossentropy);
+  TH_CALL(binary_crossentropy_logits);
+  TH_CALL(batch_normalization_training);
+  TH_CALL(batch_normalization_evaluation);
+  TH_CALL(layer_normalization);
+  TH_CALL(local_response_normalization);
+  TH_CALL(softmax);
+  TH_CALL(log_softmax);
+  TH_CALL(pool);
+  TH_CALL(global_pool);
+  TH_CALL(print);
+  TH_CALL(check);
+  TH_CALL(stop_gradient);
+  TH_CALL(zero_grad);
+  TH_CALL(grad_clip);
+  TH_CALL(grad_scale);
 }
 
 void add_control(std::vector<GarbageCall>& calls) {

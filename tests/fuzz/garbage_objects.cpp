@@ -17,13 +17,15 @@ void add_expressions(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("Expr.has_value", [](const Expr& x) { (void)x.has_value(); }));
   calls.push_back(garbage_call("Expr.node_ptr", [](const Expr& x) { (void)x.node_ptr(); }));
   calls.push_back(garbage_call("Expr.output", [](const Expr& x) { (void)x.output(); }));
-#define TH_ASKED(name) calls.push_back(garbage_call("Expr." #name, [](const Expr& x) { (void)x.name(); }));
-  TH_ASKED(node)
-  TH_ASKED(type)
-  TH_ASKED(dtype)
-  TH_ASKED(rank) TH_ASKED(dims) TH_ASKED(name)
+#define TH_ASKED(name) calls.push_back(garbage_call("Expr." #name, [](const Expr& x) { (void)x.name(); }))
+  TH_ASKED(node);
+  TH_ASKED(type);
+  TH_ASKED(dtype);
+  TH_ASKED(rank);
+  TH_ASKED(dims);
+  TH_ASKED(name);
 #undef TH_ASKED
-      calls.push_back(garbage_call("expr_text", [](const Expr& x, size_t limit) { (void)expr_text(x, limit); }));
+  calls.push_back(garbage_call("expr_text", [](const Expr& x, size_t limit) { (void)expr_text(x, limit); }));
   calls.push_back(garbage_call("graph_text", [](Exprs outputs, const std::vector<Update>& updates) {
     (void)graph_text(Graph{.inputs = {}, .outputs = outputs, .updates = updates});
   }));
@@ -31,25 +33,36 @@ void add_expressions(std::vector<GarbageCall>& calls) {
 
 void add_tensors(std::vector<GarbageCall>& calls) {
 #define TH_TENSOR(name, parameters, arguments) \
-  calls.push_back(garbage_call("Tensor." #name, [](const Tensor& x TH_UNPACK parameters) { (void)x.name arguments; }));
+  calls.push_back(garbage_call("Tensor." #name, [](const Tensor& x TH_UNPACK parameters) { (void)x.name arguments; }))
 #define TH_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-  TH_TENSOR(dtype, (), ())
-  TH_TENSOR(shape, (), ())
-  TH_TENSOR(strides, (), ())
-  TH_TENSOR(rank, (), ()) TH_TENSOR(size, (), ()) TH_TENSOR(bytes, (), ()) TH_TENSOR(is_contiguous, (), ())
-      TH_TENSOR(raw, (), ()) TH_TENSOR(copy, (), ()) TH_TENSOR(contiguous, (), ()) TH_TENSOR(type_text, (), ())
-          TH_TENSOR(dim, (size_t axis), (axis)) TH_TENSOR(data<float>, (), ()) TH_TENSOR(at<double>, (int64_t i), ({i}))
-              TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j})) TH_TENSOR(
-                  offset, (const std::vector<int64_t>& index), (index)) TH_TENSOR(as_double, (int64_t i), (i))
-                  TH_TENSOR(as_int, (int64_t i), (i)) TH_TENSOR(cast, (DType dtype), (dtype)) TH_TENSOR(
-                      integers_as, (DType dtype), (dtype)) TH_TENSOR(reshape, (const Shape& shape), (shape))
-                      TH_TENSOR(rows, (int64_t begin, int64_t count), (begin, count)) TH_TENSOR(
-                          shares_memory_with, (const Tensor& other), (other)) TH_TENSOR(text, (int64_t limit), (limit))
+  TH_TENSOR(dtype, (), ());
+  TH_TENSOR(shape, (), ());
+  TH_TENSOR(strides, (), ());
+  TH_TENSOR(rank, (), ());
+  TH_TENSOR(size, (), ());
+  TH_TENSOR(bytes, (), ());
+  TH_TENSOR(is_contiguous, (), ());
+  TH_TENSOR(raw, (), ());
+  TH_TENSOR(copy, (), ());
+  TH_TENSOR(contiguous, (), ());
+  TH_TENSOR(type_text, (), ());
+  TH_TENSOR(dim, (size_t axis), (axis));
+  TH_TENSOR(data<float>, (), ());
+  TH_TENSOR(at<double>, (int64_t i), ({i}));
+  TH_TENSOR(at<int64_t>, (int64_t i, int64_t j), ({i, j}));
+  TH_TENSOR(offset, (const std::vector<int64_t>& index), (index));
+  TH_TENSOR(as_double, (int64_t i), (i));
+  TH_TENSOR(as_int, (int64_t i), (i));
+  TH_TENSOR(cast, (DType dtype), (dtype));
+  TH_TENSOR(integers_as, (DType dtype), (dtype));
+  TH_TENSOR(reshape, (const Shape& shape), (shape));
+  TH_TENSOR(rows, (int64_t begin, int64_t count), (begin, count));
+  TH_TENSOR(shares_memory_with, (const Tensor& other), (other));
+  TH_TENSOR(text, (int64_t limit), (limit));
 #undef TH_TENSOR
 #undef TH_UNPACK
-                          calls.push_back(garbage_call(
-                              "Tensor.view", [](const Tensor& x, const Shape& shape, const Shape& strides,
-                                                int64_t offset) { (void)x.view(shape, strides, offset).text(); }));
+  calls.push_back(garbage_call("Tensor.view", [](const Tensor& x, const Shape& shape, const Shape& strides,
+                                                 int64_t offset) { (void)x.view(shape, strides, offset).text(); }));
   calls.push_back(garbage_call("Tensor.assign", [](const Tensor& x, const Tensor& y) { x.copy().assign(y); }));
   calls.push_back(
       garbage_call("Tensor.empty", [](DType dtype, const Shape& shape) { (void)Tensor::empty(dtype, shape); }));
@@ -82,14 +95,13 @@ void add_variables(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("Shared.get_value", [](const Shared& s, bool borrow) { (void)s.get_value(borrow); }));
   calls.push_back(garbage_call("Shared.operator[]", [](const Shared& s, const Index& i) { return s[i]; }));
   calls.push_back(garbage_call("Shared.T", [](const Shared& s) { return s.T(); }));
-#define TH_ASKED(name) calls.push_back(garbage_call("Shared." #name, [](const Shared& s) { (void)s.name(); }));
-  TH_ASKED(expr)
-  TH_ASKED(name)
-  TH_ASKED(type)
-  TH_ASKED(storage)
+#define TH_ASKED(name) calls.push_back(garbage_call("Shared." #name, [](const Shared& s) { (void)s.name(); }))
+  TH_ASKED(expr);
+  TH_ASKED(name);
+  TH_ASKED(type);
+  TH_ASKED(storage);
 #undef TH_ASKED
-      calls.push_back(
-          garbage_call("In.In", [](const Expr& x, const std::optional<Tensor>& value) { (void)In(x, value); }));
+  calls.push_back(garbage_call("In.In", [](const Expr& x, const std::optional<Tensor>& value) { (void)In(x, value); }));
   calls.push_back(garbage_call("Out.Out", [](const Expr& x, bool borrow) { (void)Out(x, borrow); }));
 }
 
@@ -152,15 +164,17 @@ void add_functions(std::vector<GarbageCall>& calls) {
     own.start_profile();
     own(x);
   });
-#define TH_ASKED(name) add("Function." #name, [](Function& f, Arrays) { (void)f.name(); });
-  TH_ASKED(info)
-  TH_ASKED(is_native)
-  TH_ASKED(is_compiling)
-  TH_ASKED(identity) TH_ASKED(name) TH_ASKED(explain)
+#define TH_ASKED(name) add("Function." #name, [](Function& f, Arrays) { (void)f.name(); })
+  TH_ASKED(info);
+  TH_ASKED(is_native);
+  TH_ASKED(is_compiling);
+  TH_ASKED(identity);
+  TH_ASKED(name);
+  TH_ASKED(explain);
 #undef TH_ASKED
-      calls.push_back(garbage_call("Function.copy", [](bool native, const Shared& a, const Shared& b) {
-        (void)known_function(native).copy({{a, b}});
-      }));
+  calls.push_back(garbage_call("Function.copy", [](bool native, const Shared& a, const Shared& b) {
+    (void)known_function(native).copy({{a, b}});
+  }));
   calls.push_back(garbage_call("load_candidates", [](const std::string& path) { load_candidates(path); }));
 }
 

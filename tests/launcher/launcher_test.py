@@ -204,11 +204,17 @@ class LauncherTest(unittest.TestCase):
         self.assertTrue(calls[1].endswith("libgtest-dev"), calls)
         self.assertEqual(calls[2], "cmake --preset tests")
         cache = calls[-1].split("cache=")[1].split(" data=")[0]
-        self.assertIn("-j2 --output-on-failure --no-tests=error -R a name cache=", calls[-1])
+        self.assertRegex(calls[-1], "-j[0-9]+ --output-on-failure --no-tests=error -R a name cache=")
         self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.place), "shared", "data")), calls)
         self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
         self.assertFalse(os.path.exists(cache))
         self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))
+
+    def test_run_tests_of_continuous_integration(self):
+        code, _, err, calls = self.run_it(os.path.join(self.root, "run_tests"), "--ci", "-R", "a name")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(calls[0], "cmake --preset tests -DTHTRAIN_WARNINGS=ERROR")
+        self.assertRegex(calls[-1], "-j[0-9]+ --output-on-failure --no-tests=error -R a name cache=")
 
 
 if __name__ == "__main__":

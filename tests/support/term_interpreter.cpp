@@ -26,28 +26,44 @@ double math_function(const std::string& name, T x) {
 template <class T>
 T float_unary(Prim prim, T x) {
   switch (prim) {
-    case Prim::kInRegister: return x;
-    case Prim::kSqrt: return std::sqrt(x);
-    case Prim::kFabs: return std::fabs(x);
-    case Prim::kFloor: return std::floor(x);
-    case Prim::kCeil: return std::ceil(x);
-    case Prim::kRint: return std::nearbyint(x);
-    case Prim::kTrunc: return std::trunc(x);
-    case Prim::kNegate: return -x;
-    default: throw std::runtime_error("no such function of one float");
+    case Prim::kInRegister:
+      return x;
+    case Prim::kSqrt:
+      return std::sqrt(x);
+    case Prim::kFabs:
+      return std::fabs(x);
+    case Prim::kFloor:
+      return std::floor(x);
+    case Prim::kCeil:
+      return std::ceil(x);
+    case Prim::kRint:
+      return std::nearbyint(x);
+    case Prim::kTrunc:
+      return std::trunc(x);
+    case Prim::kNegate:
+      return -x;
+    default:
+      throw std::runtime_error("no such function of one float");
   }
 }
 
 template <class T>
 T float_binary(Prim prim, T a, T b) {
   switch (prim) {
-    case Prim::kAdd: return a + b;
-    case Prim::kSub: return a - b;
-    case Prim::kMul: return a * b;
-    case Prim::kDiv: return a / b;
-    case Prim::kCopySign: return std::copysign(a, b);
-    case Prim::kScale: return std::ldexp(a, static_cast<int>(b));
-    default: throw std::runtime_error("no such function of two floats");
+    case Prim::kAdd:
+      return a + b;
+    case Prim::kSub:
+      return a - b;
+    case Prim::kMul:
+      return a * b;
+    case Prim::kDiv:
+      return a / b;
+    case Prim::kCopySign:
+      return std::copysign(a, b);
+    case Prim::kScale:
+      return std::ldexp(a, static_cast<int>(b));
+    default:
+      throw std::runtime_error("no such function of two floats");
   }
 }
 
@@ -55,39 +71,54 @@ template <class T>
 T integer_binary(Prim prim, T a, T b) {
   uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (prim) {
-    case Prim::kAdd: return static_cast<T>(x + y);
-    case Prim::kSub: return static_cast<T>(x - y);
-    case Prim::kMul: return static_cast<T>(x * y);
-    case Prim::kBitAnd: return static_cast<T>(a & b);
-    case Prim::kBitOr: return static_cast<T>(a | b);
-    case Prim::kBitXor: return static_cast<T>(a ^ b);
-    case Prim::kShiftRight: return static_cast<T>(a >> b);
+    case Prim::kAdd:
+      return static_cast<T>(x + y);
+    case Prim::kSub:
+      return static_cast<T>(x - y);
+    case Prim::kMul:
+      return static_cast<T>(x * y);
+    case Prim::kBitAnd:
+      return static_cast<T>(a & b);
+    case Prim::kBitOr:
+      return static_cast<T>(a | b);
+    case Prim::kBitXor:
+      return static_cast<T>(a ^ b);
+    case Prim::kShiftRight:
+      return static_cast<T>(a >> b);
     case Prim::kDiv:
     case Prim::kRemainder:
       if (b == 0) throw std::runtime_error("division by 0");
       if (std::is_signed_v<T> && b == static_cast<T>(-1) && a == std::numeric_limits<T>::min())
         throw std::runtime_error("the smallest integer divided by -1");
       return static_cast<T>(prim == Prim::kDiv ? a / b : a % b);
-    default: throw std::runtime_error("no such function of two integers");
+    default:
+      throw std::runtime_error("no such function of two integers");
   }
 }
 
 template <class T>
 bool comparison(Prim prim, T a, T b) {
   switch (prim) {
-    case Prim::kLess: return a < b;
-    case Prim::kLessEqual: return a <= b;
-    case Prim::kGreater: return a > b;
-    case Prim::kGreaterEqual: return a >= b;
-    case Prim::kEqual: return a == b;
-    default: return a != b;
+    case Prim::kLess:
+      return a < b;
+    case Prim::kLessEqual:
+      return a <= b;
+    case Prim::kGreater:
+      return a > b;
+    case Prim::kGreaterEqual:
+      return a >= b;
+    case Prim::kEqual:
+      return a == b;
+    default:
+      return a != b;
   }
 }
 
 template <class T>
 Tensor apply(const TermNode& node, const std::vector<Tensor>& args) {
   auto arg = [&](size_t i) { return *args[i].data<T>(); };
-  if constexpr (is_complex_v<T>) throw std::runtime_error("no complex terms");
+  if constexpr (is_complex_v<T>)
+    throw std::runtime_error("no complex terms");
   else if (node.prim >= Prim::kLess && node.prim <= Prim::kNotEqual)
     return Tensor(comparison(node.prim, arg(0), arg(1)));
   if constexpr (std::is_same_v<T, bool>) {

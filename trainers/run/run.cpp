@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "compiler/runtime/bad_value_source.h"
 #include "compiler/host/cache.h"
+#include "compiler/runtime/bad_value_source.h"
 #include "trainers/run/divergence.h"
 #include "trainers/run/restore.h"
 

@@ -39,8 +39,8 @@ struct Accumulator {
   DType element;  // what is accumulated
   int lanes;
   std::vector<Term> parts;
-  Term total = {};                   // second level, where there is one
-  std::vector<Term> seconds = {};    // of pairs that are reduced jointly: the other one of each part
+  Term total = {};                 // second level, where there is one
+  std::vector<Term> seconds = {};  // of pairs that are reduced jointly: the other one of each part
 
   Term identity() const { return start(*how, element, lanes); }
   /// Of the vector `x` the first `count` lanes (empty: all).

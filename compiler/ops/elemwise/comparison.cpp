@@ -64,10 +64,9 @@ const Op& eq_op() {
       .arity = 2,
       .signature = promoted_to_bool(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return a == b; }),
-      .code = code2<kBools | kReals>(
-          [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
-      .complex_code =
-          complex2([](const Parts& a, const Parts& b) { return Parts(a.re == b.re && a.im == b.im); }),
+      .code =
+          code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
+      .complex_code = complex2([](const Parts& a, const Parts& b) { return Parts(a.re == b.re && a.im == b.im); }),
       .symbol = "==",
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
@@ -84,10 +83,9 @@ const Op& neq_op() {
       .arity = 2,
       .signature = promoted_to_bool(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return a != b; }),
-      .code = code2<kBools | kReals>(
-          [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
-      .complex_code =
-          complex2([](const Parts& a, const Parts& b) { return Parts(a.re != b.re || a.im != b.im); }),
+      .code =
+          code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
+      .complex_code = complex2([](const Parts& a, const Parts& b) { return Parts(a.re != b.re || a.im != b.im); }),
       .symbol = "!=",
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
@@ -131,9 +129,12 @@ const Op& isinf_op() {
       .signature = asked_of_each,
       .reference = reference1<kAll>([](auto x) {
         using T = decltype(x);
-        if constexpr (is_complex_v<T>) return std::isinf(x.real()) || std::isinf(x.imag());
-        else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
-        else return false;
+        if constexpr (is_complex_v<T>)
+          return std::isinf(x.real()) || std::isinf(x.imag());
+        else if constexpr (std::is_floating_point_v<T>)
+          return std::isinf(x);
+        else
+          return false;
       }),
       .code = code1<kBools | kReals>(exceeds_largest),
       .complex_code = complex1([](const Parts& z) { return Parts(exceeds_largest(z.re) || exceeds_largest(z.im)); }),
@@ -144,13 +145,29 @@ const Op& isinf_op() {
   return op;
 }
 
-Expr lt(const Operand& a, const Operand& b) { return binary(lt_op(), a, b); }
-Expr le(const Operand& a, const Operand& b) { return binary(le_op(), a, b); }
-Expr gt(const Operand& a, const Operand& b) { return binary(gt_op(), a, b); }
-Expr ge(const Operand& a, const Operand& b) { return binary(ge_op(), a, b); }
-Expr eq(const Operand& a, const Operand& b) { return binary(eq_op(), a, b); }
-Expr neq(const Operand& a, const Operand& b) { return binary(neq_op(), a, b); }
-Expr isnan(const Operand& x) { return unary(isnan_op(), x); }
-Expr isinf(const Operand& x) { return unary(isinf_op(), x); }
+Expr lt(const Operand& a, const Operand& b) {
+  return binary(lt_op(), a, b);
+}
+Expr le(const Operand& a, const Operand& b) {
+  return binary(le_op(), a, b);
+}
+Expr gt(const Operand& a, const Operand& b) {
+  return binary(gt_op(), a, b);
+}
+Expr ge(const Operand& a, const Operand& b) {
+  return binary(ge_op(), a, b);
+}
+Expr eq(const Operand& a, const Operand& b) {
+  return binary(eq_op(), a, b);
+}
+Expr neq(const Operand& a, const Operand& b) {
+  return binary(neq_op(), a, b);
+}
+Expr isnan(const Operand& x) {
+  return unary(isnan_op(), x);
+}
+Expr isinf(const Operand& x) {
+  return unary(isinf_op(), x);
+}
 
 }  // namespace thtrain

@@ -48,16 +48,15 @@ const Op& imag_op() {
 }
 
 const Op& conj_op() {
-  static const ScalarOp record{
-      .name = "conj",
-      .doc = "The complex conjugate. The cotangent of z is the conjugate of the result's.",
-      .signature = same_as_promoted(kComplexes),
-      .reference = reference1<kComplexes>([](auto z) { return std::conj(z); }),
-      .complex_code = complex1([](const Parts& z) { return Parts(z.re, -z.im); }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{conj(g.dout())}; },
-      .spread = spread_same,
-      .spreads_moduli = true,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record{.name = "conj",
+                               .doc = "The complex conjugate. The cotangent of z is the conjugate of the result's.",
+                               .signature = same_as_promoted(kComplexes),
+                               .reference = reference1<kComplexes>([](auto z) { return std::conj(z); }),
+                               .complex_code = complex1([](const Parts& z) { return Parts(z.re, -z.im); }),
+                               .gradient = [](const ScalarGradientArgs& g) { return Exprs{conj(g.dout())}; },
+                               .spread = spread_same,
+                               .spreads_moduli = true,
+                               .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }

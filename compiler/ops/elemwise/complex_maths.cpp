@@ -144,8 +144,7 @@ Parts complex_quotient(const Parts& a, const Parts& b) {
   const Term zero = number(a.re, 0), inf = infinity(a.re);
   const Term is_lost = is_nan(plain.re) && is_nan(plain.im);
   const Term by_zero = b.re == zero && b.im == zero && !(is_nan(a.re) && is_nan(a.im));
-  const Term of_infinity =
-      (is_infinite(a.re) || is_infinite(a.im)) && is_finite(b.re) && is_finite(b.im);
+  const Term of_infinity = (is_infinite(a.re) || is_infinite(a.im)) && is_finite(b.re) && is_finite(b.im);
   const Term by_infinity = (is_infinite(b.re) || is_infinite(b.im)) && is_finite(a.re) && is_finite(a.im);
   const Term side = copy_sign(inf, b.re);
   const Parts infinite = times_conjugate({boxed(a.re), boxed(a.im)}, b);

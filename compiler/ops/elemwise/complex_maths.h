@@ -5,9 +5,15 @@
 
 namespace thtrain {
 
-inline Parts operator+(const Parts& a, const Parts& b) { return {a.re + b.re, a.im + b.im}; }
-inline Parts operator-(const Parts& a, const Parts& b) { return {a.re - b.re, a.im - b.im}; }
-inline Parts operator-(const Parts& a) { return {-a.re, -a.im}; }
+inline Parts operator+(const Parts& a, const Parts& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+inline Parts operator-(const Parts& a, const Parts& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+inline Parts operator-(const Parts& a) {
+  return {-a.re, -a.im};
+}
 /// By the formula (a + ib) (c + id) = (ac - bd) + i (ad + bc), with four products that are rounded each.
 inline Parts operator*(const Parts& a, const Parts& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};

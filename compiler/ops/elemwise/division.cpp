@@ -123,11 +123,12 @@ const Op& floor_div_op() {
       },
       .edge_cases = {0.1, 3, -3, 7, -7, 1e10},
       .smooth = false,
-      .spread = [](const double* x, const double* e, double y) {
-        if (e[0] == 0 && e[1] == 0) return 0.0;
-        if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
-        return (e[0] + (std::abs(y) + 1) * e[1]) / (std::abs(x[1]) - e[1]) + 1;
-      },
+      .spread =
+          [](const double* x, const double* e, double y) {
+            if (e[0] == 0 && e[1] == 0) return 0.0;
+            if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
+            return (e[0] + (std::abs(y) + 1) * e[1]) / (std::abs(x[1]) - e[1]) + 1;
+          },
       .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
@@ -155,12 +156,13 @@ const Op& mod_op() {
       .high = 3,
       .edge_cases = {0.1, 3, -3, 7, -7, 1e10},
       .smooth = false,
-      .spread = [](const double* x, const double* e, double y) {
-        if (e[0] == 0 && e[1] == 0) return 0.0;
-        const double moved = e[0] + (e[1] > 0 ? std::abs(std::floor(x[0] / x[1])) * e[1] : 0);
-        const bool crosses = std::abs(y) <= moved || std::abs(x[1]) - std::abs(y) <= moved + e[1];
-        return crosses ? std::numeric_limits<double>::infinity() : moved;
-      }};
+      .spread =
+          [](const double* x, const double* e, double y) {
+            if (e[0] == 0 && e[1] == 0) return 0.0;
+            const double moved = e[0] + (e[1] > 0 ? std::abs(std::floor(x[0] / x[1])) * e[1] : 0);
+            const bool crosses = std::abs(y) <= moved || std::abs(x[1]) - std::abs(y) <= moved + e[1];
+            return crosses ? std::numeric_limits<double>::infinity() : moved;
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -150,13 +150,16 @@ static T power(T base, T exponent) {
 const Op& pow_op() {
   static const ScalarOp record{
       .name = "pow",
-      .doc = "a^b; bools count as int64. d/da = b a^(b-1), and 0 where b is 0; d/db = a^b log(a), and 0 where a is 0 "
-             "and b is not negative. a^0 and 1^b are 1 even for NaN. Integers wrap around; a negative integer exponent "
-             "gives 1 and -1 where that is exact, else 0.",
+      .doc =
+          "a^b; bools count as int64. d/da = b a^(b-1), and 0 where b is 0; d/db = a^b log(a), and 0 where a is 0 "
+          "and b is not negative. a^0 and 1^b are 1 even for NaN. Integers wrap around; a negative integer exponent "
+          "gives 1 and -1 where that is exact, else 0.",
       .arity = 2,
       .signature = same_as_promoted(kNumbers),
       .reference = reference2<kNumbers>([](auto a, auto b) { return power(a, b); }),
-      .code = code2<kFloats>([](Term a, Term b) { return kernel::math("pow", {a, b}); }),
+      .code = code2<kFloats>([](Term a, Term b) {
+        return kernel::math("pow", {a, b});
+      }),
       .gradient =
           [](const ScalarGradientArgs& g) {
             // Inner selections, so that second derivatives do not multiply 0 by an infinity either.
@@ -170,26 +173,43 @@ const Op& pow_op() {
       .high = 3,
       .edge_cases = {0.5, 1, -1, 2, 3, -2},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double y) {
-        if (e[0] == 0 && e[1] == 0) return 0.0;
-        if (x[0] <= e[0] && (x[0] != 0 || e[0] > 0) && e[1] > 0) return std::numeric_limits<double>::infinity();
-        // |y| (exp(|d log y|) - 1)
-        const double of_base = std::abs(x[1]) * relative_error(x[0], e[0], 0);
-        const double of_exponent = e[1] > 0 ? e[1] * (std::abs(std::log(x[0])) + relative_error(x[0], e[0], 0)) : 0;
-        if (std::isinf(of_base) && x[1] > 0) return std::pow(std::abs(x[0]) + e[0], x[1]) + std::abs(y);
-        return std::abs(y) * std::expm1(of_base + of_exponent);
-      }};
+      .spread =
+          [](const double* x, const double* e, double y) {
+            if (e[0] == 0 && e[1] == 0) return 0.0;
+            if (x[0] <= e[0] && (x[0] != 0 || e[0] > 0) && e[1] > 0) return std::numeric_limits<double>::infinity();
+            // |y| (exp(|d log y|) - 1)
+            const double of_base = std::abs(x[1]) * relative_error(x[0], e[0], 0);
+            const double of_exponent = e[1] > 0 ? e[1] * (std::abs(std::log(x[0])) + relative_error(x[0], e[0], 0)) : 0;
+            if (std::isinf(of_base) && x[1] > 0) return std::pow(std::abs(x[0]) + e[0], x[1]) + std::abs(y);
+            return std::abs(y) * std::expm1(of_base + of_exponent);
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
-Expr exp(const Operand& x) { return unary(exp_op(), x); }
-Expr exp2(const Operand& x) { return unary(exp2_op(), x); }
-Expr expm1(const Operand& x) { return unary(expm1_op(), x); }
-Expr log(const Operand& x) { return unary(log_op(), x); }
-Expr log2(const Operand& x) { return unary(log2_op(), x); }
-Expr log10(const Operand& x) { return unary(log10_op(), x); }
-Expr log1p(const Operand& x) { return unary(log1p_op(), x); }
-Expr pow(const Operand& a, const Operand& b) { return binary(pow_op(), a, b); }
+Expr exp(const Operand& x) {
+  return unary(exp_op(), x);
+}
+Expr exp2(const Operand& x) {
+  return unary(exp2_op(), x);
+}
+Expr expm1(const Operand& x) {
+  return unary(expm1_op(), x);
+}
+Expr log(const Operand& x) {
+  return unary(log_op(), x);
+}
+Expr log2(const Operand& x) {
+  return unary(log2_op(), x);
+}
+Expr log10(const Operand& x) {
+  return unary(log10_op(), x);
+}
+Expr log1p(const Operand& x) {
+  return unary(log1p_op(), x);
+}
+Expr pow(const Operand& a, const Operand& b) {
+  return binary(pow_op(), a, b);
+}
 
 }  // namespace thtrain

@@ -4,9 +4,13 @@
 namespace thtrain {
 
 template <class T>
-static T maximum_term(T a, T b) { return a >= b || a != a ? a : b; }
+static T maximum_term(T a, T b) {
+  return a >= b || a != a ? a : b;
+}
 template <class T>
-static T minimum_term(T a, T b) { return a <= b || a != a ? a : b; }
+static T minimum_term(T a, T b) {
+  return a <= b || a != a ? a : b;
+}
 
 static Term maximum_term(const Term& a, const Term& b) {
   if (is_bool(a.dtype())) return a || b;
@@ -20,8 +24,9 @@ static Term minimum_term(const Term& a, const Term& b) {
 const Op& maximum_op() {
   static const ScalarOp record{
       .name = "maximum",
-      .doc = "The larger of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
-             "the one that was taken.",
+      .doc =
+          "The larger of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
+          "the one that was taken.",
       .arity = 2,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return maximum_term(a, b); }),
@@ -41,8 +46,9 @@ const Op& maximum_op() {
 const Op& minimum_op() {
   static const ScalarOp record{
       .name = "minimum",
-      .doc = "The smaller of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
-             "the one that was taken.",
+      .doc =
+          "The smaller of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
+          "the one that was taken.",
       .arity = 2,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return minimum_term(a, b); }),
@@ -62,16 +68,15 @@ const Op& minimum_op() {
 const Op& clip_op() {
   static const ScalarOp record{
       .name = "clip",
-      .doc = "minimum(maximum(x, low), high): high where the bounds cross. The derivative goes to x from low to high, "
-             "both included, else to the bound that was taken.",
+      .doc =
+          "minimum(maximum(x, low), high): high where the bounds cross. The derivative goes to x from low to high, "
+          "both included, else to the bound that was taken.",
       .arity = 3,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference3<kBools | kReals>(
           [](auto x, auto low, auto high) { return minimum_term(maximum_term(x, low), high); }),
-      .code =
-          [](std::span<const Term> in, const Signature&) {
-            return std::vector<Term>{minimum_term(maximum_term(in[0], in[1]), in[2])};
-          },
+      .code = [](std::span<const Term> in,
+                 const Signature&) { return std::vector<Term>{minimum_term(maximum_term(in[0], in[1]), in[2])}; },
       .gradient =
           [](const ScalarGradientArgs& g) {
             const Expr &x = g.inputs[0], &low = g.inputs[1], &high = g.inputs[2];
@@ -79,14 +84,21 @@ const Op& clip_op() {
             Expr below = switch_(at_high, 0, g.dout());  // the cotangent of maximum(x, low)
             return Exprs{switch_(at_low, 0, below), switch_(at_low, below, 0), switch_(at_high, g.dout(), 0)};
           },
-      .spread = [](const double*, const double* e, double) { return std::max({e[0], e[1], e[2]}); },
+      .spread =
+          [](const double*, const double* e, double) {
+            return std::max({e[0], e[1], e[2]});
+          },
       .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
-Expr maximum(const Operand& a, const Operand& b) { return binary(maximum_op(), a, b); }
-Expr minimum(const Operand& a, const Operand& b) { return binary(minimum_op(), a, b); }
+Expr maximum(const Operand& a, const Operand& b) {
+  return binary(maximum_op(), a, b);
+}
+Expr minimum(const Operand& a, const Operand& b) {
+  return binary(minimum_op(), a, b);
+}
 Expr clip(const Operand& x, const Operand& low, const Operand& high) {
   return elementwise(clip_op(), resolve({&x, &low, &high}), {}, x.where());
 }

@@ -4,36 +4,33 @@
 namespace thtrain {
 
 const Op& sinh_op() {
-  static const ScalarOp record{
-      .name = "sinh",
-      .doc = "The hyperbolic sine. d/dx = cosh(x).",
-      .signature = floats_to_same(),
-      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sinh(x); }),
-      .code = math_code("sinh"),
-      .complex_code = complex1(complex_sinh),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
-      .edge_cases = {1e-10, 89, -89, 710},
-      .ulps = 4,
-      .complex_ulps = 8,
-      .spread = [](const double* x, const double* e, double) {
-        return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0;
-      }};
+  static const ScalarOp record{.name = "sinh",
+                               .doc = "The hyperbolic sine. d/dx = cosh(x).",
+                               .signature = floats_to_same(),
+                               .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sinh(x); }),
+                               .code = math_code("sinh"),
+                               .complex_code = complex1(complex_sinh),
+                               .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
+                               .edge_cases = {1e-10, 89, -89, 710},
+                               .ulps = 4,
+                               .complex_ulps = 8,
+                               .spread = [](const double* x, const double* e,
+                                            double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& cosh_op() {
-  static const ScalarOp record{
-      .name = "cosh",
-      .doc = "The hyperbolic cosine. d/dx = sinh(x).",
-      .signature = floats_to_same(),
-      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cosh(x); }),
-      .code = math_code("cosh"),
-      .complex_code = complex1(complex_cosh),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sinh(g.x())}; },
-      .edge_cases = {1e-10, 89, -89, 710},
-      .ulps = 4,
-      .complex_ulps = 8};
+  static const ScalarOp record{.name = "cosh",
+                               .doc = "The hyperbolic cosine. d/dx = sinh(x).",
+                               .signature = floats_to_same(),
+                               .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cosh(x); }),
+                               .code = math_code("cosh"),
+                               .complex_code = complex1(complex_cosh),
+                               .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sinh(g.x())}; },
+                               .edge_cases = {1e-10, 89, -89, 710},
+                               .ulps = 4,
+                               .complex_ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -106,20 +103,33 @@ const Op& arctanh_op() {
       .edge_cases = {1e-10, 1, -1, 1.001},
       .ulps = 4,
       .complex_ulps = 8,
-      .spread = [](const double* x, const double* e, double) {
-        const double farthest = std::abs(x[0]) + e[0];
-        if (e[0] == 0) return 0.0;
-        return farthest < 1 ? e[0] / (1 - farthest * farthest) : std::numeric_limits<double>::infinity();
-      }};
+      .spread =
+          [](const double* x, const double* e, double) {
+            const double farthest = std::abs(x[0]) + e[0];
+            if (e[0] == 0) return 0.0;
+            return farthest < 1 ? e[0] / (1 - farthest * farthest) : std::numeric_limits<double>::infinity();
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
-Expr sinh(const Operand& x) { return unary(sinh_op(), x); }
-Expr cosh(const Operand& x) { return unary(cosh_op(), x); }
-Expr tanh(const Operand& x) { return unary(tanh_op(), x); }
-Expr arcsinh(const Operand& x) { return unary(arcsinh_op(), x); }
-Expr arccosh(const Operand& x) { return unary(arccosh_op(), x); }
-Expr arctanh(const Operand& x) { return unary(arctanh_op(), x); }
+Expr sinh(const Operand& x) {
+  return unary(sinh_op(), x);
+}
+Expr cosh(const Operand& x) {
+  return unary(cosh_op(), x);
+}
+Expr tanh(const Operand& x) {
+  return unary(tanh_op(), x);
+}
+Expr arcsinh(const Operand& x) {
+  return unary(arcsinh_op(), x);
+}
+Expr arccosh(const Operand& x) {
+  return unary(arccosh_op(), x);
+}
+Expr arctanh(const Operand& x) {
+  return unary(arctanh_op(), x);
+}
 
 }  // namespace thtrain

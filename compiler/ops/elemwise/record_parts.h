@@ -54,9 +54,15 @@ inline ScalarCode math_code(const char* function) {
 // What errors become, for ScalarOp::spread.
 
 /// The same: neg, abs, whatever changes no faster than its input.
-inline double spread_same(const double*, const double* e, double) { return e[0]; }
-inline double spread_sum(const double*, const double* e, double) { return e[0] + e[1]; }
-inline double spread_larger(const double*, const double* e, double) { return std::max(e[0], e[1]); }
+inline double spread_same(const double*, const double* e, double) {
+  return e[0];
+}
+inline double spread_sum(const double*, const double* e, double) {
+  return e[0] + e[1];
+}
+inline double spread_larger(const double*, const double* e, double) {
+  return std::max(e[0], e[1]);
+}
 /// e over the distance from `pole` at the far end: of log(x - pole), and relatively of 1 / (x - pole).
 inline double relative_error(double x, double e, double pole) {
   const double distance = std::abs(x - pole);
@@ -66,18 +72,24 @@ inline double relative_error(double x, double e, double pole) {
 // Integers wrap around; in C++ only unsigned ones do, and narrow ones would become int first.
 template <class T>
 T wrapping_add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else return a + b;
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
 }
 template <class T>
 T wrapping_sub(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  else return a - b;
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  else
+    return a - b;
 }
 template <class T>
 T wrapping_mul(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return product(a, b);
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return product(a, b);
 }
 
 // Builders from an op.

@@ -4,7 +4,9 @@
 
 namespace thtrain {
 
-static Exprs zero_gradient(const ScalarGradientArgs& g) { return {zeros_like(g.dout())}; }
+static Exprs zero_gradient(const ScalarGradientArgs& g) {
+  return {zeros_like(g.dout())};
+}
 
 const Op& floor_op() {
   static const ScalarOp record{
@@ -12,8 +14,10 @@ const Op& floor_op() {
       .doc = "The largest integer not above x, in the dtype of x. Its derivative is 0.",
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>) return x;
-        else return std::floor(x);
+        if constexpr (std::is_integral_v<decltype(x)>)
+          return x;
+        else
+          return std::floor(x);
       }),
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::floor(x) : x; }),
       .gradient = zero_gradient,
@@ -30,8 +34,10 @@ const Op& ceil_op() {
       .doc = "The smallest integer not below x, in the dtype of x; -0 for x in (-1, 0). Its derivative is 0.",
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>) return x;
-        else return std::ceil(x);
+        if constexpr (std::is_integral_v<decltype(x)>)
+          return x;
+        else
+          return std::ceil(x);
       }),
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::ceil(x) : x; }),
       .gradient = zero_gradient,
@@ -48,8 +54,10 @@ const Op& trunc_op() {
       .doc = "x without its fraction, in the dtype of x. Its derivative is 0.",
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>) return x;
-        else return std::trunc(x);
+        if constexpr (std::is_integral_v<decltype(x)>)
+          return x;
+        else
+          return std::trunc(x);
       }),
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::trunc(x) : x; }),
       .gradient = zero_gradient,
@@ -66,8 +74,10 @@ const Op& round_op() {
       .doc = "The nearest integer, of two the even one, in the dtype of x. Its derivative is 0.",
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>) return x;
-        else return std::nearbyint(x);
+        if constexpr (std::is_integral_v<decltype(x)>)
+          return x;
+        else
+          return std::nearbyint(x);
       }),
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::rint(x) : x; }),
       .gradient = zero_gradient,
@@ -78,9 +88,17 @@ const Op& round_op() {
   return op;
 }
 
-Expr floor(const Operand& x) { return unary(floor_op(), x); }
-Expr ceil(const Operand& x) { return unary(ceil_op(), x); }
-Expr trunc(const Operand& x) { return unary(trunc_op(), x); }
-Expr round(const Operand& x) { return unary(round_op(), x); }
+Expr floor(const Operand& x) {
+  return unary(floor_op(), x);
+}
+Expr ceil(const Operand& x) {
+  return unary(ceil_op(), x);
+}
+Expr trunc(const Operand& x) {
+  return unary(trunc_op(), x);
+}
+Expr round(const Operand& x) {
+  return unary(round_op(), x);
+}
 
 }  // namespace thtrain

@@ -32,8 +32,13 @@ struct CaseMaker {
     bool smooth = record.smooth && is_float(signature->outputs[0]) && record.gradient;
     bool any_complex = is_complex(signature->outputs[0]);
     for (DType dtype : signature->inputs) any_complex = any_complex || is_complex(dtype);
-    OpCase row{.name = str(name, text), .inputs = inputs, .build = build, .low = record.low, .high = record.high,
-               .smooth = smooth, .bound = any_complex ? record.complex_ulps : record.ulps};
+    OpCase row{.name = str(name, text),
+               .inputs = inputs,
+               .build = build,
+               .low = record.low,
+               .high = record.high,
+               .smooth = smooth,
+               .bound = any_complex ? record.complex_ulps : record.ulps};
     bool any_sign = record.low < 0 && record.ulps == 0 &&
                     std::all_of(dtypes.begin(), dtypes.end(), [](DType dtype) { return is_signed_int(dtype); });
     if (any_sign) {

@@ -71,11 +71,11 @@ struct ScalarOp {
   const TurnsRule* turns = nullptr;
 
   // What tests and fuzzers draw from.
-  double low = -2, high = 2;               // where it is smooth enough for finite differences
-  std::vector<double> edge_cases = {};     // beside 0, -0, inf, -inf, NaN, the largest and smallest numbers
+  double low = -2, high = 2;            // where it is smooth enough for finite differences
+  std::vector<double> edge_cases = {};  // beside 0, -0, inf, -inf, NaN, the largest and smallest numbers
   bool smooth = true;
-  double ulps = 0;                         // native against reference, float dtypes; 0: equal bits
-  double complex_ulps = 0;                 // of complex numbers, in units of the modulus; no less than `ulps`
+  double ulps = 0;          // native against reference, float dtypes; 0: equal bits
+  double complex_ulps = 0;  // of complex numbers, in units of the modulus; no less than `ulps`
 
   /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among corners
   /// x +- e, which bounds what is monotone in each input, or has its extremes there.
@@ -104,10 +104,14 @@ SignatureRule promoted_to_bool(unsigned kinds);
 // References from a C++ function of the signature's input types, made for the kinds named.
 template <unsigned kinds, class T>
 constexpr bool accepts() {
-  if constexpr (std::is_same_v<T, bool>) return (kinds & kBools) != 0;
-  else if constexpr (std::is_integral_v<T>) return (kinds & kInts) != 0;
-  else if constexpr (std::is_floating_point_v<T>) return (kinds & kFloats) != 0;
-  else return (kinds & kComplexes) != 0;
+  if constexpr (std::is_same_v<T, bool>)
+    return (kinds & kBools) != 0;
+  else if constexpr (std::is_integral_v<T>)
+    return (kinds & kInts) != 0;
+  else if constexpr (std::is_floating_point_v<T>)
+    return (kinds & kFloats) != 0;
+  else
+    return (kinds & kComplexes) != 0;
 }
 
 /// reference1<kFloats>([](auto x) { return std::exp(x); }): a function of one type T; reference2 and reference3 take
@@ -132,11 +136,17 @@ ScalarReference reference_of(F f) {
   };
 }
 template <unsigned kinds, class F>
-ScalarReference reference1(F f) { return reference_of<kinds, 1>(f); }
+ScalarReference reference1(F f) {
+  return reference_of<kinds, 1>(f);
+}
 template <unsigned kinds, class F>
-ScalarReference reference2(F f) { return reference_of<kinds, 2>(f); }
+ScalarReference reference2(F f) {
+  return reference_of<kinds, 2>(f);
+}
 template <unsigned kinds, class F>
-ScalarReference reference3(F f) { return reference_of<kinds, 3>(f); }
+ScalarReference reference3(F f) {
+  return reference_of<kinds, 3>(f);
+}
 
 /// The code of a record for any dtypes; empty where there is none.
 std::vector<Parts> code_of(const ScalarOp& record, std::span<const Parts> inputs, const Signature& signature);

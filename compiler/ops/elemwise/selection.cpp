@@ -111,9 +111,8 @@ const Op& cast_op() {
       .signature = cast_signature,
       .reference = cast_reference,
       .code = cast_code,
-      .complex_code = [](std::span<const Parts> in, const Signature& s) {
-        return std::vector<Parts>{converted(in[0], s.outputs[0])};
-      },
+      .complex_code = [](std::span<const Parts> in,
+                         const Signature& s) { return std::vector<Parts>{converted(in[0], s.outputs[0])}; },
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout()}; },  // takes x's dtype as every gradient
       .hint = "real(z), imag(z) or abs(z) says which part is meant",
       .symbolic = cast_symbolic,

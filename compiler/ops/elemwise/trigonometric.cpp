@@ -6,18 +6,17 @@
 namespace thtrain {
 
 const Op& sin_op() {
-  static const ScalarOp record{
-      .name = "sin",
-      .doc = "The sine. d/dx = cos(x).",
-      .signature = floats_to_same(),
-      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sin(x); }),
-      .code = math_code("sin"),
-      .complex_code = complex1(complex_sin),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cos(g.x())}; },
-      .edge_cases = {3.14159265, 1e6, -1e6},
-      .ulps = 4,
-      .complex_ulps = 8,
-      .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
+  static const ScalarOp record{.name = "sin",
+                               .doc = "The sine. d/dx = cos(x).",
+                               .signature = floats_to_same(),
+                               .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sin(x); }),
+                               .code = math_code("sin"),
+                               .complex_code = complex1(complex_sin),
+                               .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cos(g.x())}; },
+                               .edge_cases = {3.14159265, 1e6, -1e6},
+                               .ulps = 4,
+                               .complex_ulps = 8,
+                               .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -53,11 +52,12 @@ const Op& tan_op() {
       .edge_cases = {1.57079, 3, -100},
       .ulps = 4,
       .complex_ulps = 12,
-      .spread = [](const double*, const double* e, double y) {
-        const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity();
-        const double left = 1 - std::abs(y) * t;
-        return left > 0 ? t * (1 + y * y) / left : std::numeric_limits<double>::infinity();
-      }};
+      .spread =
+          [](const double*, const double* e, double y) {
+            const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity();
+            const double left = 1 - std::abs(y) * t;
+            return left > 0 ? t * (1 + y * y) / left : std::numeric_limits<double>::infinity();
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -118,8 +118,9 @@ const Op& arctan_op() {
 const Op& arctan2_op() {
   static const ScalarOp record{
       .name = "arctan2",
-      .doc = "The angle of the point (x, y) from the first axis, in [-pi, pi]; the sign of a zero y chooses the side "
-             "of the negative axis. d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).",
+      .doc =
+          "The angle of the point (x, y) from the first axis, in [-pi, pi]; the sign of a zero y chooses the side "
+          "of the negative axis. d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).",
       .arity = 2,
       .signature = floats_to_same(kFloats),
       .reference = reference2<kFloats>([](auto y, auto x) { return std::atan2(y, x); }),
@@ -134,22 +135,37 @@ const Op& arctan2_op() {
       .high = 2,
       .edge_cases = {1, -1},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double) {
-        const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
-        if (e_all == 0) return 0.0;
-        const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
-        return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi : 1.2 * e_all / (distance - e_all);
-      }};
+      .spread =
+          [](const double* x, const double* e, double) {
+            const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
+            if (e_all == 0) return 0.0;
+            const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
+            return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi : 1.2 * e_all / (distance - e_all);
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
-Expr sin(const Operand& x) { return unary(sin_op(), x); }
-Expr cos(const Operand& x) { return unary(cos_op(), x); }
-Expr tan(const Operand& x) { return unary(tan_op(), x); }
-Expr arcsin(const Operand& x) { return unary(arcsin_op(), x); }
-Expr arccos(const Operand& x) { return unary(arccos_op(), x); }
-Expr arctan(const Operand& x) { return unary(arctan_op(), x); }
-Expr arctan2(const Operand& y, const Operand& x) { return binary(arctan2_op(), y, x); }
+Expr sin(const Operand& x) {
+  return unary(sin_op(), x);
+}
+Expr cos(const Operand& x) {
+  return unary(cos_op(), x);
+}
+Expr tan(const Operand& x) {
+  return unary(tan_op(), x);
+}
+Expr arcsin(const Operand& x) {
+  return unary(arcsin_op(), x);
+}
+Expr arccos(const Operand& x) {
+  return unary(arccos_op(), x);
+}
+Expr arctan(const Operand& x) {
+  return unary(arctan_op(), x);
+}
+Expr arctan2(const Operand& y, const Operand& x) {
+  return binary(arctan2_op(), y, x);
+}
 
 }  // namespace thtrain

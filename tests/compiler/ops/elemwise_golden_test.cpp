@@ -133,7 +133,9 @@ Props props_of(const GoldenCase& c) {
 }
 
 // NumPy's own functions and the C library's may each be some units off; so may a complex number's modulus.
-double bound_of(const GoldenCase& c) { return c.op->scalar->ulps > 0 || is_complex(c.inputs[0].dtype()) ? 3 : 0; }
+double bound_of(const GoldenCase& c) {
+  return c.op->scalar->ulps > 0 || is_complex(c.inputs[0].dtype()) ? 3 : 0;
+}
 
 TEST(ElemwiseGolden, EveryOpHasCases) {
   std::set<const Op*> seen;

@@ -15,7 +15,9 @@ Expr input(DType dtype, Dims dims = {}, std::string name = "x") {
   return make_input({.dtype = dtype, .dims = std::move(dims)}, std::move(name));
 }
 
-DType parse_dtype(std::string_view name) { return dtype_named(name).value(); }
+DType parse_dtype(std::string_view name) {
+  return dtype_named(name).value();
+}
 
 /// The whole text of the UserError, without the line that says where the node was built.
 template <class Action>
@@ -177,7 +179,7 @@ TEST(ElemwiseTypes, Messages) {
             "error: add: lengths of axis 1 differ; only a length known to be 1 is broadcast\n"
             "  expected: 3 == 4\n"
             "  got:      a float32[batch, 3], b float32[4]");
-  EXPECT_EQ(message_of([&] { n * u; }),
+  EXPECT_EQ(message_of([&] { n* u; }),
             "error: mul: no dtype holds both int64 and uint64\n"
             "  got:      n int64[2], u uint64[2]\n"
             "  hint:     cast one of them");
@@ -219,8 +221,8 @@ TEST(ElemwiseTypes, LengthsAreFollowedThroughArithmetic) {
 
 TEST(ElemwiseTypes, UnbroadcastGivesTheTypeOfTheInput) {
   Expr cotangent = input(DType::kFloat64, {2, "n", 4});
-  for (const Dims& dims : {Dims{}, Dims{4}, Dims{1}, Dims{"n", 1}, Dims{1, 1, 1}, Dims{2, "n", 4}, Dims{2, "m", 4},
-                           Dims{2, 1, 4}})
+  for (const Dims& dims :
+       {Dims{}, Dims{4}, Dims{1}, Dims{"n", 1}, Dims{1, 1, 1}, Dims{2, "n", 4}, Dims{2, "m", 4}, Dims{2, 1, 4}})
     for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kComplex64}) {
       Expr like = input(dtype, dims);
       EXPECT_EQ(unbroadcast(cotangent, like).type().text(), like.type().text());
@@ -245,7 +247,8 @@ TEST(ElemwiseTypes, EveryRecordIsComplete) {
 
 TEST(ElemwiseTypes, BuildersNoteTheCallersLine) {
   Expr x = input(DType::kFloat32, {2});
-  Expr y = x + 1; int line = __LINE__;
+  Expr y = x + 1;
+  int line = __LINE__;
   EXPECT_EQ(y.node().origin.line, line);
   EXPECT_NE(std::string(y.node().origin.file).find("elemwise_types_test.cpp"), std::string::npos);
   EXPECT_EQ(exp(x).node().origin.line, __LINE__);

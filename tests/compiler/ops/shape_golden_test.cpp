@@ -62,8 +62,9 @@ class ShapeCase {
 
  public:
   DType dtype() const {
-    return line_.name == "arange_float32" ? DType::kFloat32
-                                          : line_.name == "arange_float64" ? DType::kFloat64 : DType::kInt64;
+    return line_.name == "arange_float32"   ? DType::kFloat32
+           : line_.name == "arange_float64" ? DType::kFloat64
+                                            : DType::kInt64;
   }
 
  private:
@@ -86,8 +87,12 @@ void check_all(bool lengths_are_known) {
   }
 }
 
-TEST(ShapeGolden, KnownLengths) { check_all(true); }
-TEST(ShapeGolden, NamedLengths) { check_all(false); }
+TEST(ShapeGolden, KnownLengths) {
+  check_all(true);
+}
+TEST(ShapeGolden, NamedLengths) {
+  check_all(false);
+}
 
 }  // namespace
 }  // namespace thtrain

@@ -31,12 +31,9 @@ bool parse(std::string_view bytes) {
 
 std::vector<std::string> seeds() {
   return {
-      "x,y\n1,2\n3.5e1,-4\n",
-      "\xef\xbb\xbf\"a\",\"b \"\"c\"\"\", y\r\n1, 2 ,setosa\r\n\r\n3,4,\"vir,ginica\"\r\n",
-      "1,2,3\n4,5,6",
-      "0.1,a\n+.5,b\n-1E-300,a\n",
-      "x;y\n1;2\n3;4\n",
-      "1\t2\n3\t4\n",
+      "x,y\n1,2\n3.5e1,-4\n", "\xef\xbb\xbf\"a\",\"b \"\"c\"\"\", y\r\n1, 2 ,setosa\r\n\r\n3,4,\"vir,ginica\"\r\n",
+      "1,2,3\n4,5,6",         "0.1,a\n+.5,b\n-1E-300,a\n",
+      "x;y\n1;2\n3;4\n",      "1\t2\n3\t4\n",
       "1  2 3\n 4 5  6\n",
   };
 }
