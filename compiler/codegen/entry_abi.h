@@ -51,11 +51,10 @@ struct ThContext {
      slots after the outputs. Released by the runtime. May set failed. */
   void* (*allocate)(ThContext*, int slot, long bytes);
 
-  const volatile int* cancel; /* not 0: return 2 before the next step; may be null */
-  void* host;                 /* the runtime's own */
+  void* host; /* the runtime's own */
 };
 
-/* What a generated source exports as `thtrain_entry`. 0: done. 1: a check failed. 2: cancelled. */
+/* What a generated source exports as `thtrain_entry`. 0: done. 1: a check failed. 3: another TH_ABI_VERSION. */
 typedef int (*ThEntry)(ThContext*, const ThTensor* args);
 
 #ifdef __cplusplus
