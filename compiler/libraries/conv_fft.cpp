@@ -10,9 +10,9 @@
 #include <mutex>
 
 #include "compiler/base/str.h"
+#include "compiler/cpu/conv/fft.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
-#include "compiler/ops/conv/fft.h"
 
 namespace thtrain {
 namespace {

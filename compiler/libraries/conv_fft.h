@@ -2,8 +2,8 @@
 // or required, and opened at run time (libfftw3f.so.3, libfftw3.so.3).
 #pragma once
 
+#include "compiler/cpu/conv/conv_functions.h"
 #include "compiler/libraries/library_functions.h"
-#include "compiler/ops/conv/conv_functions.h"
 
 namespace thtrain {
 

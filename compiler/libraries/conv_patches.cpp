@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "compiler/base/str.h"
+#include "compiler/cpu/conv/patches.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/matrix_products.h"
 #include "compiler/libraries/threads.h"
-#include "compiler/ops/conv/patches.h"
 
 namespace thtrain {
 namespace {

@@ -1,8 +1,8 @@
-// Convolutions as matrix products over patches, by BLAS (ops/conv/patches.h says which).
+// Convolutions as matrix products over patches, by BLAS (cpu/conv/patches.h says which).
 #pragma once
 
+#include "compiler/cpu/conv/conv_functions.h"
 #include "compiler/libraries/library_functions.h"
-#include "compiler/ops/conv/conv_functions.h"
 
 namespace thtrain {
 

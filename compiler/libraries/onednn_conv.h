@@ -1,8 +1,8 @@
 // Convolutions by oneDNN, where version 2 of the library is installed: candidates of the tuner, never required.
 #pragma once
 
+#include "compiler/cpu/conv/conv_functions.h"
 #include "compiler/libraries/library_functions.h"
-#include "compiler/ops/conv/conv_functions.h"
 
 namespace thtrain {
 

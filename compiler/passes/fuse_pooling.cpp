@@ -6,10 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compiler/cpu/pool/pooled_conv.h"
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/pool/pooled_conv.h"
 
 namespace thtrain {
 namespace {

@@ -1,6 +1,6 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
-    compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < store < host < libraries < tuning <
+    compiler/base < ir < kernel < ops < cpu < passes < autodiff < plan < codegen < store < host < libraries < tuning <
     runtime < compiler/*.h (api.h)
     base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
     all < tests, docs
@@ -20,7 +20,8 @@ LEFT = {
     "compiler/kernel": ["compiler/ir"],
     "compiler/ops": ["compiler/kernel"],
     "compiler/autodiff": ["compiler/passes"],
-    "compiler/passes": ["compiler/ops"],
+    "compiler/cpu": ["compiler/ops"],
+    "compiler/passes": ["compiler/cpu"],
     "compiler/plan": ["compiler/autodiff"],
     "compiler/codegen": ["compiler/plan"],
     "compiler/store": ["compiler/codegen"],

@@ -7,7 +7,7 @@ import tree
 
 ROOMS = {"compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "bench", "tests", "docs", "configs",
          "cmake"}
-COMPILER_ROOMS = {"base", "ir", "kernel", "ops", "autodiff", "passes", "plan", "codegen", "store", "host",
+COMPILER_ROOMS = {"base", "ir", "kernel", "ops", "cpu", "autodiff", "passes", "plan", "codegen", "store", "host",
                   "libraries", "tuning", "runtime"}
 # Ignored by git: built, or a user's own.
 NOT_OURS = re.compile(r"^(build.*|runs|__pycache__|compile_commands\.json|\..*)$")
@@ -64,7 +64,7 @@ def check_tests(root):
 def check_op_list(root):
     """The list of ops names each under the folder that defines it."""
     path, family, places = "compiler/ops/op_list.inc", "", {}
-    for source in tree.files(root, ["compiler/ops"], (".cpp",)):
+    for source in tree.files(root, ["compiler/ops", "compiler/cpu"], (".cpp",)):
         for name in re.findall(r"^const Op& (\w+)\(\) \{", tree.read(root, source), re.M):
             places[name] = os.path.dirname(source).split("/")[-1]
     if not os.path.exists(os.path.join(root, path)):
@@ -74,7 +74,7 @@ def check_op_list(root):
             if match.group(1) == "FAMILY":
                 family = match.group(2)
             elif family != "leaf" and places.get(match.group(2)) != family:
-                yield f"{path}:{number}: {match.group(2)} is not defined in compiler/ops/{family}"
+                yield f"{path}:{number}: {match.group(2)} is defined in no folder {family} of compiler/ops or compiler/cpu"
 
 
 def check_configs(root):

@@ -3,7 +3,6 @@
 
 #include "compiler/ops/conv/conv_cases.h"
 #include "compiler/ops/conv/conv_step.h"
-#include "compiler/ops/conv/fused_conv.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/length_list.h"

@@ -2,7 +2,6 @@
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/conv_cases.h"
 #include "compiler/ops/conv/conv_step.h"
-#include "compiler/ops/conv/fused_conv.h"
 #include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {

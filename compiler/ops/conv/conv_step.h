@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ops/conv/geometry.h"
+#include "compiler/ops/epilogue.h"
 
 namespace thtrain {
 
@@ -10,6 +11,10 @@ namespace thtrain {
 void lower_conv(kernel::StepBuilder& builder);
 /// By the definition, for any lengths and layouts.
 void lower_conv_loops(kernel::StepBuilder& builder);
+
+/// Op::epilogue of conv and conv_input_gradient: convolutions for which a kernel of compiler/cpu/conv/ is chosen that
+/// can end with elementwise expressions.
+const Epilogue& conv_epilogue();
 
 /// The reference of one of the three ops: products are added in float64 and rounded once.
 std::vector<Tensor> conv_reference(const ReferenceArgs& args);

@@ -3,7 +3,7 @@
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_cases.h"
-#include "compiler/ops/pool/pool_kernel.h"
+#include "compiler/ops/pool/pool_step.h"
 #include "compiler/ops/pool/windows.h"
 
 namespace thtrain {

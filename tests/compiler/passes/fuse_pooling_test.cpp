@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "compiler/api.h"
+#include "compiler/cpu/pool/conv_pooling.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/verify.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/ops/pool/conv_pooling.h"
 #include "compiler/passes/fuse_pooling.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/tuning/candidate_trials.h"

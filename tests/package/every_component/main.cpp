@@ -5,8 +5,8 @@
 #include <thtrain/reports/canvas.h>
 #include <thtrain/thtrain.h>
 
-#include "nn/layers/flatten.h"
-#include "nn/layers/softmax.h"
+#include <thtrain/nn/layers/flatten.h>
+#include <thtrain/nn/layers/softmax.h>
 
 int main() {
   using namespace thtrain;

@@ -1,0 +1,323 @@
+#include "compiler/cpu/conv/conv_cycles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/cpu/conv/direct_weights_plan.h"
+#include "compiler/cpu/conv/patches.h"
+#include "compiler/cpu/conv/tiles.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Target;
+
+constexpr double kLine = 64;
+
+// Pages that the first table has.
+constexpr double kPage = 4096, kPages = 72;
+
+// Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
+// from further away; and of either where rows are fetched ahead.
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
+
+double up(double a, double b) {
+  return std::ceil(a / b);
+}
+
+double number(int64_t n) {
+  return static_cast<double>(n);
+}
+
+double size_of_element(DType dtype) {
+  return static_cast<double>(size_of(dtype));
+}
+
+double lanes_of(DType dtype, const Target& target) {
+  return static_cast<double>(target.lanes_of(dtype));
+}
+
+// Cycles of `a` times `b` multiply-adds into as many accumulators, by what limits them: two a cycle, two loads a cycle,
+// and four cycles until a sum can be added to again.
+double tile_cycles(double a, double b, double loads) {
+  return std::max({a * b / 2, loads / 2, 4.0});
+}
+
+// Do the sums and what they share take all registers but one or two? Compilers then spill.
+bool is_full(int rows, int vectors, const Target& target) {
+  return rows * vectors + vectors + 1 >= target.registers() * 15 / 16;
+}
+
+// Of the taps of an axis, the share that falls on elements.
+double share_of_elements(const CorrelationAxis& axis) {
+  int64_t elements = 0;
+  for (int64_t place = 0; place < axis.out; ++place)
+    for (int64_t k = 0; k < axis.kernel; ++k) elements += !axis.falls_on_zero(place, k);
+  return number(elements) / number(axis.out * axis.kernel);
+}
+
+double padding_cycles(const Correlation& c) {
+  return number(padded_bytes(c)) / kLine * kOfCopies;
+}
+
+double lines_of_images(const Correlation& c) {
+  double elements = number(c.n * c.groups * c.inputs);
+  // Some rows are under no tap.
+  for (const CorrelationAxis& axis : c.axes)
+    elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
+  return elements * size_of_element(c.dtype) / kLine;
+}
+
+double image_cycles(const Correlation& c) {
+  return lines_of_images(c) * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
+}
+
+// ---- forward, and the gradient to the images
+
+struct DirectCycles {
+  const DirectTiling& t;
+  const Correlation& c;
+  const Target& target;
+  const CorrelationAxis& width = c.axes[2];
+  double lanes = lanes_of(c.dtype, target), size = size_of_element(c.dtype);
+  double rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out);  // of all images
+  // Rows of taps that one row of places has, less those that fall on zeros; taps of other rows are left out.
+  double lines = number(c.inputs * c.axes[0].kernel * c.axes[1].kernel) * share_of_elements(c.axes[0]) *
+                 share_of_elements(c.axes[1]);
+
+  // body(phase, taps along the row, places) for each phase
+  template <class Body>
+  void each_phase(Body body) const {
+    for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
+      body(phase, number(width.taps_of(phase).count), number(width.places_of(phase)));
+  }
+
+  // Cycles of the taps of one row of one channel, for all tiles of a phase. Those of a border have fewer multiply-adds,
+  // and no fewer to the sum with the most.
+  double tiles_of_filters(int64_t phase, double vectors) const {
+    const PhaseTaps taps = width.taps_of(phase);
+    double out = 0;
+    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+      for (int64_t x = first; x < last; x += tile) {
+        int64_t multiplied = 0, most = 0;
+        for (int64_t p = x; p < x + tile; ++p) {
+          int64_t of_place = 0;
+          for (int64_t k = 0; k < taps.count; ++k)
+            of_place += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
+          multiplied += of_place;
+          most = std::max(most, of_place);
+        }
+        out += std::max({number(multiplied) * vectors / 2, (number(multiplied) + number(taps.count) * vectors) / 2,
+                         4 * number(most)});
+      }
+    });
+    return out;
+  }
+
+  static constexpr double kCacheBytes = 16 << 10;  // of a slab of filters, and of a block of rows' sums
+
+  // Over filters: vectors of a block.
+  double vectors_of_filters() const {
+    return number(even_part(static_cast<int64_t>(up(number(c.outputs), lanes)), t.vectors));
+  }
+  // Over filters: how often the sums of a block are added to.
+  double slabs() const {
+    const double bytes = number(c.taps()) * vectors_of_filters() * lanes * size;
+    return up(number(c.inputs), std::clamp(std::floor(kCacheBytes / bytes), 1.0, number(c.inputs)));
+  }
+
+  double over_filters() const {
+    const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
+                 all = number(width.out), slabs = this->slabs();
+    // With one vector a broadcast is part of its multiply-add.
+    const double broadcasting = vectors > 1 ? 1.08 : 1;
+    double row = vectors * all * 8;  // transposed on its way out
+    each_phase([&](int64_t phase, double taps, double places) {
+      const double tiles = up(places, t.tile), tile = places / tiles;
+      // Sums are loaded and stored for each slab.
+      row += lines * tiles_of_filters(phase, vectors) * broadcasting * spilling(1.1) +
+             tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
+    });
+    row +=
+        number(c.inputs * width.stored()) * size / kLine * (c.inputs > kFewStreams ? kOfFetchedSecond : kOfSecondCache);
+    // Each filter's places of a block of rows lie in a page of their own.
+    constexpr double kOfPage = 50;
+    const double rows_of_block =
+        std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
+    return rows * (blocks * row + number(c.outputs) / rows_of_block * kOfPage);
+  }
+
+  double over_rows() const {
+    const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
+    const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
+                 bytes_of_plane = number(c.stored_pixels()) * size;
+    // What a row of places reads again and again: is it found in the first cache, and its pages in the first table? Of
+    // many planes the newest row is fetched ahead.
+    constexpr double kOfFarPages = 12, kOfNearPages = 3, kOfFetched = 0.5;
+    const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
+    const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
+    const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
+                 others = bytes > 0.9 * cache && !has_pages ? kOfFarPages : kOfNearPages;
+    const double of_line = bytes > 0.5 * cache ? fetched * kOfFetched + (1 - fetched) * others : 0;
+    double row = 0;
+    each_phase([&](int64_t, double taps, double places) {
+      const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
+      // Most loads of the image cross a cache line.
+      row += blocks * tiles * lines *
+             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) *
+                  (filters * vectors > t.tile * t.vectors / 2 ? spilling(1.8) : 1) +
+              1 + (vectors + 1) * of_line);
+      // Places of a phase are stored one by one.
+      row += number(c.outputs) * (width.phases > 1 ? 3 * places : all);
+    });
+    return rows * row;
+  }
+
+ private:
+  double spilling(double factor) const {
+    const bool is_wide = t.over_filters || t.vectors > 4;
+    return is_wide && is_full(t.tile, t.vectors, target) ? factor : 1;
+  }
+};
+
+}  // namespace
+
+double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
+  const Correlation read = correlation_read_by(t, c, target);
+  const DirectCycles direct{t, read, target};
+  return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
+}
+
+double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
+  const PlanesPlan plan(t, c, target.lanes_of(c.dtype));
+  const CorrelationAxis &height = c.axes[1], &width = c.axes[2];
+  const double filters = t.filters, kernel = number(height.kernel), taps = number(width.kernel),
+               tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
+               sums = filters * t.rows * vectors;
+  // Of one channel: rows of the image that are under taps of all rows of a tile, and of some of them.
+  constexpr double kOfLoads = 0.1;  // what a load costs beside multiply-adds that take longer
+  double tile = 0;
+  for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
+    const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
+    const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
+    tile += taps * (tile_cycles(filters * rows, vectors, loads) + kOfLoads * loads) + 2;
+  }
+  tile *= share_of_elements(height);
+  // Rows of a band are copied, and sums loaded and stored for each slab.
+  const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 2;
+  const double groups = up(number(plan.band), t.rows);
+  const double band =
+      number(c.inputs) * (groups * tiles * tile + copied) + number(plan.slabs) * groups * tiles * (sums * 1.5 + 10);
+  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * kOfFetchedImages;
+}
+
+double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
+                                const Target& target) {
+  constexpr double kOfTransposing = 8;  // a line of sums
+  const DirectCycles direct{t, c, target};
+  const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
+               lines = filters * number(c.places()) * size / kLine,
+               pooled = number(windows.rows().windows * windows.columns().windows) / number(c.places());
+  // The image is neither written nor read.
+  const bool is_far = lines * kLine > number(std::max<int64_t>(target.second_cache_bytes, 1 << 20));
+  double gain = lines * (is_far ? kOfImages : kOfSecondCache);
+  const double computed = rows_computed(t, c, target, windows);
+  gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
+  if (!t.over_filters) return gain;
+  gain += lines * kOfTransposing * (1 - pooled);
+  // Where windows share rows, the sums of a block may be found in the second cache only.
+  const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.places()) * size;
+  const bool shares_rows = windows.rows().stride < windows.rows().window;
+  if (shares_rows && bytes > number(target.first_cache_bytes)) gain -= lines * direct.slabs() * kOfSecondCache;
+  return gain;
+}
+
+double expected_cycles(const WeightTiling& t, const Convolution& convolution, const Target& target) {
+  const Convolution c = as_computed(convolution, t, target.lanes_of(convolution.dtype));
+  const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
+  const Correlation padded = images_read_by(t, c, target);
+  const double padding = padding_cycles(padded);
+  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
+               width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
+               rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
+  // Rows of taps, less those on zeros.
+  const double lines =
+      number(c.channels() * c.taps()) / kernel * share_of_elements(padded.axes[0]) * share_of_elements(padded.axes[1]);
+  const double blocks_of_line = up(kernel, t.taps);
+  double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line, channels = 1;
+  if (t.taps >= 2 * kernel) {
+    channels = std::min(std::floor(t.taps / kernel), number(c.channels()));
+    taps *= channels;
+    tiles /= channels;
+  }
+  if (t.over_filters) {
+    const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
+                 blocks = up(filters, vectors * lanes);
+    // Planes of several channels are read side by side; few vectors leave many broadcasts; many leave no registers.
+    double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
+    if (vectors <= 2) factor *= 1.08;
+    if (t.width > 4) factor *= 1.2;
+    if (is_full(t.taps, t.width, target)) factor *= 1.1;
+    // Each block reads the rows of the image again, which come from further away where the second cache does not hold
+    // them. The gradient is transposed first.
+    constexpr double kSecondCache = 1 << 20;
+    const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > kSecondCache &&
+                        plan.blocks > 1 && !plan.blocks_inside;
+    const double of_line = is_far ? kOfCopies : c.channels() > kFewStreams ? kOfFetchedSecond : kOfSecondCache;
+    const double lines_of_image =
+        number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
+    return padding + rows * blocks *
+                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
+                          lines_of_image * of_line);
+  }
+  // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
+  const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
+  const double blocks = up(filters, t.width), of_tile = filters / blocks;
+  return padding +
+         rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);
+}
+
+double expected_patches_cycles(const Convolution& c, const Target& target) {
+  // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
+  // each line of filters that it packs, for each line of the result or its gradient; for a call.
+  constexpr double kOfProducts = 1.4, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
+  constexpr double kOfRun = 18;     // neighbouring places under a tap, which are copied at once
+  constexpr double kOfStrided = 2;  // an element of a run with a stride
+  const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
+               depth = number(c.channels() * c.taps()), places = number(c.places());
+  const double slabs = up(places, number(patches_walk(c, true).places));
+  const double patches = n * depth * places, lines = patches * size / kLine;
+  double out = kOfProducts * n * up(number(c.filters()), kRows) * kRows * places * depth / lanes / 2;
+  out += n * slabs * (number(c.filters()) * depth * size / kLine * kOfPacking + kOfCall);
+  out += n * number(c.filters()) * places * size / kLine * kOfResults;
+  if (is_patch_matrix(c)) return out + lines * kOfSecondCache;
+  // Patches are written and read; those of a gradient to the images are added where they belong.
+  const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
+  out += patches / number(c.axes[2].out) * kOfRun + lines * of_line;
+  if (c.axes[2].stride > 1) {
+    // Runs with a stride touch all lines of their rows, which come from further away than the patches.
+    Convolution forward = c;
+    forward.pass = ConvPass::kForward;
+    out += patches * kOfStrided + lines_of_images(correlation_of(forward)) * kOfImages;
+  }
+  return out;
+}
+
+double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target& target) {
+  constexpr double kOfProducts = 1.15;  // against those of full tiles alone
+  constexpr double kOfTransforms = 7;   // a vector of one product's data, filters or results
+  constexpr double kOfSums = 40;        // a vector of the gradient to one product's filters
+  const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
+  // Places of the gradient to the images are its elements.
+  auto places = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
+  const double tiles = number(c.n * ceil_div(places(c.axes[1]), tile) * ceil_div(places(c.axes[2]), tile));
+  const double channels = number(c.c), filters = number(c.f);
+  const bool is_weights = c.pass == ConvPass::kWeightGradient;
+  const double columns = is_weights || c.pass == ConvPass::kForward ? filters : channels,
+               depth = channels + filters - columns;
+  return products * (kOfProducts * tiles * depth * up(columns, lanes) / 2 +
+                     kOfTransforms * tiles * (up(channels, lanes) + up(filters, lanes)) +
+                     (is_weights ? kOfSums : kOfTransforms) * depth * up(columns, lanes));
+}
+
+}  // namespace thtrain

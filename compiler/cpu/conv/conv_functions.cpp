@@ -1,0 +1,24 @@
+#include "compiler/cpu/conv/conv_functions.h"
+
+namespace thtrain {
+
+using kernel::LibraryFunction;
+
+const LibraryFunction& conv_patches_function(DType dtype) {
+  static const LibraryFunction f32{"conv_patches_f32", TH_TEXT_OF(TH_CONV_PATCHES_PARAMETERS(float))};
+  static const LibraryFunction f64{"conv_patches_f64", TH_TEXT_OF(TH_CONV_PATCHES_PARAMETERS(double))};
+  return dtype == DType::kFloat32 ? f32 : f64;
+}
+
+const LibraryFunction& conv_fft_function(DType dtype) {
+  static const LibraryFunction f32{"conv_fft_f32", TH_TEXT_OF(TH_CONV_FFT_PARAMETERS(float)), true};
+  static const LibraryFunction f64{"conv_fft_f64", TH_TEXT_OF(TH_CONV_FFT_PARAMETERS(double)), true};
+  return dtype == DType::kFloat32 ? f32 : f64;
+}
+
+const LibraryFunction& conv_onednn_function() {
+  static const LibraryFunction f32{"conv_onednn_f32", TH_TEXT_OF(TH_CONV_ONEDNN_PARAMETERS), true};
+  return f32;
+}
+
+}  // namespace thtrain
