@@ -42,6 +42,14 @@ void Shared::set_value(const Tensor& value, bool borrow) const {
   s.claim = std::move(claim);
 }
 
+double Shared::scalar() const {
+  if (type().rank() > 0)
+    throw UserError({.what = str("scalar of ", called(storage()), ": the variable is no scalar"),
+                     .got = type().text(),
+                     .node = leaf_.node().origin.text()});
+  return storage().value.as_double();
+}
+
 void Shared::set_zero() const {
   Tensor& value = storage().value;  // row-major, and the type says how long
   std::memset(value.raw(), 0, value.bytes());

@@ -50,8 +50,8 @@ class Shared {
   /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable
   /// holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
-  /// The value of a scalar, as a double.
-  double scalar() const { return storage().value.as_double(); }
+  /// The value of a scalar, as a double. UserError where the variable has axes.
+  double scalar() const;
   /// Makes every element 0.
   void set_zero() const;
   /// Exchanges the elements with another variable's. UserError unless it has the same type.

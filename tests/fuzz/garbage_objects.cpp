@@ -93,6 +93,9 @@ void add_variables(std::vector<GarbageCall>& calls) {
   calls.push_back(
       garbage_call("Shared.set_value", [](const Shared& s, const Shared& t) { s.set_value(t.get_value(true), true); }));
   calls.push_back(garbage_call("Shared.get_value", [](const Shared& s, bool borrow) { (void)s.get_value(borrow); }));
+  calls.push_back(garbage_call("Shared.scalar", [](const Shared& s) { (void)s.scalar(); }));
+  calls.push_back(garbage_call("Shared.set_zero", [](const Shared& s) { s.set_zero(); }));
+  calls.push_back(garbage_call("Shared.swap_value", [](const Shared& s, const Shared& t) { s.swap_value(t); }));
   calls.push_back(garbage_call("Shared.operator[]", [](const Shared& s, const Index& i) { return s[i]; }));
   calls.push_back(garbage_call("Shared.T", [](const Shared& s) { return s.T(); }));
 #define TH_ASKED(name) calls.push_back(garbage_call("Shared." #name, [](const Shared& s) { (void)s.name(); }))

@@ -74,7 +74,7 @@ def check_op_list(root):
             if match.group(1) == "FAMILY":
                 family = match.group(2)
             elif family != "leaf" and places.get(match.group(2)) != family:
-                yield f"{path}:{number}: {match.group(2)} is defined in no folder {family} of compiler/ops or compiler/cpu"
+                yield f"{path}:{number}: {match.group(2)} is not defined in a folder {family} of ops or cpu"
 
 
 def check_configs(root):

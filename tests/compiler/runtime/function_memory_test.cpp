@@ -64,8 +64,10 @@ TEST(FunctionMemory, ScalarAndSetZeroAndSwapValueInTheSameBuffers) {
   EXPECT_EQ(v.get_value(true).raw(), of_v);
   const Shared longer(Tensor::vector({1.0, 2.0}), "longer");
   EXPECT_EQ(text_without_node([&] { w.swap_value(longer); }),
-            "swap_value of w: the other variable has another type\n"
+            "error: swap_value of w: the other variable has another type\n"
             "  expected: float64[3]\n  got:      float64[2]");
+  EXPECT_EQ(text_without_node([&] { (void)w.scalar(); }),
+            "error: scalar of w: the variable is no scalar\n  got:      float64[3]");
 }
 
 TEST(FunctionMemory, SetValueThatDoesNotFit) {

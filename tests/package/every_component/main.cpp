@@ -1,12 +1,11 @@
 // A layer on a generated digit, written as an array: something of each component; ends with 0 where shapes are right.
 #include <thtrain/datasets/digits_generator.h>
 #include <thtrain/datasets/npy.h>
+#include <thtrain/nn/layers/flatten.h>
+#include <thtrain/nn/layers/softmax.h>
 #include <thtrain/nn/model.h>
 #include <thtrain/reports/canvas.h>
 #include <thtrain/thtrain.h>
-
-#include <thtrain/nn/layers/flatten.h>
-#include <thtrain/nn/layers/softmax.h>
 
 int main() {
   using namespace thtrain;
