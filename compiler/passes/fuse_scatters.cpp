@@ -32,30 +32,19 @@ const Node* loop_of(const Node& scatter, const Readers& readers, const std::unor
 
 }  // namespace
 
-Graph fuse_scatters(const Graph& graph, const PassContext& context) {
+Graph fuse_scatters(const Graph& graph, const PassContext&) {
   const std::vector<Expr> roots = graph.roots();
   const std::vector<const Node*> order = topological_order(roots);
-  auto concerns = [](const Node* node) { return node->op->scatter || (!node->bodies.empty() && !node->op->fused); };
-  if (std::none_of(order.begin(), order.end(), concerns)) return graph;
+  if (std::none_of(order.begin(), order.end(), [](const Node* node) { return node->op->scatter; })) return graph;
   const Readers readers(order);
   std::unordered_set<const Node*> returned;
   for (const Expr& root : roots) returned.insert(&root.node());
-
-  Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    const bool is_loop = loop_of(node, readers, returned) != nullptr;
-    if (!is_loop && (node.bodies.empty() || node.op->fused)) return {};
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (!loop_of(node, readers, returned)) return {};
     InheritOrigin origin(node.origin);
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(fuse_scatters(*body, context)));
-    std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    if (is_loop) made = make_fused_scatter(*made, inputs[kScattered].node());
-    std::vector<Expr> out;
-    for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
-    return out;
-  };
-  Rebuilder rebuilder;
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+    const std::shared_ptr<const Node> scatter = clone_with_inputs(node, inputs, {});
+    return {Expr(make_fused_scatter(*scatter, inputs[kScattered].node()), 0)};
+  });
 }
 
 }  // namespace thtrain

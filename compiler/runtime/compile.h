@@ -28,7 +28,7 @@ struct CompiledProgram {
 
 struct CompileOptions {
   kernel::Target target = machine();
-  PipelineOptions pipeline;
+  PipelineOptions pipeline = {};
   int threads = 1;
   bool probes = false;
   bool use_cache = true;
