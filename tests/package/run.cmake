@@ -188,7 +188,7 @@ elseif(PART STREQUAL "components_that_are_not_there")
   set(configure_command ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
       -DCMAKE_PREFIX_PATH=${place}/compiler_only)
   configure_error(error -DASKED=trainers)
-  require_text("${error}" "the component \"nn\" of thtrain is not installed in ${place}/compiler_only")
+  require_text("${error}" "the component \"trainers\" of thtrain is not installed in ${place}/compiler_only")
   configure(${package}/components ${place}/components)  # none named: those that are there
 
 elseif(PART STREQUAL "build_compiler_only")
