@@ -247,8 +247,8 @@ TEST(ElemwiseTypes, EveryRecordIsComplete) {
 
 TEST(ElemwiseTypes, BuildersNoteTheCallersLine) {
   Expr x = input(DType::kFloat32, {2});
-  Expr y = x + 1;
-  int line = __LINE__;
+  const int line = __LINE__ + 1;
+  const Expr y = x + 1;
   EXPECT_EQ(y.node().origin.line, line);
   EXPECT_NE(std::string(y.node().origin.file).find("elemwise_types_test.cpp"), std::string::npos);
   EXPECT_EQ(exp(x).node().origin.line, __LINE__);
