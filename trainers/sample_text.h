@@ -1,6 +1,6 @@
 // Text from a trained model that tells the next symbol.
 //
-//   std::string text = sample_text(experiment, data.class_names, folder.best(), {.start = "the ", .length = 200});
+//   std::string text = sample_text(experiment, data.class_names, folder.weights(), {.start = "the ", .length = 200});
 #pragma once
 
 #include <string>

@@ -114,7 +114,7 @@ CommandSpec explain_command() {
           "print a stage of the compilation of a function",
           {{"thtrain explain lab.toml", "the graph of the training step"},
            {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
-           {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries, for any machine"},
+           {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries"},
            {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}},
           declare_explain};
 }

@@ -141,6 +141,11 @@ Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, i
 
 // Times the candidates for each matrix product of the experiment, and remembers the fastest.
 static int run_tune(const TuneArguments& arguments) {
+  if (!machine().has_libraries())
+    throw UserError({.what = "tune: scalar C99 has one implementation of each computation",
+                     .expected = "the target of a processor",
+                     .got = machine().text(),
+                     .hint = "unset THTRAIN_TARGET to time the implementations of this machine"});
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   add_options(arguments, loaded.experiment.compiler);
   for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);

@@ -74,6 +74,18 @@ TEST(CliTarget, ALabTrainsAsScalarC99) {
   EXPECT_NE(resumed.err.find("vector_bytes: 1 then, "), std::string::npos) << resumed.err;
 }
 
+TEST(CliTarget, ScalarC99HasNothingToTune) {
+  Workshop workshop;
+  EnvironmentVariable forced("THTRAIN_TARGET", "isa=c99,cores=1");
+  const Ended ended = workshop.run({"tune", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: tune: scalar C99 has one implementation of each computation\n"
+            "  expected: the target of a processor\n"
+            "  got:      isa=c99,cores=1\n"
+            "  hint:     unset THTRAIN_TARGET to time the implementations of this machine\n");
+}
+
 TEST(CliTarget, ExplainPrintsC99) {
   Workshop workshop;
   const Ended ended =

@@ -108,10 +108,13 @@ def check_where(root):
     if not os.path.exists(os.path.join(root, page)):
         return
     for number, line in enumerate(tree.read(root, page).splitlines(), 1):
-        row = re.match(r"\|[^|]*\| `([^`]+)` \| `([^`]+)` \|$", line)
-        if row and os.path.exists(os.path.join(root, row[1])) and not re.search(
-                r"(?<!\w)%s(?!\w)" % re.escape(row[2]), tree.read(root, row[1])):
-            yield f"{page}:{number}: there is no {row[2]} in {row[1]}"
+        row = re.match(r"\|[^|]*\|([^|]*)\|([^|]*)\|$", line)
+        files, found = (re.findall(r"`([^`]+)`", row[k]) if row else [] for k in (1, 2))
+        files = [file for file in files if os.path.isfile(os.path.join(root, file))]
+        texts = [tree.read(root, file) for file in files]
+        for name in found if files else []:
+            if not any(re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), text) for text in texts):
+                yield f"{page}:{number}: there is no {name} in {' or '.join(files)}"
 
 
 def check(root):

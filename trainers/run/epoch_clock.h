@@ -27,7 +27,7 @@ class EpochClock {
     began_ = now;
   }
 
-  /// What passes in its life does not count: waiting for compilers.
+  /// The time while it exists is not counted: waiting for compilers.
   class Pause {
    public:
     explicit Pause(EpochClock& clock) : clock_(clock) {}

@@ -1,4 +1,4 @@
-// The C99 dialect: one element at a time, with libm alone. Every compiler of C takes it, on any machine.
+// The C99 dialect: one element at a time, with libm alone. For every compiler of C whose `long` has 64 bits.
 #pragma once
 
 #include "compiler/kernel/dialect.h"

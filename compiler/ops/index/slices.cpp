@@ -113,7 +113,8 @@ class SliceBuilder {
 
   void require_integer(const Expr& number) {
     if (number.type().is_scalar() && is_int(number.dtype())) return;
-    fail_build(where_, "subtensor: an index is not an integer scalar", "integers and slices", value_text(number),
+    fail_build(where_, "subtensor: an index is not an integer scalar",
+               "integers and slices, or integers and integer arrays alone", value_text(number),
                is_int(number.dtype()) ? "take(x, indices, axis) reads the elements that a vector names" : "");
   }
 

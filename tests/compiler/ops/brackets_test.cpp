@@ -85,14 +85,15 @@ TEST_F(Brackets, WhatIsRefused) {
               x[{0, 0, 0}];
             }),
             "error: subtensor: 3 indices are given\n  expected: at most 2\n  got:      x int64[3, 4]");
-  EXPECT_EQ(
-      text_without_node([&] { x[cast(i, DType::kFloat64)]; }),
-      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n  got:      float64[]");
+  EXPECT_EQ(text_without_node([&] { x[cast(i, DType::kFloat64)]; }),
+            "error: subtensor: an index is not an integer scalar\n  expected: integers and slices, or integers and "
+            "integer arrays alone\n  got:      float64[]");
   EXPECT_EQ(
       text_without_node([&] {
         x[{which, all()}];
       }),
-      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n"
+      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices, or integers and integer "
+      "arrays alone\n"
       "  got:      which int64[which.0]\n  hint:     take(x, indices, axis) reads the elements that a vector names");
   try {
     x[3];

@@ -62,11 +62,11 @@ TEST(IndexErrors, WrongIndices) {
             "  got:      x float32[4, 5]");
   EXPECT_EQ(text_without_node([] { subtensor(x, {x}); }),
             "error: subtensor: an index is not an integer scalar\n"
-            "  expected: integers and slices\n"
+            "  expected: integers and slices, or integers and integer arrays alone\n"
             "  got:      x float32[4, 5]");
   EXPECT_EQ(text_without_node([] { subtensor(x, {tensor("which", {3}, DType::kInt64)}); }),
             "error: subtensor: an index is not an integer scalar\n"
-            "  expected: integers and slices\n"
+            "  expected: integers and slices, or integers and integer arrays alone\n"
             "  got:      which int64[3]\n"
             "  hint:     take(x, indices, axis) reads the elements that a vector names");
   EXPECT_EQ(text_without_node([] { subtensor(x, {Slice{.step = 0}}); }),
