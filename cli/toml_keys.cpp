@@ -31,8 +31,9 @@ TomlTable& add_value(TomlTable& table, const std::vector<TomlKey>& keys) {
 // May a header still name it, after headers of tables in it?
 static bool can_be_opened(const TomlTable& table) {
   return table.kind == TableKind::kImplicit &&
-         std::all_of(table.children.begin(), table.children.end(),
-                     [](const auto& child) { return child.second.kind != TableKind::kValue; });
+         std::all_of(table.children.begin(), table.children.end(), [](const auto& child) {
+           return child.second.kind != TableKind::kValue && child.second.kind != TableKind::kDotted;
+         });
 }
 
 TomlTable& open_table(TomlTable& root, const std::vector<TomlKey>& keys, bool is_array) {

@@ -151,7 +151,9 @@ class Scalar {
 
   bool is_date() const {
     const std::string_view text = token();
-    return text.size() > 4 && is_digit(text[0]) && is_digit(text[1]) && (text[2] == ':' || text[4] == '-');
+    const auto digits =
+        static_cast<size_t>(std::ranges::find_if_not(text, [](char c) { return is_digit(c); }) - text.begin());
+    return text.size() > 4 && ((digits == 2 && text[2] == ':') || (digits == 4 && text[4] == '-'));
   }
   TomlFault no_date() const {
     return whole("this is no date", "a date or a time, such as 1979-05-27, 07:32:00 or 1979-05-27T07:32:00Z");

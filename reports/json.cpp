@@ -217,7 +217,9 @@ class JsonReader {
     if (at_ + 4 > text_.size()) fail("a string does not end");
     char32_t code = 0;
     for (int i = 0; i < 4; ++i) {
-      size_t digit = std::string_view("0123456789abcdef").find(static_cast<char>(text_[at_++] | 0x20));
+      char c = text_[at_++];
+      if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+      const size_t digit = std::string_view("0123456789abcdef").find(c);
       if (digit == std::string_view::npos) fail("an escape is no number");
       code = code * 16 + static_cast<char32_t>(digit);
     }

@@ -262,7 +262,13 @@ int run_trial_process(const std::vector<std::string>& words) {
     const Message& m = error.messages().front();
     answer({kErrorLine, m.what, m.expected, m.got, m.hint});
   } catch (const std::exception& error) {
-    answer({kErrorLine, error.what(), "", "", ""});
+    const std::string threw = str(" threw an exception: ", error.what());
+    if (words[0] == "declared")
+      answer({kErrorLine, str(words[1], ": thtrain_candidates()", threw), "", "", ""});
+    else if (words[0] == "applies")
+      answer({kErrorLine, str("workspace()", threw), "", "", ""});
+    else
+      answer({kRefusedLine, "it" + threw});
   }
   answer({kDoneLine});
   if (words[0] != "declared") _exit(0);  // nothing of the shared object runs any more

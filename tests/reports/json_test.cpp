@@ -95,6 +95,10 @@ TEST(Json, StringsAreAllOfUnicode) {
                   read_json(half, "x");
                 }).starts_with("error: x: no valid JSON: an escape is half of a surrogate pair\n"))
         << half;
+  for (const char* no_number : {"\"\\u\x10\x10\x14\x11\"", "\"\\u004g\"", "\"\\u 041\""})
+    EXPECT_TRUE(
+        error_text([&] { read_json(no_number, "x"); }).starts_with("error: x: no valid JSON: an escape is no number\n"))
+        << no_number;
   for (const char* bad :
        {"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\xc0\x80\"", "\"\xf4\x90\x80\x80\"", "\"a\x80\""})
     EXPECT_TRUE(

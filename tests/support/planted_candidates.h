@@ -39,6 +39,7 @@ inline std::string planted_text(const Planted& planted) {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <unistd.h>
 
 // No two builds are alike: what is remembered of the file of an earlier test is not of this one.

@@ -144,6 +144,7 @@ TEST_F(SharedCandidates, BadOnesAreRefusedWithTheReason) {
        "wrong result: two calls with equal arguments gave different bits"},
       {"vast", {.workspace = 1L << 50}, "its workspace of 1125899906842624 bytes is larger than this machine's memory"},
       {"throws", {.first = "throw 1;"}, "it was ended by SIGABRT \\(Aborted\\) in compute\\(\\)"},
+      {"throws_text", {.first = "throw std::runtime_error(\"no memory\");"}, "it threw an exception: no memory"},
       {"late",
        {.last = "static int n; if (n++ > 2000) std::abort();"},
        "it was ended by SIGABRT \\(Aborted\\) in compute\\(\\), while it was timed"},
