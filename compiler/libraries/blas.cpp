@@ -159,7 +159,7 @@ const Blas& blas() {
   static const Blas once = [] {
     const char* const names[] = {"libopenblas.so.0", "libopenblas.so"};
     Blas out = detail::load_blas(names, cpu());
-    if (out.has_old_kernels() && cpu().vector_bytes > 16 && !user_chose_kernels()) {
+    if (out.has_old_kernels() && cpu().avx2 && cpu().isa != "sse2" && !user_chose_kernels()) {
       std::string text = str("thtrain: warning: ", out.version, " uses its ", out.corename, " kernels on ", cpu().model,
                              ": matrix products are several times slower than they could be");
       auto better = openblas_coretype(cpu());
