@@ -290,9 +290,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->type_name("FILE");
   command.add_option("--figures", arguments->figures, "`paper`: folder for its figures; without it the working folder")
       ->type_name("DIR");
-  command
-      .add_option("--markdown", arguments->markdown,
-                  "write the tables into this page, in the place of this benchmark's")
+  command.add_option("--markdown", arguments->markdown, "write the tables into this page, instead of this benchmark's")
       ->type_name("FILE");
   command.add_flag("--all", arguments->all, "print every measurement too");
   command.add_flag("--json", arguments->json, "print one JSON object for each measurement");
@@ -307,7 +305,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
 CommandSpec bench_command() {
   return {"bench",
           "measure the speed of thtrain and of other libraries",
-          {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
+          {{"thtrain bench mlp", "training steps, compared with every peer that is installed"},
            {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},
            {"thtrain bench conv i3x64x64,k128x7x7,b64", "the three passes of a convolution"}},
           declare_bench};
