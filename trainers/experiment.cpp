@@ -239,7 +239,7 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .range(at_least(1))
       .synonyms({"max_to_keep", "save_total_limit", "save_top_k"})
       .help(
-          "How many checkpoints stay in the run folder: the last one is `checkpoint.npz`, those before it stand in "
+          "How many checkpoints stay in the run folder: the last one is `checkpoint.npz`, earlier ones are in "
           "`checkpoints/`.");
   f.field("max_seconds", &C::max_seconds)
       .range(at_least(0))
