@@ -1,6 +1,6 @@
-// Lesson 13: a matrix product of our own as a shared object, my_product.cpp beside this file. It is plain C in its
-// interface, needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
-// ["my_product.so"]. `./run_tests -R lesson_13` builds and runs it.
+// Lesson 13: a matrix product of our own as a shared object, my_product.cpp in this folder. Its interface is plain C, it
+// needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
+// ["my_product.so"]. `./thtrain lesson 13` builds both and runs them.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
