@@ -5,7 +5,7 @@
 build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
 build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-dejavu-core libxxhash-dev"
 # shellcheck disable=SC2034  # run_tests reads it
-test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format"
+test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium"
 
 say() { printf 'thtrain: %s\n' "$*" >&2; }
 stop() {

@@ -55,10 +55,20 @@ int serve(const BenchArguments& arguments) {
 }
 
 // "AMD EPYC 9R14, 2 cores, vectors of 64 bytes"
-std::string machine_text() {
+std::string machine_text(const std::string& isa) {
   const Cpu& own = cpu();
   return str(own.model.empty() ? own.architecture : own.model, ", ", own.cores, own.cores == 1 ? " core" : " cores",
-             ", vectors of ", own.vector_bytes, " bytes");
+             ", ", isa.empty() ? str("vectors of ", own.vector_bytes, " bytes") : str("everybody held to ", isa));
+}
+
+// THTRAIN_TARGET would hold thtrain alone to it.
+void check_isa(const BenchArguments& arguments) {
+  const std::string& isa = arguments.options.isa;
+  if (isa.empty()) return;
+  if (arguments.name == "maths" || arguments.name == "streams")
+    throw UserError(Message{.what = str("bench ", arguments.name, ": --isa has no effect"),
+                            .expected = arguments.name == "maths" ? "--vector-bytes" : "nothing in its place"});
+  detect_cpu(nullptr, parse_target("isa=" + isa));
 }
 
 void write_section(const std::string& path, const std::string& name, const std::string& section) {
@@ -78,7 +88,8 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
   };
   BenchResult result = run_bench(bench_named(name), options, show, print);
   if (!arguments.markdown.empty())
-    write_section(arguments.markdown, name, page_section(result.measurements, machine_text()));
+    write_section(arguments.markdown, options.isa.empty() ? name : str(name, " --isa ", options.isa),
+                  page_section(result.measurements, machine_text(options.isa)));
   if (!arguments.json) {
     if (std::string tables = compile_tables(result.measurements); !tables.empty()) print_text(tables + "\n");
     if (arguments.all) print_text(full_table(result.measurements) + "\n");
@@ -204,6 +215,7 @@ static void forget_forced_kernels() {
 static int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   forget_forced_kernels();
+  check_isa(arguments);
   const BenchOptions options = with_configs(arguments);
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
@@ -258,6 +270,13 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
                           "`maths`: widths of vectors, 16, 32 or 64; without it all that the processor has"),
        "N,M")
       ->check(one_of("bench", "--vector-bytes", {"16", "32", "64"}));
+  command
+      .add_option(
+          "--isa", o.isa,
+          "sse2, avx2 or avx512: thtrain, the ceiling and every other library use these instructions and no wider "
+          "ones")
+      ->type_name("ISA")
+      ->check(one_of("bench", "--isa", {"sse2", "avx2", "avx512"}));
   command
       .add_option("--samples", arguments->samples,
                   "`maths`: how many inputs; without it every float32, and 10^8 of more")
