@@ -1,4 +1,7 @@
-"""docs/weights.md: its two functions turn weights of thtrain into those of PyTorch's modules, and back. 77: there is no NumPy."""
+"""docs/weights.md: its two functions turn weights of thtrain into those of PyTorch's modules, and back.
+
+77 says that there is no NumPy.
+"""
 
 import os
 import re
