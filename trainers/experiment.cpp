@@ -305,7 +305,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("tune", &CompilerConfig::tune,
            {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
       .help(
-          "How one of several implementations (of a matrix product) is chosen. `never`: by a built-in rule; "
+          "How one of several implementations of a computation, such as a matrix product or a convolution, is chosen. "
+          "`never`: by a built-in rule; "
           "`cached`: by what `thtrain tune` measured on this machine, or by the rule where it measured nothing; "
           "`always`: measured before the first step where it was not before.");
   f.field("conv_tolerance", &CompilerConfig::conv_tolerance)
