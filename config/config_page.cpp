@@ -146,7 +146,7 @@ class Page {
  private:
   // What a section says of a struct: a paragraph, and a row for each key that no group lists.
   struct Body {
-    std::string text, rows;
+    std::string text = {}, rows = {};
   };
   Body body_of(const Schema& schema) const;
   void write_body(const std::string& title, const Body& body);

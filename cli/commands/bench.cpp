@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/choices.h"
 #include "bench/figures.h"
 #include "bench/maths.h"
 #include "bench/page.h"
@@ -32,6 +33,7 @@ struct BenchArguments {
   std::string markdown = {};              // the page whose section is written anew; "": none
   std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
   std::optional<int64_t> samples = {};    // of "maths"
+  int64_t seed = 0;                       // of "choices"
   bool all = false;                       // every measurement, beside the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
@@ -200,6 +202,30 @@ int run_streams(const BenchArguments& arguments) {
   return kDone;
 }
 
+// On one thread unless something else is asked for.
+int run_choices(const BenchArguments& arguments) {
+  const BenchOptions& o = arguments.options;
+  if (!arguments.markdown.empty() || !o.cases.empty())
+    throw UserError(Message{.what = str("bench choices: ", o.cases.empty() ? "--markdown" : "--case", " has no effect"),
+                            .expected = "--seed, which draws the cases; the table is printed"});
+  if (o.threads.size() > 1)
+    throw UserError(Message{.what = "bench choices: more than one number of threads is given", .expected = "one"});
+  ChoicesOptions options{
+      .seed = arguments.seed, .threads = o.threads.empty() ? 1 : o.threads.front(), .quick = o.quick};
+  if (!o.isa.empty()) setenv("THTRAIN_TARGET", ("isa=" + o.isa).c_str(), 1);  // before this process asks for it
+  if (!o.dtypes.empty()) options.dtypes.clear();
+  for (const std::string& dtype : o.dtypes) options.dtypes.push_back(*dtype_named(dtype));
+  std::vector<TimedChoice> all;
+  auto found = [&](const TimedChoice& choice) {
+    all.push_back(choice);
+    if (arguments.json) print_text(json_line(choice) + "\n");
+  };
+  measure_choices(options, show, found);
+  show("");
+  if (!arguments.json) print_text(choices_table(all));
+  return kDone;
+}
+
 }  // namespace
 
 // Everybody who uses OpenBLAS would be measured with the kernels of somebody's choice.
@@ -219,6 +245,7 @@ static int run_bench_command(const BenchArguments& arguments) {
   const BenchOptions options = with_configs(arguments);
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
+  if (arguments.name == "choices") return run_choices(arguments);
   if (arguments.name == "maths") return run_maths(arguments);
   if (arguments.name == "streams") return run_streams(arguments);
   run_one(arguments, arguments.name, options);
@@ -228,7 +255,7 @@ static int run_bench_command(const BenchArguments& arguments) {
 static std::vector<std::string> bench_names() {
   std::vector<std::string> out;
   for (const Bench& bench : benches()) out.push_back(bench.name);
-  out.insert(out.end(), {"maths", "paper", "streams"});
+  out.insert(out.end(), {"choices", "maths", "paper", "streams"});
   return out;
 }
 
@@ -282,6 +309,9 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
                   "`maths`: how many inputs; without it every float32, and 10^8 of more")
       ->type_name("N")
       ->check(number("--samples", int64_t{1}, int64_t{1'000'000'000'000}));
+  command.add_option("--seed", arguments->seed, "`choices`: draws the computations; without it 0")
+      ->type_name("N")
+      ->check(number("--seed", int64_t{0}, int64_t{0xffffffff}));
   command.add_flag("--quick", o.quick, "small cases, and little time for each");
   command.add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
       ->type_name("PATH");
