@@ -142,8 +142,7 @@ static int run_compare(const CompareArguments& arguments) {
 static Command declare_compare(CLI::App& command, const Invocation&) {
   auto arguments = std::make_shared<CompareArguments>();
   auto plot_scale = std::make_shared<std::string>();
-  command
-      .add_option("RUN", arguments->runs, "the folders of two or more runs; that of a sweep stands for all of its runs")
+  command.add_option("RUN", arguments->runs, "the folders of two or more runs; that of a sweep means all of its runs")
       ->required()
       ->expected(1, -1);
   command

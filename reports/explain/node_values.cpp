@@ -118,7 +118,7 @@ size_t NodeValues::value_of(const Node& node) {
     if (is_known) operands.push_back(of_input.tensors[input.output()]);
   }
   if (node.op == &shared_op())
-    value.tensors = {node.shared->value.contiguous()};
+    value.tensors = {node.shared->value.on_host().contiguous()};
   else if (is_known && node.op != &input_op())
     value.tensors = evaluate_node(node, operands, lengths_);
   for (const Tensor& tensor : value.tensors) value.json += str(value.json.empty() ? "" : ",", summary_of(tensor));
