@@ -111,8 +111,8 @@ show_progress() {
   [ -z "$shown" ] || printf '\r\033[K' >&2
 }
 
-# build_preset <preset>: into build/<preset>, which a first build configures with $configure_options. `jobs` is then the
-# number of processors. Ends this process with 1 where it fails.
+# build_preset <preset>: into build/<preset>, which a first build configures with $configure_options; $build_targets, or
+# all. `jobs` is then the number of processors. Ends this process with 1 where it fails.
 build_preset() {
   folder=$root/build/$1
   started=$(now)
@@ -135,7 +135,9 @@ build_preset() {
   jobs=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || echo 2)
   code_file=$folder/.code
   {
-    NINJA_STATUS='@%f %t %e@' cmake --build "$folder" --parallel "$jobs" 2>&1 </dev/null
+    # shellcheck disable=SC2086  # a list
+    NINJA_STATUS='@%f %t %e@' cmake --build "$folder" --parallel "$jobs" \
+      ${build_targets:+--target $build_targets} 2>&1 </dev/null
     echo $? >"$code_file"
   } | show_progress
   [ "$(cat "$code_file")" = 0 ] || stop "the build failed after $(($(now) - started)) s (cmake --build $folder)"
