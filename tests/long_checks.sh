@@ -15,41 +15,41 @@ long_parts="tidy asan tsan fuzz coverage"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
 fuzzers="toml npy npz idx csv cache_entry program_image tuning"
 
-# built <preset> <package>...: with these packages beyond those of the tests.
+# built <preset> "<package>..." [option of cmake --build...]: with these packages beyond those of the tests.
 built() {
-  preset=$1
-  shift
-  lock_builds
+  built_preset=$1
   # shellcheck disable=SC2086,SC2154  # lists of cmake/bootstrap.sh
-  install_packages $build_packages $test_packages "$@"
-  build_preset "$preset"
+  {
+    lock_builds
+    install_packages $build_packages $test_packages $2
+  }
+  shift 2
+  build_preset "$built_preset" "$@"
   unlock_builds
 }
 
 long_tidy() {
-  build_targets=help  # configuring writes what clang-tidy reads: the commands and the generated headers
-  built tidy clang clang-tidy
+  # Configuring writes what clang-tidy reads: the commands and the generated headers.
+  built tidy "clang clang-tidy" --target help
   # Clang 14 lacks std::source_location: with the stand-in that the fuzzers have.
   cd "$root" && run-clang-tidy -quiet -p build/tidy -j "$jobs" \
     -extra-arg-before=-isystem"$root/tests/fuzz/parsers/shim" "^$root/(?!build/).*\.cpp\$"
 }
 
 long_asan() {
-  built asan
+  built asan ""
   UBSAN_OPTIONS=print_stacktrace=1 run_ctest asan
 }
 
 long_tsan() {
-  build_targets=
-  for group in $tsan_groups; do build_targets="$build_targets test_$group"; done
-  built tsan
+  # shellcheck disable=SC2046  # a list
+  built tsan "" --target $(printf 'test_%s ' $tsan_groups)
   run_ctest tsan -L "^($(echo $tsan_groups | tr ' ' '|'))\$"
 }
 
 long_fuzz() {
-  build_targets=
-  for fuzzer in $fuzzers; do build_targets="$build_targets fuzz_$fuzzer"; done
-  built fuzz clang libclang-rt-dev
+  # shellcheck disable=SC2046  # a list
+  built fuzz "clang libclang-rt-dev" --target $(printf 'fuzz_%s ' $fuzzers)
   run_ctest fuzz
 }
 
