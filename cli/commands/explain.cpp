@@ -9,8 +9,8 @@
 #include "datasets/file.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
-#include "trainers/trainer.h"
 
 namespace thtrain {
 

@@ -39,7 +39,7 @@ double width_of(std::string_view text, double letter) {
   return letter * character_count(text);
 }
 
-// What stands in a box: "dot", "mul(·, 2)", of a fused node the ops of its body.
+// The text of a box: "dot", "mul(·, 2)", of a fused node the ops of its body.
 std::string label_of(const Node& node) {
   if (node.is_leaf()) return cut(node.name.empty() ? node.op->name : escaped(node.name));
   if (node.op->fused) {
@@ -109,7 +109,7 @@ double width_of_outputs(const Look& look) {
   return out;
 }
 
-// Where an output leaves its box, from the middle: under it stands its type.
+// Where an output leaves its box, from the middle: its type is written under it.
 double port_of(const Look& look, size_t output) {
   double at = -width_of_outputs(look) / 2;
   for (size_t i = 0; i < output; ++i) at += width_of(look.outputs[i], kSmallLetter) + kPadding;

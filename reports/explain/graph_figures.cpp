@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ir/roles.h"
-#include "reports/explain/graph_drawing.h"
 #include "reports/json.h"
 #include "reports/page/markup.h"
 #include "reports/page/page.h"

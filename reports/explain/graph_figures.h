@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "reports/explain/graph_drawing.h"
 #include "reports/explain/node_values.h"
 #include "reports/explain/pass_changes.h"
 #include "reports/explain/pass_states.h"
@@ -32,13 +33,13 @@ class GraphFigures {
   const std::string& why_no_values() const { return why_none_; }
 
  private:
-  std::string figure(const std::vector<PassState>& states, std::span<const struct DrawnState> drawn,
-                     const NodeNumbers& labels, const std::string& label);
+  std::string figure(const std::vector<PassState>& states, std::span<const DrawnState> drawn, const NodeNumbers& labels,
+                     const std::string& label);
   std::string value_of(const Node& node);
 
   const Explanation& explanation_;
   NodeNumbers given_;
-  size_t next_label_ = 0;  // for nodes that only stand between two rewrites
+  size_t next_label_ = 0;  // for nodes that exist only between two rewrites
   std::optional<NodeValues> values_;
   std::string why_none_;
   std::vector<std::string> shown_;  // JSON of each value that a box shows

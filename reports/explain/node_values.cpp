@@ -54,6 +54,15 @@ Lengths lengths_of(const Graph& graph, std::span<const Tensor> inputs) {
   return out;
 }
 
+// Nothing where a check of the program fails on this minibatch.
+std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> operands, const Lengths& lengths) {
+  try {
+    return evaluate_node(node, operands, lengths);
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 bool can_be_computed(const Node& node) {
   return std::none_of(node.types.begin(), node.types.end(),
                       [](const Type& type) { return type.kind == TypeKind::kToken; });
@@ -120,7 +129,7 @@ size_t NodeValues::value_of(const Node& node) {
   if (node.op == &shared_op())
     value.tensors = {node.shared->value.on_host().contiguous()};
   else if (is_known && node.op != &input_op())
-    value.tensors = evaluate_node(node, operands, lengths_);
+    value.tensors = evaluated(node, operands, lengths_);
   for (const Tensor& tensor : value.tensors) value.json += str(value.json.empty() ? "" : ",", summary_of(tensor));
   value.json = str('[', value.json, ']');
   values_.push_back(std::move(value));

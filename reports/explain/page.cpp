@@ -23,11 +23,11 @@ const std::string kAboutGraph = R"(<section id="graph">
 <h2>The expression graph</h2>
 <p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
 but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
-edge carries a value of the type that stands on it. A dashed edge carries an integer that is a length or an index of
-what the box at its end gives. Scalar constants stand in the boxes that read them. A box with the sign <b>&#8706;</b>
-and a bar at its left belongs to the gradient, the derivative of the loss; it has the layer of the node that was
-differentiated. One with the sign <b>&#916;</b> belongs to the update, the step that the optimizer takes. All others are
-the forward pass. Where passes fuse nodes, one box may be of several.</p>
+edge carries a value of the type that is written on it. A dashed edge carries an integer that is a length or an index
+of what the box at its end gives. Scalar constants are written in the boxes that read them. A box with the sign
+<b>&#8706;</b> and a bar at its left belongs to the gradient, the derivative of the loss; it has the layer of the node
+that was differentiated. One with the sign <b>&#916;</b> belongs to the update, the step that the optimizer takes. All
+others are the forward pass. Where passes fuse nodes, one box may be of several.</p>
 )";
 const std::string kAboutPasses = R"(<section id="passes">
 <h2>The passes</h2>
@@ -42,7 +42,7 @@ although fewer steps are left.</p>
 )";
 const std::string kAboutProgram = R"(<section id="program">
 <h2>The program</h2>
-<p>The steps of one call, in order. A step is a generated kernel, whose text stands below, or a call of a library. Its
+<p>The steps of one call, in order. A step is a generated kernel, whose text is below, or a call of a library. Its
 role says whether it belongs to the forward pass, the gradient or the updates, or computes parts of several.</p>
 )";
 std::string language_of(const Explanation& e) {

@@ -1,4 +1,4 @@
-// A page that explains a compiled function: one HTML file that needs no network, for a browser beside the lesson.
+// A page that explains a compiled function: one HTML file that needs no network, for a browser.
 #pragma once
 
 #include <span>
