@@ -13,6 +13,7 @@
 #include "compiler/codegen/identifiers.h"
 #include "compiler/codegen/length_code.h"
 #include "compiler/codegen/library_calls.h"
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/kernel/c/terms.h"
@@ -45,9 +46,11 @@ class Emitter {
         options_(options),
         dialect_(kernel::dialect_of(program.target)),
         forms_(entry_forms(program.target.language())),
+        around_(regions_around(program.body)),
         writers_(first_writers(program)) {}
 
   Source run() {
+    for (const Expr& output : program_.graph.outputs) defined_outside_.insert(defined_name(output));
     list_libraries();
     name_lengths();
     name_buffers();
@@ -209,18 +212,28 @@ class Emitter {
     }
   }
 
+  // Is it the region of the step that is printed, or one in it? Another one has other lengths of that name.
+  bool is_inside(size_t region) const {
+    if (inside_.empty()) return true;
+    while (region > inside_.back()) region = around_[region];
+    return region == inside_.back();
+  }
+
   // From here on the lengths are variables, and what waited for them goes on.
   void define(const std::vector<LengthDefinition>& lengths) {
     for (const LengthDefinition& length : lengths) {
       if (lengths_.count(length.name)) continue;  // computed twice
       const std::string name = names_.unique("n_" + length.name);
       line(str("const long ", name, " = ", scalar(length.value), ";"));
+      if (!defined_outside_.contains(length.name))
+        line(str("ctx->lengths[", number_of_length(length.name), "] = ", name, ";"));
       lengths_[length.name] = name;
     }
     check_lengths();
     for (size_t b = 0; b < buffers_.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
-      if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b] || !is_known(buffer.elements)) continue;
+      if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b]) continue;
+      if (!is_known(buffer.elements) || !is_inside(buffer.region)) continue;
       is_allocated_[b] = true;
       const std::string bytes = names_.unique("bytes");
       const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
@@ -256,10 +269,17 @@ class Emitter {
     }
   }
 
+  // The lengths that a region defines are those of one iteration.
   void nested(const Region& r) {
+    const LengthVariables around = lengths_;
+    const std::vector<bool> checked = is_checked_;
+    inside_.push_back(r.number);
     ++depth_;
     region(r);
     --depth_;
+    inside_.pop_back();
+    lengths_ = around;
+    is_checked_ = checked;
   }
 
   void loop(const Loop& loop) {
@@ -411,7 +431,10 @@ class Emitter {
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
-  std::vector<std::string> iterations_;  // of the loops around
+  const std::vector<size_t> around_;       // for each region the number of the one around it
+  std::vector<size_t> inside_;             // regions around the step, but for the program's
+  std::set<std::string> defined_outside_;  // lengths of the program\'s graph, which are among its outputs
+  std::vector<std::string> iterations_;    // of the loops around
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   const std::vector<Writer> writers_;

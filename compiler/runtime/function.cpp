@@ -12,6 +12,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/threads.h"
@@ -132,7 +133,8 @@ std::string filled(std::string text, long value, long limit) {
   TH_CHECK(s.failed_check >= 0 && number < s.program->image.checks.size(), "check ", s.failed_check);
   const CheckText& check = s.program->image.checks[number];
   if (number < s.canonical.value_checks.size())
-    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit, check.after_write);
+    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit,
+                         check.after_write ? kMayHaveChanged : "");
   throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
                    .expected = filled(check.expected, s.failed_value, s.failed_limit),
                    .node = check.node,
