@@ -25,10 +25,10 @@ namespace {
 
 using kernel::KernelCall;
 using kernel::LibraryCall;
+using kernel::NumberAt;
 using kernel::PointerTo;
 using kernel::ReferenceCall;
 using kernel::RuntimeCheck;
-using kernel::ScalarOf;
 
 constexpr int kLongProgram = 200;  // steps
 constexpr size_t kFormulaLength = 200;
@@ -46,7 +46,6 @@ class Emitter {
         options_(options),
         dialect_(kernel::dialect_of(program.target)),
         forms_(entry_forms(program.target.language())),
-        around_(regions_around(program.body)),
         writers_(first_writers(program)) {}
 
   Source run() {
@@ -212,14 +211,8 @@ class Emitter {
     }
   }
 
-  // Is it the region of the step that is printed, or one in it? Another one has other lengths of that name.
-  bool is_inside(size_t region) const {
-    if (inside_.empty()) return true;
-    while (region > inside_.back()) region = around_[region];
-    return region == inside_.back();
-  }
-
-  // From here on the lengths are variables, and what waited for them goes on.
+  // From here on the lengths are variables, and what waited for them goes on. Those of a body have names of their own
+  // (canonical_lengths()): nothing outside of its region is named after them.
   void define(const std::vector<LengthDefinition>& lengths) {
     for (const LengthDefinition& length : lengths) {
       if (lengths_.count(length.name)) continue;  // computed twice
@@ -232,8 +225,7 @@ class Emitter {
     check_lengths();
     for (size_t b = 0; b < buffers_.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
-      if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b]) continue;
-      if (!is_known(buffer.elements) || !is_inside(buffer.region)) continue;
+      if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b] || !is_known(buffer.elements)) continue;
       is_allocated_[b] = true;
       const std::string bytes = names_.unique("bytes");
       const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
@@ -246,7 +238,7 @@ class Emitter {
       line(str("if (!", bytes, ".fits) { ctx->fail(ctx, ", check, ", 0, 0); return 1; }"));
       line(str(buffers_[b], " = (", element_type(buffer.dtype), "*)ctx->allocate(ctx, ",
                allocation_slot(program_, buffer), ", ", bytes, ".value);"));
-      line("if (ctx->failed) return 1;");
+      line("if (ctx->failure.word) return 1;");
     }
   }
 
@@ -269,17 +261,10 @@ class Emitter {
     }
   }
 
-  // The lengths that a region defines are those of one iteration.
   void nested(const Region& r) {
-    const LengthVariables around = lengths_;
-    const std::vector<bool> checked = is_checked_;
-    inside_.push_back(r.number);
     ++depth_;
     region(r);
     --depth_;
-    inside_.pop_back();
-    lengths_ = around;
-    is_checked_ = checked;
   }
 
   void loop(const Loop& loop) {
@@ -309,12 +294,12 @@ class Emitter {
     body_ += lines_of(str("// ", steps_, ": ", comment(s)), indent(), 0, "//    ");
     if (options_.probes) {
       probe(s, 0);
-      line("if (ctx->failed) return 1;");
+      line("if (ctx->failure.word) return 1;");
     }
     wrote_shared_ = wrote_shared_ || writes_shared(program_, s);
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
-    if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
+    if (options_.probes || may_fail(s)) line("if (ctx->failure.word) return 1;");
     if (!s.defines.empty()) define(s.defines);
     ++steps_;
   }
@@ -398,16 +383,21 @@ class Emitter {
     line(forms_.run(run));
   }
 
+  std::string address_of(const NumberAt& number) {
+    const std::string value = dialect_.constant(kernel::constant(number.dtype, number.value).node());
+    std::string& name = numbers_[value];
+    if (name.empty()) {
+      name = names_.unique(number.value == 0 ? "zero" : number.value == 1 ? "one" : "number");
+      arguments_text_ += str("  static const ", element_type(number.dtype), " ", name, " = ", value, ";\n");
+    }
+    return "&" + name;
+  }
+
   void print_call(const Step& s, const LibraryCall& call) {
-    std::string arguments = join(call.arguments, ", ", [&](const auto& argument) -> std::string {
+    std::string arguments = join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
-      if (const double* number = std::get_if<double>(&argument)) {
-        std::string text = number_text(*number);
-        return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-      }
-      if (const PointerTo* p = std::get_if<PointerTo>(&argument))
-        return pointer(s.operands[static_cast<size_t>(p->operand)]);
-      return scalar(s.operands[static_cast<size_t>(std::get<ScalarOf>(argument).operand)]);
+      if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
+      return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");
     if (!call.function.may_fail) return line(call_text + ";");
@@ -424,6 +414,7 @@ class Emitter {
   Identifiers names_;
   LengthVariables lengths_;                               // by name
   std::map<std::string, std::string> library_names_;      // name -> variable
+  std::map<std::string, std::string> numbers_;            // text -> variable
   std::vector<std::string> buffers_;                      // variables
   std::unordered_map<std::string, std::string> kernels_;  // text -> name
   std::unordered_map<std::string, uint32_t> helpers_;     // text -> place
@@ -431,8 +422,6 @@ class Emitter {
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
-  const std::vector<size_t> around_;       // for each region the number of the one around it
-  std::vector<size_t> inside_;             // regions around the step, but for the program's
   std::set<std::string> defined_outside_;  // lengths of the program\'s graph, which are among its outputs
   std::vector<std::string> iterations_;    // of the loops around
   bool wrote_shared_ = false;

@@ -103,16 +103,19 @@ struct LibraryFunction {
   bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
 };
 
-/// An argument of a call: a length, a number, an operand's pointer or its scalar value.
+/// An argument of a call: a length, or the address of an operand or of a number that is known. What may change from
+/// call to call, such as a learning rate, is passed by its address.
 struct PointerTo {
   int operand;
 };
-struct ScalarOf {
-  int operand;
+struct NumberAt {
+  double value;
+  DType dtype;
 };
+using LibraryArgument = std::variant<Dim, PointerTo, NumberAt>;
 struct LibraryCall {
   LibraryFunction function;
-  std::vector<std::variant<Dim, double, PointerTo, ScalarOf>> arguments;
+  std::vector<LibraryArgument> arguments;
   /// What the message says where the function fails; {value} is its result.
   std::optional<RuntimeCheck> failure = {};
 };

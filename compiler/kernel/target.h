@@ -46,6 +46,10 @@ struct Target {
   int64_t second_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
   int cores = 1;
   MemoryLimits memory = {};
+  /// Is a call recorded, and then replayed? Then the steps of a program read and write the same addresses in each call,
+  /// and nothing that changes from call to call is passed by value: docs/decisions/0019. A processor's are not: it
+  /// reads arguments and slices where they lie.
+  bool replays_calls = false;
 
   Language language() const { return kind == Kind::kC99 ? Language::kC99 : Language::kCpp; }
   bool has_vectors() const { return kind == Kind::kCpu; }

@@ -1,7 +1,5 @@
 #include "compiler/plan/program.h"
 
-#include <algorithm>
-
 namespace thtrain {
 
 bool is_one_place(const BufferView& a, const BufferView& b) {
@@ -55,21 +53,6 @@ static void collect_steps(const Region& region, std::vector<const Loop*>& loops,
       collect_steps(*branch.otherwise, loops, out);
     }
   }
-}
-
-std::vector<size_t> regions_around(const Region& region) {
-  std::vector<size_t> out(region.number + 1, 0);
-  const auto add = [&](const Region& inner) {
-    const std::vector<size_t> of_inner = regions_around(inner);
-    out.resize(std::max(out.size(), of_inner.size()), 0);
-    for (size_t r = inner.number + 1; r < of_inner.size(); ++r) out[r] = std::max(out[r], of_inner[r]);
-    out[inner.number] = region.number;
-  };
-  for (const auto& item : region.items) {
-    if (const Loop* loop = std::get_if<Loop>(&item)) add(*loop->body);
-    if (const Branch* branch = std::get_if<Branch>(&item)) add(*branch->then), add(*branch->otherwise);
-  }
-  return out;
 }
 
 std::vector<StepInLoops> steps_in_loops(const Region& region) {

@@ -112,8 +112,6 @@ struct StepInLoops {
 };
 /// The same steps, with the loops around each.
 std::vector<StepInLoops> steps_in_loops(const Region& region);
-/// For each region, by its number, the number of the one around it.
-std::vector<size_t> regions_around(const Region& region);
 /// What loops and branches read, in the same order.
 void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit);
 

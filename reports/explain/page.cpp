@@ -9,10 +9,12 @@
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
 #include "reports/explain/graph_drawing.h"
-#include "reports/explain/markup.h"
+#include "reports/explain/graph_figures.h"
 #include "reports/explain/memory_drawing.h"
 #include "reports/explain/pass_changes.h"
 #include "reports/json.h"
+#include "reports/page/markup.h"
+#include "reports/page/page.h"
 
 namespace thtrain {
 namespace {
@@ -21,46 +23,30 @@ const std::string kAboutGraph = R"(<section id="graph">
 <h2>The expression graph</h2>
 <p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
 but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
-edge carries a value of the type that stands on it. A dashed edge carries an integer that is a length or a place of
-what the box at its end gives. Scalar constants stand in the boxes that read them. Point at a
-box for its line of the text form and its place in the source. A box that says <b>gradient</b> and has a bar at its left
-belongs to the derivative of the loss; it has the layer of the node that was differentiated. One that says <b>update</b>
-belongs to the step that the optimizer takes. All others are the forward pass. Where passes fuse nodes, one box may be
-of several.</p>
+edge carries a value of the type that stands on it. A dashed edge carries an integer that is a length or an index of
+what the box at its end gives. Scalar constants stand in the boxes that read them. A box with the sign <b>&#8706;</b>
+and a bar at its left belongs to the gradient, the derivative of the loss; it has the layer of the node that was
+differentiated. One with the sign <b>&#916;</b> belongs to the update, the step that the optimizer takes. All others are
+the forward pass. Where passes fuse nodes, one box may be of several.</p>
 )";
 const std::string kAboutPasses = R"(<section id="passes">
 <h2>The passes</h2>
 <p>Each pass takes a graph and gives a graph that computes the same. A rule says how far:
 <span class="safety exact">exact</span> keeps every bit, <span class="safety">reassociating</span> is equal up to
 rounding, <span class="safety">range-changing</span> is finite in more cases,
-<span class="safety finite-math">finite-math</span> takes all values for finite. Nodes inside fused ones are counted
-too.</p>
+<span class="safety finite-math">finite-math</span> takes all values for finite. In the picture of a pass every box
+stays at one place, while the arrows go from rewrite to rewrite.</p>
+<p>A fused node has a graph of its own inside, its body, whose nodes are counted too: the operations that one kernel
+does, and the inputs that it reads, once more in each body that reads them. So the number of nodes grows by fusion,
+although fewer steps are left.</p>
 )";
 const std::string kAboutProgram = R"(<section id="program">
 <h2>The program</h2>
-<p>The steps of one call, in order. A step is a generated kernel, whose C++ stands below, or a call of a library. Its
+<p>The steps of one call, in order. A step is a generated kernel, whose text stands below, or a call of a library. Its
 role says whether it belongs to the forward pass, the gradient or the updates, or computes parts of several.</p>
 )";
-const std::string kAboutCpp = R"(<section id="cpp">
-<h2>The C++ text</h2>
-<p>One translation unit: first the entry, which runs the steps, then the kernels, last what they call.</p>
-)";
-
-std::string cell(const std::string& markup, std::string_view kind = {}) {
-  return str("<td", kind.empty() ? "" : str(" class=\"", kind, "\""), ">", markup, "</td>");
-}
-
-std::string table(const std::string& head, const std::string& rows) {
-  return str("<div class=\"wide\"><table>\n<thead><tr>", head, "</tr></thead>\n<tbody>\n", rows,
-             "</tbody></table></div>\n");
-}
-
-std::string folded(std::string_view summary, const std::string& inner, bool is_open = false) {
-  return str("<details", is_open ? " open=\"open\"" : "", "><summary>", summary, "</summary>\n", inner, "</details>\n");
-}
-
-std::string pre(const std::string& markup) {
-  return str("<pre><code>", markup, "</code></pre>\n");
+std::string language_of(const Explanation& e) {
+  return e.plan->target.language() == kernel::Language::kC99 ? "C99" : "C++";
 }
 
 std::string number_text(int64_t count, const std::string& noun) {
@@ -68,6 +54,12 @@ std::string number_text(int64_t count, const std::string& noun) {
 }
 
 // ---- the function as a whole ---------------------------------------------------------------------------------------
+
+// Nodes that are in no body.
+size_t outer_count(const Graph& graph) {
+  const std::vector<Expr> roots = graph.roots();
+  return topological_order(roots).size();
+}
 
 size_t step_count(const Explanation& e) {
   size_t out = 0;
@@ -82,23 +74,27 @@ std::string header(const Explanation& e, const PageTitle& title) {
   std::string out =
       str("<header>\n<h1>", markup_text(title.experiment), "</h1>\n<p class=\"soft\">", markup_text(title.function),
           ": from the expression to the code that runs</p>\n<ol class=\"way\">\n",
-          item("graph", node_count(e.given), "nodes in the graph"));
+          item("graph", outer_count(e.given), "nodes in the graph"));
   for (size_t i = 0; i < e.passes.size(); ++i) {
     const PassRecord& pass = e.passes[i];
     if (i + 1 == e.passes.size() || e.passes[i + 1].stage != pass.stage)
-      out += item(str("pass-", pass.name).c_str(), pass.nodes_after, pass.stage);
+      out += item(str("pass-", pass.name).c_str(), outer_count(pass.after),
+                  pass.nodes_after > outer_count(pass.after)
+                      ? str(pass.stage, ", with ", pass.nodes_after - outer_count(pass.after), " inside")
+                      : pass.stage);
   }
   const auto lines = static_cast<size_t>(std::count(e.cpp.begin(), e.cpp.end(), '\n'));
-  return out + item("program", step_count(e), "steps") + item("cpp", lines, "lines of C++") + "</ol>\n</header>\n";
+  return out + item("program", step_count(e), "steps") + item("cpp", lines, "lines of " + language_of(e)) +
+         "</ol>\n</header>\n";
 }
 
-std::string navigation(const std::vector<PassChange>& changes) {
+std::string navigation(const std::vector<PassChange>& changes, const std::string& language) {
   std::string out = "<nav><div><a href=\"#graph\">graph</a>\n";
   for (const PassChange& change : changes)
     out += str("<a href=\"#pass-", markup_text(change.pass->name), "\"",
                change.difference.empty() ? " class=\"still\"" : "", ">", markup_text(change.pass->name), "</a>\n");
-  return out +
-         "<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">C++</a></div></nav>\n";
+  return out + str("<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">", language,
+                   "</a></div></nav>\n");
 }
 
 // The kinds that occur in any of the graphs.
@@ -136,45 +132,17 @@ std::string legend(const Explanation& e) {
     out += str(
         "<li><svg xmlns=\"http://www.w3.org/2000/svg\"><g class=\"node input of-", role,
         "\"><rect x=\"2\" y=\"2\" width=\"22\" height=\"12\" rx=\"3\"/><path class=\"role\" d=\"M5 3v10\"/></g></svg>",
-        role, "</li>\n");
+        role, std::string_view(role) == "gradient" ? ": &#8706;" : ": &#916;", "</li>\n");
   return out + row("output", "output") + row("update", "update of a shared variable") +
-         row("gone", "removed by this pass") + row("come", "added by this pass") + "</ul>\n";
+         row("gone", "removed by a rewrite") + row("come", "added by a rewrite") + "</ul>\n";
 }
 
-// ---- graphs --------------------------------------------------------------------------------------------------------
-
-struct View {
-  const Graph& graph;
-  const NodeNumbers& numbers;
-  std::span<const Node* const> marked = {};
-  std::string kind = {};  // "before", "after", "" for a graph that stands alone
-};
-
-std::string figure(const View& view, const std::string& label) {
-  return str(
-      "<figure class=\"", view.kind,
-      "\"><div class=\"zoom\"><button value=\"+\" title=\"larger\">+</button><button value=\"-\" "
-      "title=\"smaller\">&#8722;</button><button value=\"fit\" title=\"as wide as the page\">fit</button><button "
-      "value=\"1:1\" title=\"plain size\">1:1</button></div>\n<div class=\"view\">",
-      graph_drawing(view.graph, view.numbers, view.marked, view.kind == "before" ? "gone" : "come", label),
-      "</div></figure>\n");
-}
-
-std::string too_large(const Graph& graph) {
-  return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMaxDrawn,
-             " that a picture can show; its text form is shown instead.</p>\n");
-}
-
-std::string text_of(const Graph& graph, std::string_view summary, bool is_open = false) {
-  return folded(summary, pre(markup_text(readable(text_with_roles(graph)))), is_open);
-}
-
-std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
-  std::string out = kAboutGraph;
-  out += legend(e);
-  const bool is_drawn = drawn_count(e.given) <= kMaxDrawn;
-  out += is_drawn ? figure({e.given, numbers}, "the expression graph") : too_large(e.given);
-  return out + text_of(e.given, is_drawn ? "the same as text" : "the graph as text", !is_drawn) + "</section>\n";
+std::string given_graph(const Explanation& e, GraphFigures& figures) {
+  std::string out = kAboutGraph + legend(e);
+  if (!figures.why_no_values().empty())
+    out += str("<p class=\"soft\">Values of a minibatch are not shown: ", markup_text(figures.why_no_values()),
+               ". A smaller minibatch may do: <code>trainer.batch_size=10</code> behind the command.</p>\n");
+  return out + figures.of_given() + "</section>\n";
 }
 
 // ---- passes --------------------------------------------------------------------------------------------------------
@@ -183,16 +151,17 @@ std::string pass_table(const std::vector<PassChange>& changes, bool with_times) 
   std::string rows;
   for (const PassChange& change : changes) {
     const PassRecord& pass = *change.pass;
-    rows += str("<tr>", cell(str("<a href=\"#pass-", markup_text(pass.name), "\">", markup_text(pass.name), "</a>")),
-                cell(markup_text(pass.what), "code"), cell(markup_text(pass.stage)),
-                cell(std::to_string(pass.nodes_before), "number"), cell(std::to_string(pass.nodes_after), "number"),
-                cell(std::to_string(change.fired), "number"),
-                with_times ? cell(json_fixed(1e3 * pass.seconds, 3), "number") : "", "</tr>\n");
+    rows +=
+        str("<tr>", html_cell(str("<a href=\"#pass-", markup_text(pass.name), "\">", markup_text(pass.name), "</a>")),
+            html_cell(markup_text(pass.what), "code"), html_cell(markup_text(pass.stage)),
+            html_cell(std::to_string(pass.nodes_before), "number"),
+            html_cell(std::to_string(pass.nodes_after), "number"), html_cell(std::to_string(change.fired), "number"),
+            with_times ? html_cell(json_fixed(1e3 * pass.seconds, 3), "number") : "", "</tr>\n");
   }
-  return table(str("<th>pass</th><th>for example</th><th>stage</th><th class=\"number\">nodes before</th><th "
-                   "class=\"number\">after</th><th class=\"number\">rewrites</th>",
-                   with_times ? "<th class=\"number\">milliseconds</th>" : ""),
-               rows);
+  return html_table(str("<th>pass</th><th>for example</th><th>stage</th><th class=\"number\">nodes before</th><th "
+                        "class=\"number\">after</th><th class=\"number\">rewrites</th>",
+                        with_times ? "<th class=\"number\">milliseconds</th>" : ""),
+                    rows);
 }
 
 // A row for each rule, with its first rewrite.
@@ -206,13 +175,14 @@ std::string rule_table(const std::vector<RuleUse>& uses) {
   std::string rows;
   for (const RuleUse* use : rules) {
     const std::string safety = name_of(use->safety);
-    rows += str(
-        "<tr>", cell(std::to_string(times[use->rule]), "number"), cell(markup_text(use->rule)),
-        cell(str("<span class=\"safety ", safety, "\">", safety, "</span>")),
-        cell(str(markup_text(use->before), "<span class=\"arrow\">&#8594;</span>", markup_text(use->after)), "code"),
-        "</tr>\n");
+    rows +=
+        str("<tr>", html_cell(std::to_string(times[use->rule]), "number"), html_cell(markup_text(use->rule)),
+            html_cell(str("<span class=\"safety ", safety, "\">", safety, "</span>")),
+            html_cell(str(markup_text(use->before), "<span class=\"arrow\">&#8594;</span>", markup_text(use->after)),
+                      "code"),
+            "</tr>\n");
   }
-  return table("<th class=\"number\">times</th><th>rule</th><th>keeps</th><th>an example</th>", rows);
+  return html_table("<th class=\"number\">times</th><th>rule</th><th>keeps</th><th>an example</th>", rows);
 }
 
 std::string coloured_difference(const std::string& text) {
@@ -226,28 +196,21 @@ std::string coloured_difference(const std::string& text) {
   return out;
 }
 
-bool is_drawn(const PassChange& change) {
-  return std::max(drawn_count(*change.before), drawn_count(change.pass->after)) <= kMaxDrawn;
+// Of a pass without rules: what became of the numbers of nodes.
+std::string about_counts(const PassChange& change) {
+  const PassRecord& pass = *change.pass;
+  std::string out = "<p>No rules, and so no rewrites to count: the pass rebuilds parts of the graph as a whole.";
+  const size_t outer_before = outer_count(*change.before), outer = outer_count(pass.after);
+  const size_t inside_before = pass.nodes_before - outer_before, inside = pass.nodes_after - outer;
+  if (inside > inside_before)
+    out += str(" The graph itself had ", outer_before, " nodes and has ", outer,
+               " now. The bodies of its fused nodes have ", inside,
+               inside_before > 0 ? str(" (", inside_before, " before)") : std::string(),
+               ", the inputs of each body among them: ", pass.nodes_after, " in all.");
+  return out + "</p>\n";
 }
 
-std::string both_graphs(const PassChange& change) {
-  const std::string name = markup_text(change.pass->name);
-  const Graph& after = change.pass->after;
-  if (!is_drawn(change))
-    return too_large(drawn_count(after) > kMaxDrawn ? after : *change.before) +
-           text_of(*change.before, "the graph before") + text_of(after, "the graph after");
-  auto pick = [&](const char* kind, const char* what, bool checked) {
-    return str("<input type=\"radio\" class=\"pick ", kind, "\" name=\"view-", name, "\" id=\"", kind, "-", name, "\"",
-               checked ? " checked=\"checked\"" : "", "/><label for=\"", kind, "-", name, "\">", what, "</label>\n");
-  };
-  return str(
-      pick("before", "before", false), pick("after", "after", true),
-      figure({*change.before, change.numbers, change.difference.removed, "before"},
-             str("the graph before ", change.pass->name)),
-      figure({after, change.numbers, change.difference.added, "after"}, str("the graph after ", change.pass->name)));
-}
-
-std::string pass_section(const PassChange& change) {
+std::string pass_section(const PassChange& change, GraphFigures& figures) {
   const PassRecord& pass = *change.pass;
   const bool still = change.difference.empty() && change.rules.empty();
   std::string out = str("<details class=\"pass\" id=\"pass-", markup_text(pass.name), "\"",
@@ -258,16 +221,16 @@ std::string pass_section(const PassChange& change) {
                         "</span></summary>\n");
   if (still) return out + "<p>The graph is as it was.</p>\n</details>\n";
   if (change.rules.empty())
-    out += "<p>No rules: the pass rebuilds parts of the graph as a whole.</p>\n";
+    out += about_counts(change);
   else
     out += rule_table(change.rules);
   if (!change.difference.empty()) {
-    out += both_graphs(change);
-    out += folded(
+    out += figures.of_pass(change);
+    out += html_folded(
         str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.removed.size()), "node"),
             " removed, ", number_text(static_cast<int64_t>(change.difference.added.size()), "node"), " added, ",
             number_text(static_cast<int64_t>(change.difference.same), "node"), " unchanged"),
-        pre(coloured_difference(readable(change.difference.text))), !is_drawn(change));
+        html_pre(coloured_difference(readable(change.difference.text))), !GraphFigures::is_drawn(change));
   }
   return out + "</details>\n";
 }
@@ -329,10 +292,10 @@ void add_steps(const Program& program, const std::vector<Roles>& roles, const Re
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
       const std::span<const BufferView> operands(step->operands);
-      rows += str("<tr>", cell(std::to_string(number), "number"), cell(role_markup(roles[number])),
-                  cell(markup_text(step->comment)), cell(code_of_step(*step, number, entry), "code"),
-                  cell(views(program, operands.first(step->inputs)), "code"),
-                  cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
+      rows += str("<tr>", html_cell(std::to_string(number), "number"), html_cell(role_markup(roles[number])),
+                  html_cell(markup_text(step->comment)), html_cell(code_of_step(*step, number, entry), "code"),
+                  html_cell(views(program, operands.first(step->inputs)), "code"),
+                  html_cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
       ++number;
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       rows += heading_row(
@@ -356,9 +319,10 @@ std::string program_section(const Explanation& e) {
   EntryReader entry(e.cpp);
   add_steps(*e.plan, step_roles(*e.plan), e.plan->body, entry, number, rows);
   return kAboutProgram +
-         table("<th class=\"number\">step</th><th>role</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>",
-               rows) +
-         folded("buffers and steps as text", pre(markup_text(e.program))) + "</section>\n";
+         html_table(
+             "<th class=\"number\">step</th><th>role</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>",
+             rows) +
+         html_folded("buffers and steps as text", html_pre(markup_text(e.program))) + "</section>\n";
 }
 
 std::string memory_section(const Program& program) {
@@ -380,7 +344,7 @@ std::string memory_section(const Program& program) {
 }
 
 // Each kernel's definition can be linked to.
-std::string cpp_section(const std::string& cpp) {
+std::string cpp_section(const std::string& cpp, const std::string& language) {
   const std::string_view opening = "static void ";
   std::string out;
   size_t from = 0;
@@ -393,24 +357,31 @@ std::string cpp_section(const std::string& cpp) {
     from = at;
   }
   out += cpp_markup(std::string_view(cpp).substr(from));
-  return kAboutCpp + pre(out) + "</section>\n";
+  return str(
+      "<section id=\"cpp\">\n<h2>The ", language,
+      " text</h2>\n<p>One translation unit: first the entry, which runs the steps, then the kernels, last what they "
+      "call.</p>\n",
+      html_pre(out), "</section>\n");
 }
 
 }  // namespace
 
-std::string explain_page(const Explanation& explanation, const PageTitle& title) {
+std::string explain_page(const Explanation& explanation, const PageTitle& title, std::span<const Tensor> minibatch) {
   const std::vector<PassChange> changes = pass_changes(explanation);
-  std::string out = str(
-      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-      markup_text(title.experiment), ", explained</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
-      header(explanation, title), navigation(changes), "<main>\n");
-  out += given_graph(explanation, StableNumbers(explanation.given).of);
+  const std::string language = language_of(explanation);
+  GraphFigures figures(explanation, changes, minibatch);
+  std::string out = header(explanation, title) + navigation(changes, language) + "<main>\n";
+  out += given_graph(explanation, figures);
   out += kAboutPasses + pass_table(changes, title.with_times);
-  for (const PassChange& change : changes) out += pass_section(change);
+  for (const PassChange& change : changes) out += pass_section(change, figures);
   out += "</section>\n";
-  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp);
-  return out + str("</main>\n<script>", kPageScript, "</script>\n</body>\n</html>\n");
+  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp, language);
+  return page_text({.title = str(title.experiment, ", explained"),
+                    .maker = "thtrain explain",
+                    .style = kExplainStyle,
+                    .body = out + "</main>\n",
+                    .data = figures.data(),
+                    .script = kExplainScript});
 }
 
 }  // namespace thtrain

@@ -11,10 +11,11 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
-TOOLS = "cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sh sleep tail touch".split()
+TOOLS = ("awk cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sed sh sleep sort tail touch tr "
+         "uniq wc").split()
 
 STAND_INS = {
-    # `--preset` configures, `--build` makes a program that prints its arguments.
+    # `--preset` configures, `--build` makes a program that prints its arguments, under the name of its target.
     "cmake": """echo "cmake $*" >> "$CALLS"
 case $1 in
   --preset) mkdir -p "build/$2" && touch "build/$2/build.ninja" ;;
@@ -22,8 +23,10 @@ case $1 in
     sleep "${BUILD_SECONDS:-0}"
     [ -z "${BUILD_FAILS:-}" ] || { echo 'a.cpp:1: error: expected'; exit 2; }
     mkdir -p "$2/bin"
-    printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' > "$2/bin/thtrain"
-    chmod +x "$2/bin/thtrain" ;;
+    name=thtrain
+    [ "$5" != --target ] || name=$6
+    printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' > "$2/bin/$name"
+    chmod +x "$2/bin/$name" ;;
 esac""",
     "ctest": 'echo "ctest $* cache=$THTRAIN_CACHE_DIR data=${THTRAIN_DATA:-}" >> "$CALLS"; exit "${CTEST_CODE:-0}"',
     "dpkg-query": 'shift 3; for p; do case " $MISSING " in *" $p "*) ;; *) printf "%s:installed " "$p" ;; esac; done',
@@ -39,9 +42,10 @@ class LauncherTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.place)
         self.root = os.path.join(self.place, "a checkout")
         self.calls = os.path.join(self.place, "calls")
-        for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli"):
+        for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli", "tests"):
             os.makedirs(os.path.join(self.root, folder))
-        for file in ("thtrain", "run_tests", "cmake/bootstrap.sh", "CMakeLists.txt", "CMakePresets.json"):
+        for file in ("thtrain", "run_tests", "tests/long_checks.sh", "cmake/bootstrap.sh", "CMakeLists.txt",
+                     "CMakePresets.json"):
             shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
         self.source = os.path.join(self.root, "compiler", "a.cpp")
         open(self.source, "w").close()
@@ -169,6 +173,27 @@ class LauncherTest(unittest.TestCase):
         self.assertIn("the build failed", err)
         self.assertEqual(self.thtrain("x")[1], "<x>")
 
+    def test_builds_a_lesson_once_and_runs_it(self):
+        tutorial = os.path.join(self.root, "docs", "tutorial")
+        os.makedirs(tutorial)
+        for name in ("lesson_06_graph.cpp", "lesson_13_candidate_files.cpp", "my_product.cpp"):
+            open(os.path.join(tutorial, name), "w").close()
+        self.thtrain()
+        time.sleep(0.02)
+        code, out, err, calls = self.thtrain("lesson", "6", "a b")
+        self.assertEqual((code, out), (0, "<a b>"), err)
+        self.assertRegex(calls[0], "^cmake --build .*/build/release --parallel [0-9]+ --target lesson_06_graph$")
+        self.assertEqual(self.thtrain("lesson", "06")[1:], ("<>", "", []))
+        time.sleep(0.02)
+        os.utime(os.path.join(tutorial, "lesson_06_graph.cpp"))
+        self.assertEqual(len(self.thtrain("lesson", "6")[3]), 1)
+        self.assertTrue(self.thtrain("lesson", "13")[1].endswith("/build/release/bin/my_product.so>"))
+        for wrong in ([], ["7"], ["graph"], ["*"]):
+            code, out, err, calls = self.thtrain("lesson", *wrong)
+            self.assertEqual((code, out, calls), (2, "", []), wrong)
+            self.assertEqual(err, "error: there is no such lesson\n  expected: the number of one of these:\n"
+                                  "            lesson_06_graph\n            lesson_13_candidate_files\n")
+
     def test_installs_what_is_missing(self):
         code, out, err, calls = self.thtrain("x", MISSING="ninja-build zlib1g-dev libgtest-dev")
         self.assertEqual((code, out), (0, "<x>"))
@@ -209,6 +234,31 @@ class LauncherTest(unittest.TestCase):
         self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
         self.assertFalse(os.path.exists(cache))
         self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))
+
+    def long(self, *parts, **options):
+        return self.run_it(os.path.join(self.root, "run_tests"), "--long", *parts, **options)
+
+    def test_a_part_of_the_long_checks(self):
+        code, out, err, calls = self.long("tsan")
+        self.assertEqual((code, out), (0, "tsan: passed, 0 min\n"), err)
+        self.assertRegex(err, r"^thtrain: tsan: at work \(its log: .*/build/long/tsan\.log\)\n$")
+        self.assertEqual(calls[0], "cmake --preset tsan")
+        self.assertIn(" --target test_compiler_libraries ", calls[1])
+        self.assertIn("-L ^(compiler_libraries|", calls[2])
+        self.assertEqual(glob.glob(os.path.join(self.root, "build/tsan/cache.*")), [])
+
+    def test_long_checks_that_fail_do_not_keep_others_from_being_made(self):
+        self.put("ctest", 'case $* in *build/asan*) echo "50% tests passed, 1 tests failed out of 2"; exit 8 ;; esac')
+        code, out, err, calls = self.long("asan", "fuzz", MISSING="libclang-rt-dev")
+        self.assertEqual((code, out), (1, "asan: FAILED, 0 min\n  50% tests passed, 1 tests failed out of 2\n"
+                                          "fuzz: passed, 0 min\n"), err)
+        self.assertIn("--target fuzz_toml fuzz_npy ", calls[-1])
+        self.assertTrue(any(call.startswith("apt-get") and call.endswith(" libclang-rt-dev") for call in calls), calls)
+
+    def test_a_long_check_that_there_is_not(self):
+        code, out, err, calls = self.long("tidy", "asna")
+        self.assertEqual((code, out, calls), (1, "", []))
+        self.assertEqual(err, "thtrain: there is no long check asna: tidy asan tsan fuzz coverage\n")
 
     def test_run_tests_of_continuous_integration(self):
         code, _, err, calls = self.run_it(os.path.join(self.root, "run_tests"), "--ci", "-R", "a name")
