@@ -82,7 +82,7 @@ static Command declare_report(CLI::App& command, const Invocation&) {
 
 CommandSpec report_command() {
   return {"report",
-          "write what runs came to as one page for a browser",
+          "write the results of runs as one page for a browser",
           {{"thtrain report runs/lab-1", "curves, configuration, pictures and profile, as report.html"},
            {"thtrain report runs/lab-1 runs/lab-2 --output labs.html", "two runs, and where they differ"},
            {"thtrain report --watch runs/lab-sweep-1", "a sweep, while its runs go on"}},

@@ -94,12 +94,8 @@ void compile_native(State& s) {
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
-State& state_of(ThContext* context) {
-  return *static_cast<State*>(context->host);
-}
-
 void on_reference(ThContext* context, int step, void* const* buffers) {
-  State& s = state_of(context);
+  State& s = *static_cast<State*>(context->host);
   try {
     run_reference_step(s, static_cast<size_t>(step), buffers);
   } catch (...) {
