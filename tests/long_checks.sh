@@ -18,11 +18,9 @@ fuzzers="toml npy npz idx csv cache_entry program_image tuning"
 # built <preset> "<package>..." [option of cmake --build...]: with these packages beyond those of the tests.
 built() {
   built_preset=$1
+  lock_builds
   # shellcheck disable=SC2086,SC2154  # lists of cmake/bootstrap.sh
-  {
-    lock_builds
-    install_packages $build_packages $test_packages $2
-  }
+  install_packages $build_packages $test_packages $2
   shift 2
   build_preset "$built_preset" "$@"
   unlock_builds
