@@ -117,25 +117,36 @@ int64_t poisson_by_rejection(RandomState& state, double rate) {
   }
 }
 
-int64_t binomial_by_inversion(RandomState& state, int64_t n, double p) {
-  const double q = 1.0 - p, count = static_cast<double>(n);
-  const double none = std::exp(count * std::log(q)), mean = count * p;
-  const int64_t bound = static_cast<int64_t>(std::min(count, mean + 10.0 * std::sqrt(mean * q + 1)));
-  int64_t x = 0;
-  double px = none, u = state.random_sample();
-  while (u > px) {
-    ++x;
-    if (x > bound) {
-      x = 0;
-      px = none;
-      u = state.random_sample();
-    } else {
-      u -= px;
-      px = (static_cast<double>(n - x + 1) * p * px) / (static_cast<double>(x) * q);
-    }
+// p at most 1/2.
+class BinomialByInversion {
+ public:
+  BinomialByInversion(int64_t n, double p) : n_(n), p_(p), q_(1.0 - p) {
+    const double count = static_cast<double>(n), mean = count * p;
+    none_ = std::exp(count * std::log(q_));
+    bound_ = static_cast<int64_t>(std::min(count, mean + 10.0 * std::sqrt(mean * q_ + 1)));
   }
-  return x;
-}
+
+  int64_t draw(RandomState& state) const {
+    int64_t x = 0;
+    double px = none_, u = state.random_sample();
+    while (u > px) {
+      ++x;
+      if (x > bound_) {
+        x = 0;
+        px = none_;
+        u = state.random_sample();
+      } else {
+        u -= px;
+        px = (static_cast<double>(n_ - x + 1) * p_ * px) / (static_cast<double>(x) * q_);
+      }
+    }
+    return x;
+  }
+
+ private:
+  int64_t n_, bound_;
+  double p_, q_, none_;
+};
 
 // Stirling's correction of log(x!) in BTPE, with the constant that NumPy has (13680; the paper's is 13860).
 double stirling(double x) {
@@ -216,9 +227,21 @@ class Btpe {
   double r_, q_, count_, p1_, xm_, xl_, xr_, c_, lambda_left_, lambda_right_, p2_, p3_, p4_;
 };
 
+// The numbers that a method needs of n and p are kept for the next draw: most have the same.
+template <class Method>
+int64_t drawn_by(RandomState& state, int64_t n, double p) {
+  struct Prepared {
+    int64_t n;
+    double p;
+    Method method;
+  };
+  thread_local Prepared last{0, 0.5, Method(0, 0.5)};
+  if (last.n != n || last.p != p) last = {n, p, Method(n, p)};
+  return last.method.draw(state);
+}
+
 int64_t binomial_below_half(RandomState& state, int64_t n, double p) {
-  if (p * static_cast<double>(n) <= 30.0) return binomial_by_inversion(state, n, p);
-  return Btpe(n, p).draw(state);
+  return p * static_cast<double>(n) <= 30.0 ? drawn_by<BinomialByInversion>(state, n, p) : drawn_by<Btpe>(state, n, p);
 }
 
 }  // namespace

@@ -80,13 +80,17 @@ TH_ALWAYS_INLINE void uniforms(const uint32_t* words, double low_end, double ran
 }
 
 #ifdef TH_FOR_AVX2
+// Upper halves of registers that hold something make every later SSE instruction slow: 30 times a logarithm's time was
+// measured. g++ clears them by itself from -O2 on.
 __attribute__((target("avx2"))) void twist_avx2(uint32_t* key) {
   twist(key);
+  __builtin_ia32_vzeroupper();
 }
 template <class T>
 __attribute__((target("avx2"))) void uniforms_avx2(const uint32_t* words, double low, double range, T* out,
                                                    size_t count) {
   uniforms(words, low, range, out, count);
+  __builtin_ia32_vzeroupper();
 }
 bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2");

@@ -142,13 +142,47 @@ uint64_t RandomState::interval(uint64_t max) {
   return value;
 }
 
-int64_t RandomState::integer(int64_t low, int64_t high) {
+// Words that are too large are written over, not jumped over: which ones they are cannot be predicted.
+void RandomState::intervals(uint64_t max, uint64_t step, uint64_t* out, size_t count) {
+  size_t taken = 0;
+  while (taken < count) {
+    const uint64_t first = max - step * taken;
+    if (first == 0 || first > 0xffffffffu) {
+      out[taken++] = interval(first);
+      continue;
+    }
+    const uint64_t mask = ~uint64_t{0} >> std::countl_zero(first);
+    const size_t same_mask = step ? std::min<uint64_t>(count - taken, first - (mask >> 1)) : count - taken;
+    for (const size_t end = taken + same_mask; taken < end;) {
+      if (state_.position == static_cast<int32_t>(kWords)) refill();
+      const size_t words = std::min(end - taken, kWords - static_cast<size_t>(state_.position));
+      for (size_t i = 0; i < words; ++i) {
+        const uint64_t value = next_uint32() & mask;
+        out[taken] = value;
+        taken += static_cast<size_t>(value <= max - step * taken);
+      }
+    }
+  }
+}
+
+void RandomState::whole_numbers(int64_t low, int64_t most, int64_t* out, size_t n) {
+  const auto first = static_cast<uint64_t>(low);
+  intervals(static_cast<uint64_t>(most) - first, 0, reinterpret_cast<uint64_t*>(out), n);
+  for (size_t i = 0; i < n; ++i) out[i] = static_cast<int64_t>(first + static_cast<uint64_t>(out[i]));
+}
+
+static void check_range(int64_t low, int64_t high) {
   if (low >= high) {
     throw UserError(
         {.what = "random integers: the range is empty", .expected = "low < high", .got = str(low, " and ", high)});
   }
-  uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) - 1;
-  return static_cast<int64_t>(static_cast<uint64_t>(low) + interval(range));
+}
+
+int64_t RandomState::integer(int64_t low, int64_t high) {
+  check_range(low, high);
+  int64_t out;
+  whole_numbers(low, high - 1, &out, 1);
+  return out;
 }
 
 // UserError where there is no memory for so many numbers.
@@ -179,7 +213,9 @@ std::vector<double> RandomState::normal(double mean, double deviation, size_t co
 
 std::vector<int64_t> RandomState::integers(int64_t low, int64_t high, size_t count) {
   std::vector<int64_t> out = numbers<int64_t>(count);
-  for (int64_t& value : out) value = integer(low, high);
+  if (count == 0) return out;
+  check_range(low, high);
+  whole_numbers(low, high - 1, out.data(), count);
   return out;
 }
 

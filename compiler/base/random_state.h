@@ -6,12 +6,14 @@
 // starts from.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace thtrain {
@@ -68,6 +70,8 @@ class RandomState {
   double standard_normal();
   /// randint(low, high) for int64: low <= i < high, by masked rejection; UserError unless low < high.
   int64_t integer(int64_t low, int64_t high);
+  /// random_integers(low, most, n): low <= i <= most, of which low is not the larger one.
+  void whole_numbers(int64_t low, int64_t most, int64_t* out, size_t n);
   /// 0 <= i <= max by masked rejection: what shuffle draws.
   uint64_t interval(uint64_t max);
 
@@ -80,11 +84,13 @@ class RandomState {
   /// shuffle(x) of a one-dimensional array.
   template <class T>
   void shuffle(std::span<T> elements) {
-    for (size_t i = elements.size(); i-- > 1;) {
-      size_t j = interval(i);
-      T held = elements[i];
-      elements[i] = elements[j];
-      elements[j] = held;
+    constexpr size_t kAhead = 64;  // elements far apart are fetched side by side
+    std::array<uint64_t, kAhead> drawn;
+    for (size_t left = elements.size(); left > 1;) {
+      const size_t count = std::min(kAhead, left - 1);
+      intervals(left - 1, 1, drawn.data(), count);
+      for (size_t k = 0; k < count; ++k) __builtin_prefetch(&elements[drawn[k]], 1);
+      for (size_t k = 0; k < count; ++k) std::swap(elements[--left], elements[drawn[k]]);
     }
   }
 
@@ -101,6 +107,8 @@ class RandomState {
   template <class T>
   void fill_uniforms(double low, double range, T* out, size_t n);
   void refill();
+  /// interval(max), interval(max - step), ...; a step of 1 ends before 0.
+  void intervals(uint64_t max, uint64_t step, uint64_t* out, size_t count);
 
   State state_;
 };

@@ -37,16 +37,22 @@ int draw(ThContext*, TH_DRAW_PARAMETERS(T)) {
   RandomState generator = RandomState::from_words(state);
   const std::array<DrawnNumber, 2> first = n > 0 ? parameters.at(of, 0) : std::array<DrawnNumber, 2>{};
   const bool is_constant = a_step == 0 && b_step == 0;
+  const auto for_each = [&](auto draw_one) {
+    for (long i = 0; i < n; ++i) draw_one(i, is_constant ? first.data() : parameters.at(of, i).data());
+  };
   if constexpr (std::is_floating_point_v<T>) {
     if (is_constant && of.name == "uniform") {
       generator.uniforms(first[0].real, first[1].real, out, static_cast<size_t>(n));
     } else if (is_constant && of.name == "normal") {
       fill_normal(generator, first[0].real, first[1].real, out, n);
     } else {
-      for (long i = 0; i < n; ++i) out[i] = static_cast<T>(of.draw(generator, parameters.at(of, i).data()).real);
+      for_each([&](long i, const DrawnNumber* p) { out[i] = static_cast<T>(of.draw(generator, p).real); });
     }
+  } else if (is_constant && (of.name == "randint" || of.name == "random_integers")) {
+    const int64_t most = first[1].whole - (of.name == "randint");
+    generator.whole_numbers(first[0].whole, most, out, static_cast<size_t>(n));
   } else {
-    for (long i = 0; i < n; ++i) out[i] = of.draw(generator, parameters.at(of, i).data()).whole;
+    for_each([&](long i, const DrawnNumber* p) { out[i] = of.draw(generator, p).whole; });
   }
   generator.to_words(next);
   return 0;

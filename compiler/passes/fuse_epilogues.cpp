@@ -52,23 +52,19 @@ class EpilogueFuser : public RegionFuser {
     if (region.nodes.empty()) region.domain = node.types[0].dims;
     if (node.types[0].dims != region.domain) return false;
     if (node.op->epilogue) {
-      if (region.has_reduction || !fits(region, node)) return false;
-      region.has_reduction = true;
+      if (region.main || !fits(region, node)) return false;
+      region.main = &node;
       return true;
     }
-    const Node* main = main_of(region);
-    return !main || widest_of(node) <= size_of(main->types[0].dtype);
+    return !region.main || widest_of(node) <= size_of(region.main->types[0].dtype);
   }
 
   bool merges(const FusionRegion& a, const FusionRegion& b) const override {
-    if (a.domain != b.domain || (a.has_reduction && b.has_reduction)) return false;
-    const Node *left = main_of(a), *right = main_of(b);
-    return (!left || fits(b, *left)) && (!right || fits(a, *right));
+    if (a.domain != b.domain || (a.main && b.main)) return false;
+    return (!a.main || fits(b, *a.main)) && (!b.main || fits(a, *b.main));
   }
 
-  bool is_worth_it(const FusionRegion& region) const override {
-    return region.has_reduction && region.nodes.size() > 1;
-  }
+  bool is_worth_it(const FusionRegion& region) const override { return region.main && region.nodes.size() > 1; }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     const std::vector<const Node*> nodes = topological_order(body->outputs);
@@ -77,12 +73,6 @@ class EpilogueFuser : public RegionFuser {
   }
 
  private:
-  // The region's node with an epilogue; has_reduction says that there is one.
-  static const Node* main_of(const FusionRegion& region) {
-    if (!region.has_reduction) return nullptr;
-    return *std::find_if(region.nodes.begin(), region.nodes.end(), [](const Node* node) { return node->op->epilogue; });
-  }
-
   // Are all elements of the region as wide as those of `main` at most? Its vectors have as many lanes.
   static bool fits(const FusionRegion& region, const Node& main) {
     return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* node) {

@@ -121,7 +121,7 @@ class ReductionFuser : public RegionFuser {
   bool is_worth_it(const FusionRegion& region) const override {
     size_t computing = 0;
     for (const Node* node : region.nodes) computing += !node->op->axis_order;
-    return region.has_reduction && computing > 1;
+    return region.main && computing > 1;
   }
 
   bool is_of_slices(const FusionRegion& region, const Node& reader) const override {
@@ -150,7 +150,7 @@ class ReductionFuser : public RegionFuser {
     }
     region.domain = rows.dims;
     region.reduced = rows.axes;
-    region.has_reduction = true;
+    if (!region.main) region.main = &node;
     return true;
   }
 

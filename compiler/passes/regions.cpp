@@ -15,13 +15,6 @@ bool is_in_step(Access access) {
   return access <= Access::kRow;
 }
 
-// Does the reader need more of the value than the element or the row that it computes?
-bool reads_other_elements(const Node& reader, const Node& value) {
-  for (size_t i = 0; i < reader.inputs.size(); ++i)
-    if (&reader.inputs[i].node() == &value && !is_in_step(access_of(reader, i))) return true;
-  return false;
-}
-
 // A value from outside the region and the way in which it is read: an input of the body.
 struct Reading {
   const Expr* value;
@@ -56,6 +49,17 @@ RegionFuser::RegionFuser(const Graph& graph, const kernel::FusionLimits& limits)
 Graph RegionFuser::run() {
   grow();
   return map_roots(graph_, [&](const Expr& root) { return build(root); });
+}
+
+bool RegionFuser::reads_in_step(const Node& reader, size_t input) const {
+  return is_in_step(access_of(reader, input));
+}
+
+// Does the reader need more of the value than the element or the row that it computes?
+bool RegionFuser::reads_other_elements(const Node& reader, const Node& value) const {
+  for (size_t i = 0; i < reader.inputs.size(); ++i)
+    if (&reader.inputs[i].node() == &value && !reads_in_step(reader, i)) return true;
+  return false;
 }
 
 bool RegionFuser::is_used_only_in(const Node& node, const FusionRegion& region) const {
@@ -143,7 +147,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;
-    into.has_reduction |= from.has_reduction;
+    if (!into.main) into.main = from.main;
     into.most_operands = reads;
     from.nodes.clear();
   }

@@ -28,8 +28,8 @@ class RegionFuser {
     std::vector<const Node*> nodes;  // readers first while it grows, then in topological order
     Dims domain;                     // the lengths of its elements
     std::vector<int64_t> reduced;    // the axes that its reductions take away, where they are known
-    bool has_reduction = false;
-    size_t most_operands = 0;  // at least as many as it reads
+    const Node* main = nullptr;      // its first reduction, product or convolution; null: none
+    size_t most_operands = 0;        // at least as many as it reads
   };
 
   RegionFuser(const Graph& graph, const kernel::FusionLimits& limits);
@@ -48,6 +48,8 @@ class RegionFuser {
   /// Does a reader of operands compute a per-row scalar, and not elements? An operand that is read by both kinds of
   /// readers becomes two inputs of the body, as does one that is read by different kinds of access.
   virtual bool is_of_slices(const FusionRegion&, const Node&) const { return false; }
+  /// May the reader share a region with what it reads as that input? By default where it needs its element or row.
+  virtual bool reads_in_step(const Node& reader, size_t input) const;
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
 
   bool is_root(const Node& node) const { return places_.at(&node).is_root; }
@@ -62,6 +64,7 @@ class RegionFuser {
  private:
   void grow();
   bool can_join(const Node* node, int region);
+  bool reads_other_elements(const Node& reader, const Node& value) const;
   /// Does one of `nodes` need more of another of them than an element or a row?
   bool reads_non_elementwise(const std::vector<const Node*>& nodes) const;
   void merge_readers(const std::vector<int>& regions);

@@ -18,7 +18,7 @@ constexpr const char* kConv = "conv";
 constexpr const char* kPool = "pool";
 constexpr std::string_view kThen = " then ";
 std::vector<Candidate> offer_pooled_conv(const ChoiceKey&, const Target&) {
-  return {{.name = kApart, .rounding = RoundingClass::kSame}, {.name = kOneWalk, .rounding = RoundingClass::kSame}};
+  return {{.name = kApart, .rounding = RoundingClass::kSame}, {.name = kOneKernel, .rounding = RoundingClass::kSame}};
 }
 
 // By the model of the processor, where the rule for the convolution takes a direct kernel.
@@ -28,7 +28,7 @@ std::string rule_of_pooled_conv(const ChoiceKey& key, const Target& target, int 
   const std::optional<DirectTiling> tiling =
       direct_tiling_named(find_computation(kConv)->rule(of_conv, target, threads, tolerance));
   const bool is_faster = tiling && p.fits(*tiling) && expected_gain_of_pooling(*tiling, p.c, p.windows, target) > 0;
-  return is_faster ? kOneWalk : kApart;
+  return is_faster ? kOneKernel : kApart;
 }
 
 // The two nodes, which become one by the choice (compiler/passes/fuse_pooling.h).
@@ -82,7 +82,7 @@ const Computation& conv_pooling_choice() {
 }
 
 CandidateSource conv_poolings() {
-  return {kPooledConv, offer_pooled_conv, nullptr, {kApart, kOneWalk}};
+  return {kPooledConv, offer_pooled_conv, nullptr, {kApart, kOneKernel}};
 }
 
 }  // namespace thtrain

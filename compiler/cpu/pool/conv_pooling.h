@@ -25,7 +25,7 @@ struct ConvPooling {
 
 /// The candidates: by the direct kernel that is chosen for the convolution, from its array of sums; or in two steps,
 /// the convolution by any candidate of its own.
-inline constexpr const char* kOneWalk = "one walk";
+inline constexpr const char* kOneKernel = "one kernel";
 inline constexpr const char* kApart = "apart";
 
 /// "pooled_conv float32 b60 i1x28x28 k20x5x5 then max_pool float32 60x20x24x24 w2x2 s2x2 p0:0x0:0": both keys.

@@ -37,7 +37,7 @@ DirectTiling plain_tiling(const ConvPooling& p) {
 }
 
 // Of the convolution and its pooling, if there is a kernel for both.
-std::optional<ConvPooling> known_walk(const Node& conv, const Node& pooling) {
+std::optional<ConvPooling> known_pooling(const Node& conv, const Node& pooling) {
   std::optional<ConvPooling> out = ConvPooling::of(conv, pooling);
   return out && out->fits(plain_tiling(*out)) ? out : std::nullopt;
 }
@@ -59,7 +59,7 @@ kernel::Operand operand_of(StepBuilder& b, const Expr& input) {
 void lower_pooled_conv(StepBuilder& b) {
   const Graph& body = *b.node().bodies[0];
   const Node &conv = node_in(body, is_conv), &pooling = node_in(body, is_pooling);
-  const std::optional<ConvPooling> p = known_walk(conv, pooling);
+  const std::optional<ConvPooling> p = known_pooling(conv, pooling);
   TH_CHECK(p, "pooled_conv: a convolution that no kernel can pool");
   PooledPlaces places(b, p->pooling, p->windows);
   BodyEpilogue epilogue(b, pooling);
@@ -183,10 +183,10 @@ bool is_pooling(const Node& node) {
   return node.op == &max_pool_op() || node.op == &sum_pool_op();
 }
 
-bool is_pooled_in_one_walk(const Node& conv, const Node& pooling, const kernel::Chooser& chooser) {
+bool is_pooled_in_one_kernel(const Node& conv, const Node& pooling, const kernel::Chooser& chooser) {
   if (!is_conv(conv)) return false;
-  const std::optional<ConvPooling> p = known_walk(conv, pooling);
-  return p && chosen_tiling(*p, chooser) && chooser.choose(key_of(*p)) == kOneWalk;
+  const std::optional<ConvPooling> p = known_pooling(conv, pooling);
+  return p && chosen_tiling(*p, chooser) && chooser.choose(key_of(*p)) == kOneKernel;
 }
 
 std::shared_ptr<const Node> make_pooled_conv(GraphPtr body, std::vector<Expr> inputs) {
@@ -202,7 +202,7 @@ const Op& pooled_conv_op() {
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
       const Graph& body = *a.bodies[0];
-      a.require(known_walk(node_in(body, is_conv), node_in(body, is_pooling)).has_value(),
+      a.require(known_pooling(node_in(body, is_conv), node_in(body, is_pooling)).has_value(),
                 "no kernel of a convolution can pool its result",
                 "known lengths, filters that all places share, windows over two axes at most");
       return out;

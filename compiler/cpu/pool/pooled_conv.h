@@ -18,6 +18,6 @@ std::shared_ptr<const Node> make_pooled_conv(GraphPtr body, std::vector<Expr> in
 /// Is it one whose input a kernel may pool: max_pool or sum_pool?
 bool is_pooling(const Node& node);
 /// Does the chooser say that one kernel computes `conv` and the pooling of its result, or of elementwise nodes over it?
-bool is_pooled_in_one_walk(const Node& conv, const Node& pooling, const kernel::Chooser& chooser);
+bool is_pooled_in_one_kernel(const Node& conv, const Node& pooling, const kernel::Chooser& chooser);
 
 }  // namespace thtrain

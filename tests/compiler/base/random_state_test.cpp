@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
+#include <utility>
 
 #include "tests/support/datasets_support.h"
 
@@ -109,6 +111,61 @@ TEST(RandomState, MixedCallsFollowNumPyAndLeaveItsState) {
     }
   }
 }
+
+TEST(RandomState, ManyIntegersAreThoseOfSingleDraws) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  const std::pair<int64_t, int64_t> ranges[] = {{0, 0},          {5, 6},           {-3, 6},     {0, 15},
+                                                {0, 0xffffffff}, {0, 0x100000000}, {-7, kMost}, {kLeast, kMost}};
+  for (const auto& [low, most] : ranges)
+    for (size_t n : {size_t{0}, size_t{1}, size_t{700}, size_t{2000}}) {
+      RandomState many(4), single(4);
+      std::vector<int64_t> got(n), expected(n);
+      many.whole_numbers(low, most, got.data(), n);
+      const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(low);
+      for (int64_t& i : expected) i = static_cast<int64_t>(static_cast<uint64_t>(low) + single.interval(range));
+      EXPECT_EQ(got, expected) << low << " to " << most;
+      EXPECT_EQ(many.state(), single.state()) << low << " to " << most;
+    }
+}
+
+TEST(RandomState, ShufflesBySwapsFromTheEnd) {
+  for (size_t n : {0u, 1u, 2u, 63u, 64u, 65u, 66u, 129u, 5000u}) {
+    RandomState many(7), single(7);
+    std::vector<int32_t> got(n), expected(n);
+    for (size_t i = 0; i < n; ++i) got[i] = expected[i] = static_cast<int32_t>(i);
+    many.shuffle(std::span(got));
+    for (size_t i = n; i-- > 1;) std::swap(expected[i], expected[single.interval(i)]);
+    EXPECT_EQ(got, expected) << n;
+    EXPECT_EQ(many.state(), single.state()) << n;
+  }
+}
+
+#ifdef __x86_64__
+// Bit 2 of what xgetbv says of component 1: does the upper half of a vector register hold anything?
+bool upper_halves_are_used() {
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return (low & 4) != 0;
+}
+
+TEST(RandomState, LeavesTheUpperHalvesOfVectorRegistersEmpty) {
+  uint32_t a = 13, b = 0, c = 1, d = 0;
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2")) asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  if (!__builtin_cpu_supports("avx2") || !(a & 4)) GTEST_SKIP() << "this processor does not tell";
+  asm volatile("vzeroupper");
+  if (upper_halves_are_used()) GTEST_SKIP() << "this processor does not tell";
+  RandomState rng(1);
+  std::vector<double> numbers(1000);
+  std::vector<float> narrow(1000);
+  rng.uniforms(0, 1, numbers.data(), numbers.size());
+  EXPECT_FALSE(upper_halves_are_used()) << "float64";
+  rng.uniforms(0, 1, narrow.data(), narrow.size());
+  EXPECT_FALSE(upper_halves_are_used()) << "float32";
+  for (int i = 0; i < 700; ++i) rng.next_uint32();
+  EXPECT_FALSE(upper_halves_are_used()) << "new words";
+}
+#endif
 
 TEST(RandomState, BytesRoundTripInTheMiddleOfAPair) {
   RandomState rng(7);

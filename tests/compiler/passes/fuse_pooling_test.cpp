@@ -24,8 +24,8 @@ namespace thtrain::fuse_pooling_test {
 namespace {
 
 // Gives convolutions to one candidate, and says of each that is pooled how.
-struct Walks : Always {
-  explicit Walks(std::string tiling, std::string how_ = kOneWalk) : Always(std::move(tiling)), how(std::move(how_)) {}
+struct Pools : Always {
+  explicit Pools(std::string tiling, std::string how_ = kOneKernel) : Always(std::move(tiling)), how(std::move(how_)) {}
   std::string choose(const kernel::ChoiceKey& key) const override {
     const std::string other = Always::choose(key);
     if (key.computation == "pool") return "columns";
@@ -49,8 +49,8 @@ Graph fused(const std::vector<Expr>& outputs, const kernel::Chooser& chooser,
 }
 
 Steps steps(const std::vector<Expr>& outputs, const std::string& candidate = "filters 4x2",
-            const std::string& how = kOneWalk) {
-  return steps_of(fused(outputs, Walks(candidate, how)));
+            const std::string& how = kOneKernel) {
+  return steps_of(fused(outputs, Pools(candidate, how)));
 }
 
 const PoolOptions kSquares{.window = {2, 2}},
@@ -97,7 +97,7 @@ TEST(FusePooling, Stays) {
 }
 
 TEST(FusePooling, AsksWhatTheLoweringWillAsk) {
-  const Walks chooser("rows 6x2");
+  const Pools chooser("rows 6x2");
   const Graph graph = fused({tanh(pool(y, kSquares) + b)}, chooser);
   const std::vector<std::string> asked = chooser.asked;
   EXPECT_EQ(asked,
@@ -110,7 +110,7 @@ TEST(FusePooling, AsksWhatTheLoweringWillAsk) {
 }
 
 TEST(FusePooling, TwiceChangesNothing) {
-  const Walks chooser("filters 4x2");
+  const Pools chooser("filters 4x2");
   const Graph once = fused({tanh(pool(tanh(y), kAverages) + b)}, chooser);
   EXPECT_TRUE(same_graph(once, fuse_pooling(once, {.chooser = &chooser})));
 }
@@ -199,7 +199,7 @@ TEST_P(PooledConvs, AreTheTwoSteps) {
       for (const Expr& e : everything(dtype, all[i], i))
         if (const ConvOptions& o = all[i].options; tiling[0] == 'f' || o.stride.empty() || o.stride.back() == 1)
           outputs.push_back(e);
-    const Walks chooser(tiling), other(tiling, kApart);
+    const Pools chooser(tiling), other(tiling, kApart);
     const Graph graph = fused(outputs, chooser), apart = fused(outputs, other);
     const Steps names = steps_of(graph);
     EXPECT_EQ(names, Steps(outputs.size(), "pooled_conv")) << tiling;
@@ -229,7 +229,7 @@ Function built(const std::vector<Expr>& in, const std::vector<Expr>& out, const 
   Function f =
       function(std::vector<In>(in.begin(), in.end()), std::vector<Out>(out.begin(), out.end()), {},
                {.threads = threads, .tune = Tune::kNever, .candidates = {{"conv", tiling}, {"pooled_conv", how}}});
-  EXPECT_EQ(f.explain().fused.find("pooled_conv") != std::string::npos, how == kOneWalk);
+  EXPECT_EQ(f.explain().fused.find("pooled_conv") != std::string::npos, how == kOneKernel);
   return f;
 }
 
@@ -244,7 +244,7 @@ TEST(FusePooling, BitsDependOnNeitherThreadsNorFusion) {
         for (const Expr& e : {x, w, b}) values.push_back(numbers(e.type(), values.size()));
         const Tensor apart = built({x, w, b}, {out}, tiling, kApart)(values)[0];
         for (int threads : {1, 2, 3})
-          EXPECT_EQ(std::memcmp(built({x, w, b}, {out}, tiling, kOneWalk, threads)(values)[0].raw(), apart.raw(),
+          EXPECT_EQ(std::memcmp(built({x, w, b}, {out}, tiling, kOneKernel, threads)(values)[0].raw(), apart.raw(),
                                 apart.bytes()),
                     0)
               << tiling << ", " << threads << " threads";
@@ -260,7 +260,7 @@ TEST(FusePooling, NanAndInfinities) {
          {PoolOptions{.window = {2, 2}}, PoolOptions{.window = {3, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 1}}},
           PoolOptions{.window = {2, 3}, .ignore_border = false}}) {
       const Expr x = floats({1, 1, 7, 9}, "x"), w = floats({3, 1, 1, 1}, "w"), out = pool(conv(x, w), windows);
-      Function walk = built({x, w}, {out}, tiling, kOneWalk), apart = built({x, w}, {out}, tiling, kApart);
+      Function walk = built({x, w}, {out}, tiling, kOneKernel), apart = built({x, w}, {out}, tiling, kApart);
       const Tensor ones = Tensor::of(std::vector<double>{1, 1, 1}, {3, 1, 1, 1}).cast(DType::kFloat32);
       for (double planted : {static_cast<double>(NAN), inf, -inf})
         for (int64_t place = 0; place < 63; ++place) {
@@ -292,15 +292,15 @@ TEST(FusePooling, TheRuleTakesOneWalkWhereTheModelExpectsLess) {
   auto rule = [&](const std::string& conv, const std::string& pool, double tolerance = 0) {
     return find_computation("pooled_conv")->rule({"pooled_conv", conv + " then " + pool}, target, 1, tolerance);
   };
-  EXPECT_EQ(rule("float32 b500 i1x28x28 k20x5x5", "max_pool float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), kOneWalk);
+  EXPECT_EQ(rule("float32 b500 i1x28x28 k20x5x5", "max_pool float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), kOneKernel);
   EXPECT_EQ(rule("float32 b4 i3x224x224 k64x7x7 s2x2 p3:3x3:3", "max_pool float32 4x64x112x112 w3x3 s2x2 p1:1x1:1"),
-            kOneWalk);
+            kOneKernel);
   EXPECT_EQ(rule("float32 b1 i3x224x224 k64x7x7 s2x2 p3:3x3:3", "max_pool float32 1x64x112x112 w99x3 s1x2 p0:0x0:0"),
             kApart)
       << "nearly all rows would be computed twice";
   const std::string padded = "float32 b16 i64x56x56 k64x3x3 p1:1x1:1",
                     squares = "max_pool float32 16x64x56x56 w2x2 s2x2 p0:0x0:0";
-  EXPECT_EQ(rule(padded, squares), kOneWalk);
+  EXPECT_EQ(rule(padded, squares), kOneKernel);
   EXPECT_EQ(rule(padded, squares, 1e-2), kApart) << "Winograd's is faster than both";
 }
 
@@ -313,7 +313,7 @@ TEST(FusePooling, BothAreTimed) {
     names.insert(trial.candidate);
     EXPECT_GT(trial.seconds, 0);
   }
-  EXPECT_EQ(names, (std::set<std::string>{kOneWalk, kApart}));
+  EXPECT_EQ(names, (std::set<std::string>{kOneKernel, kApart}));
 }
 
 }  // namespace
