@@ -15,9 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::map<std::string, std::string> environment_with(const std::string& mkl) {
+// The instructions of --isa are the scripts' to set: bench/peers/instructions.py.
+std::map<std::string, std::string> environment_with(const std::string& mkl, const std::string& isa) {
   std::map<std::string, std::string> out;
-  if (auto choice = openblas_coretype(cpu())) out["OPENBLAS_CORETYPE"] = *choice;
+  if (auto choice = openblas_coretype(cpu()); choice && isa.empty()) out["OPENBLAS_CORETYPE"] = *choice;
   if (mkl.empty()) return out;
   std::error_code error;
   fs::path library = fs::canonical(mkl, error);
@@ -60,7 +61,7 @@ std::vector<Peer> find_peers(const std::string& family, const BenchOptions& opti
                        row["kind"],
                        row["form"],
                        {python, "-B", script, family, row["name"]},
-                       environment_with(mkl)});
+                       environment_with(mkl, options.isa)});
       }
     if (out.size() == before)
       notes.push_back(str(python, " does not run ", script, ": other libraries are not measured"));

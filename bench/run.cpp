@@ -139,7 +139,7 @@ const Bench& bench_named(const std::string& name) {
     if (bench.name == name) return bench;
     names.push_back(bench.name);
   }
-  names.insert(names.end(), {"maths", "paper", "streams"});
+  names.insert(names.end(), {"choices", "maths", "paper", "streams"});
   std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("bench: there is no benchmark ", name),
                           .expected = join(names, ", "),
@@ -250,6 +250,7 @@ class Runner {
                        dtype,
                        "--threads",
                        std::to_string(threads)};
+      if (!options_.isa.empty()) added.environment["THTRAIN_TARGET"] = "isa=" + options_.isa;
       if (bench_.family == "compile") added.environment["THTRAIN_CACHE_DIR"] = cache_.path();
     };
     for (const std::string& form : bench_.forms) add_own("thtrain", form);
@@ -261,6 +262,7 @@ class Runner {
           out.emplace_back(Implementation{peer.name, peer.kind, peer.form, peer.command, peer.environment});
       for (const std::string& word : {std::string("--dtype"), dtype, std::string("--threads"), std::to_string(threads)})
         added.command.push_back(word);
+      if (!options_.isa.empty()) added.command.insert(added.command.end(), {"--isa", options_.isa});
     }
     return out;
   }

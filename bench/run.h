@@ -40,7 +40,8 @@ struct BenchOptions {
   bool quick = false;                     // small cases and a fiftieth of a second
   std::vector<std::string> pythons = {};  // empty: python3
   std::string peers_folder = {};          // empty: bench/peers of the tree that thtrain was built from
-  std::string mkl = {};                   // a libmkl_rt for NumPy and SciPy to use besides their own BLAS
+  std::string isa = {};  // "sse2", "avx2", "avx512": everybody uses these instructions and no wider ones; "": all
+  std::string mkl = {};  // a libmkl_rt for NumPy and SciPy to use besides their own BLAS
 };
 
 struct BenchResult {

@@ -38,6 +38,7 @@ CommandLine::CommandLine(const Invocation& invocation) {
   app_.add_flag("--version", wants_version_, "print the version");
   app_.footer(general_footer());
   app_.get_formatter()->column_width(30);
+  app_.require_subcommand(0, 1);  // behind the command, a folder may have the name of another one
   for (auto [label, ours] : {std::pair("REQUIRED", "(required)"),
                              {"SUBCOMMAND", "COMMAND"},
                              {"Subcommands", "Commands"},

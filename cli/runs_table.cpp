@@ -115,14 +115,18 @@ static std::vector<std::string> cells_of(const RunRecord& record) {
           printable(end)};
 }
 
-std::string runs_text(const std::vector<RunRow>& rows, int width) {
-  std::vector<std::vector<std::string>> cells = {
+std::vector<std::vector<std::string>> runs_rows(const std::vector<RunRow>& rows) {
+  std::vector<std::vector<std::string>> out = {
       {"run", "config", "best", "", "epoch", "epochs", "test", "time", "ended"}};
   for (const RunRow& row : rows) {
-    cells.push_back(cells_of(row.record));
-    if (!row.error.empty()) cells.back() = {printable(row.record.folder)};
+    out.push_back(cells_of(row.record));
+    if (!row.error.empty()) out.back() = {printable(row.record.folder)};
   }
-  std::string table = fitting_table(cells, {0, 1, 8}, width), out;
+  return out;
+}
+
+std::string runs_text(const std::vector<RunRow>& rows, int width) {
+  std::string table = fitting_table(runs_rows(rows), {0, 1, 8}, width), out;
   size_t name_width = 0;
   for (size_t start = 0, i = 0, end = 0; (end = table.find('\n', start)) != std::string::npos; start = end + 1, ++i) {
     std::string line = table.substr(start, end - start);

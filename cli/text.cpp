@@ -41,6 +41,10 @@ std::string error_text(double per_cent) {
   return str(fixed(per_cent, 6), " %");
 }
 
+std::string metric_text(const MetricName& metric, double value) {
+  return metric.unit == "%" ? error_text(value) : loss_text(value);
+}
+
 std::string loss_text(double loss, int decimals) {
   if (std::abs(loss) < 1e7) return fixed(loss, decimals);
   char text[64];

@@ -20,6 +20,8 @@ std::string count_text(int64_t count);
 std::string count_text(int64_t count, const std::string& noun);
 /// "7.500000 %"
 std::string error_text(double per_cent);
+/// A value of a metric: "7.500000 %", "0.412345"
+std::string metric_text(const MetricName& metric, double value);
 /// With so many decimals; from 1e7 on with an exponent: "0.412345", "1.500000e+300".
 std::string loss_text(double loss, int decimals);
 /// "0.031 s", "12.3 s", "3 min 12 s"

@@ -5,7 +5,7 @@
 build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
 build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-dejavu-core libxxhash-dev"
 # shellcheck disable=SC2034  # run_tests reads it
-test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format"
+test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium"
 
 say() { printf 'thtrain: %s\n' "$*" >&2; }
 stop() {
@@ -111,10 +111,12 @@ show_progress() {
   [ -z "$shown" ] || printf '\r\033[K' >&2
 }
 
-# build_preset <preset>: into build/<preset>, which a first build configures with $configure_options. `jobs` is then the
-# number of processors. Ends this process with 1 where it fails.
+# build_preset <preset> [option of cmake --build ...]: into build/<preset>, which a first build configures with
+# $configure_options. `jobs` is then the number of processors. Ends this process with 1 where it fails.
 build_preset() {
-  folder=$root/build/$1
+  preset=$1
+  shift
+  folder=$root/build/$preset
   started=$(now)
   # CMake refuses a folder that was configured elsewhere: the checkout was moved or copied.
   if [ -e "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
@@ -122,20 +124,20 @@ build_preset() {
     rm -rf "$folder"
   fi
   if [ ! -e "$folder/build.ninja" ]; then
-    say "building build/$1 (the first build takes a few minutes)"
+    say "building build/$preset (the first build takes a few minutes)"
     mkdir -p "$folder"
-    (cd "$root" && cmake --preset "$1" ${configure_options:-}) >"$folder/configure.log" 2>&1 </dev/null || {
+    (cd "$root" && cmake --preset "$preset" ${configure_options:-}) >"$folder/configure.log" 2>&1 </dev/null || {
       tail -n 30 "$folder/configure.log" >&2
       stop "configuring failed. On Debian these packages are needed: $build_packages"
     }
   else
-    say "bringing build/$1 up to date"
+    say "bringing build/$preset up to date"
   fi
   # nproc would take OMP_NUM_THREADS, which is meant for the training, for the number of cores.
   jobs=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || echo 2)
   code_file=$folder/.code
   {
-    NINJA_STATUS='@%f %t %e@' cmake --build "$folder" --parallel "$jobs" 2>&1 </dev/null
+    NINJA_STATUS='@%f %t %e@' cmake --build "$folder" --parallel "$jobs" "$@" 2>&1 </dev/null
     echo $? >"$code_file"
   } | show_progress
   [ "$(cat "$code_file")" = 0 ] || stop "the build failed after $(($(now) - started)) s (cmake --build $folder)"

@@ -79,9 +79,10 @@ struct FieldSpec {
   std::string name;
   std::string unit = {};
   std::string help = {};
-  std::string tag = {};  // of a OneOf: the key that names the kind
-  bool inlined = false;  // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
-  bool by_name = false;  // of a OneOf: the kind's name alone stands for its table
+  std::string group = {};  // of keys that several kinds have: the reference page lists these once
+  std::string tag = {};    // of a OneOf: the key that names the kind
+  bool inlined = false;    // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
+  bool by_name = false;    // of a OneOf: the kind's name alone stands for its table
   bool required = false;
   bool independent = false;  // no other key of an experiment can contradict its value
   Range range = {};
@@ -173,6 +174,16 @@ class Fields {
 
   /// A sentence about the whole struct, for the reference page.
   void about(std::string text) { schema_.about = std::move(text); }
+  /// Until the returned guard is destroyed, the declared fields are keys that several kinds have: the reference page
+  /// lists them once, under this name, and again only in a kind where the default or the text differs.
+  [[nodiscard]] auto group(std::string name) {
+    struct Guard {
+      std::string& group;
+      std::string before;
+      ~Guard() { group = std::move(before); }
+    };
+    return Guard{group_, std::exchange(group_, std::move(name))};
+  }
   /// Keys that other programs have here and this one has not; `hint` says what to do instead.
   void absent(const std::vector<std::string>& names, const std::string& hint) {
     for (const std::string& name : names) schema_.absent[name] = hint;
@@ -180,12 +191,12 @@ class Fields {
 
   template <class M, class Base>
   FieldBuilder field(std::string name, M Base::*member) {
-    return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(member)}};
+    return add({.name = std::move(name), .access = &access_of<M>(), .member = reach(member)});
   }
   /// A member of a member, which has no table of its own.
   template <class M, class Outer, class Base>
   FieldBuilder field(std::string name, Outer Base::*outer, M Outer::*member) {
-    return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(outer, member)}};
+    return add({.name = std::move(name), .access = &access_of<M>(), .member = reach(outer, member)});
   }
   /// A C++ enumeration.
   template <class E, class Base>
@@ -200,8 +211,7 @@ class Fields {
   /// A table of one of several kinds (OneOf), or a list of them; the table's key `tag` says which.
   template <class M, class Base>
   FieldBuilder kind(std::string name, M Base::*member, std::string tag) {
-    return {schema_,
-            {.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)}};
+    return add({.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)});
   }
   /// The same without a table of its own: the key `name` says which kind, and the kind's keys stand beside it, as in
   ///
@@ -215,7 +225,7 @@ class Fields {
     FieldSpec spec{.name = name, .tag = name, .inlined = true};
     spec.access = &access_of<OneOf<Kinds>>();
     spec.member = reach(member);
-    return {schema_, std::move(spec)};
+    return add(std::move(spec));
   }
   /// Looks at fields together. Called only where each of them has been read without a finding. There may be several.
   template <class F>
@@ -241,9 +251,14 @@ class Fields {
       spec.choices.push_back(text);
       spec.choice_values.push_back(static_cast<int64_t>(value));
     }
+    return add(std::move(spec));
+  }
+  FieldBuilder add(FieldSpec spec) {
+    spec.group = group_;
     return {schema_, std::move(spec)};
   }
   Schema& schema_;
+  std::string group_;
 };
 
 template <class T>

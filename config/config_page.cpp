@@ -1,4 +1,12 @@
 // What a declaration prints: the resolved configuration and the reference page.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "config/config.h"
 
 namespace thtrain {
@@ -75,17 +83,28 @@ static std::string default_text(const FieldSpec& field, const ConfigNode& defaul
   return value ? str('`', toml_value(*value), '`') : "none";
 }
 
-static void write_section(std::string& out, const Schema& schema, const std::string& title, const std::string& path);
+static std::string row_of(const FieldSpec& field, const ConfigNode& defaults) {
+  return str("| `", field.name, "` | ", cell(expected_text(field)), " | ", cell(default_text(field, defaults)), " | ",
+             cell(field.help), " |\n");
+}
 
 static std::string header_of(const FieldSpec& field, const std::string& path) {
   return field.access->container == Container::kList ? str("`[[", path, "]]`") : str("`[", path, "]`");
 }
 
-// A section for each kind that has something to say.
-static void write_kinds(std::string& out, const FieldSpec& field, const std::string& title, const std::string& path) {
-  for (const Alternative& kind : field.access->alternatives)
-    if (!field.inlined || !kind.schema().fields.empty() || !kind.schema().about.empty())
-      write_section(out, kind.schema(), str(title, " with `", field.tag, " = \"", kind.name, "\"`"), path);
+static bool is_table(const FieldSpec& field) {
+  return field.access->value == Value::kTable || (field.access->value == Value::kKind && !field.inlined);
+}
+
+// A link to the heading with this text, as Markdown's renderers name it.
+static std::string link_to(const std::string& text, const std::string& heading) {
+  std::string name;
+  for (char c : heading)
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-')
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (c == ' ')
+      name += '-';
+  return str('[', text, "](#", name, ')');
 }
 
 // What is to be said of a member that is a table of several kinds, before each of them.
@@ -94,7 +113,7 @@ static std::string kinds_text(const FieldSpec& field, const ConfigNode& defaults
   std::string out = str(field.help, " `", field.tag, "` is ", field.required ? "required, and " : "", "one of ",
                         join(kinds, ", ", [](const Alternative& a) { return str("`\"", a.name, "\"`"); }), ".");
   if (field.by_name) {
-    const bool is_list = field.access->container == FieldAccess::Container::kList;
+    const bool is_list = field.access->container == Container::kList;
     out += str(" The name alone, as in `", field.name, " = ", is_list ? "[\"" : "\"", kinds.front().name,
                is_list ? "\"]" : "\"", "`, gives its defaults.");
   }
@@ -103,40 +122,140 @@ static std::string kinds_text(const FieldSpec& field, const ConfigNode& defaults
   return out;
 }
 
-static void write_section(std::string& out, const Schema& schema, const std::string& title, const std::string& path) {
-  out += str("\n## ", title, "\n");
-  if (!schema.about.empty()) out += str("\n", schema.about, "\n");
-  auto is_table = [](const FieldSpec& f) {
-    return f.access->value == Value::kTable || (f.access->value == Value::kKind && !f.inlined);
+namespace {
+
+// Keys that several kinds have: a row for each, as the first of these kinds has it.
+struct Group {
+  std::string heading;
+  std::vector<std::pair<std::string, std::string>> rows;  // key, row
+
+  const std::string* row(const std::string& key) const {
+    for (const auto& [name, text] : rows)
+      if (name == key) return &text;
+    return nullptr;
+  }
+};
+
+class Page {
+ public:
+  // Headings begin after an empty line; the page does not.
+  std::string text() const { return out_.substr(1); }
+
+  void write(const Schema& schema, const std::string& title, const std::string& path);
+
+ private:
+  // What a section says of a struct: a paragraph, and a row for each key that no group lists.
+  struct Body {
+    std::string text = {}, rows = {};
   };
-  ConfigNode defaults = resolved_config(schema, schema.defaults.get());
-  bool any = false;
+  Body body_of(const Schema& schema) const;
+  void write_body(const std::string& title, const Body& body);
+  void write_kinds(const FieldSpec& field, const std::string& title, const std::string& path);
+  void write_groups(const FieldSpec& field, const std::string& title);
+
+  std::string out_;
+  std::map<std::string, Group> groups_;           // by name
+  std::map<const Schema*, std::string> written_;  // the heading of a list of kinds, by the first of them
+};
+
+}  // namespace
+
+Page::Body Page::body_of(const Schema& schema) const {
+  Body out{.text = schema.about};
+  const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
+  std::vector<std::string> shared;
   for (const FieldSpec& field : schema.fields) {
     if (is_table(field)) continue;
-    if (!any) out += "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
-    any = true;
-    out += str("| `", field.name, "` | ", cell(expected_text(field)), " | ", cell(default_text(field, defaults)), " | ",
-               cell(field.help), " |\n");
+    const std::string row = row_of(field, defaults);
+    const auto group = groups_.find(field.group);
+    const std::string* listed = group == groups_.end() ? nullptr : group->second.row(field.name);
+    if (!listed || *listed != row) out.rows += row;
+    if (listed && std::find(shared.begin(), shared.end(), field.group) == shared.end()) shared.push_back(field.group);
   }
+  if (shared.empty()) return out;
+  auto linked = [&](const std::string& name) {
+    const Group& group = groups_.at(name);
+    std::string link = link_to(name, group.heading);
+    for (const auto& [key, row] : group.rows)
+      if (!schema.find(key)) link += str(" without `", key, '`');
+    return link;
+  };
+  out.text += str(out.text.empty() ? "" : " ", "Shared keys: ", join(shared, ", ", linked), '.');
+  return out;
+}
+
+void Page::write_body(const std::string& title, const Body& body) {
+  out_ += str("\n## ", title, '\n');
+  if (!body.text.empty()) out_ += str(body.text, '\n');
+  if (!body.text.empty() && !body.rows.empty()) out_ += '\n';
+  if (!body.rows.empty()) out_ += str("| key | value | default | meaning |\n| --- | --- | --- | --- |\n", body.rows);
+}
+
+// The groups that two or more of the kinds share.
+void Page::write_groups(const FieldSpec& field, const std::string& title) {
+  std::vector<std::string> order;
+  std::map<std::string, int> users;
+  for (const Alternative& kind : field.access->alternatives) {
+    std::set<std::string> used;
+    for (const FieldSpec& key : kind.schema().fields)
+      if (!key.group.empty() && used.insert(key.group).second && ++users[key.group] == 1) order.push_back(key.group);
+  }
+  for (const std::string& name : order) {
+    if (users[name] < 2) continue;
+    Group& group = groups_[name];
+    group.heading = str(title, ": ", name);
+    for (const Alternative& kind : field.access->alternatives) {
+      const Schema& schema = kind.schema();
+      const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
+      for (const FieldSpec& key : schema.fields)
+        if (key.group == name && !group.row(key.name)) group.rows.emplace_back(key.name, row_of(key, defaults));
+    }
+    write_body(group.heading, {.rows = join(group.rows, "", [](const auto& row) { return row.second; })});
+  }
+}
+
+// The groups of keys, a line for each kind without keys of its own, and a section for each other kind.
+void Page::write_kinds(const FieldSpec& field, const std::string& title, const std::string& path) {
+  const std::vector<Alternative>& kinds = field.access->alternatives;
+  const auto [list, is_new] = written_.emplace(&kinds.front().schema(), title);
+  if (!is_new) {
+    out_ += str("\nThe kinds and their keys are those of ", link_to(list->second, list->second), ".\n");
+    return;
+  }
+  write_groups(field, title);
+  std::string lines;
+  for (const Alternative& kind : kinds)
+    if (const Body body = body_of(kind.schema()); body.rows.empty() && !body.text.empty())
+      lines += str("- `", kind.name, "`: ", body.text, '\n');
+  if (!lines.empty()) out_ += str("\n## ", title, ": kinds without other keys\n", lines);
+  for (const Alternative& kind : kinds) {
+    if (body_of(kind.schema()).rows.empty()) continue;
+    write(kind.schema(), str(title, " with `", field.tag, " = \"", kind.name, "\"`"), path);
+  }
+}
+
+void Page::write(const Schema& schema, const std::string& title, const std::string& path) {
+  write_body(title, body_of(schema));
   for (const FieldSpec& field : schema.fields)
-    if (field.inlined) write_kinds(out, field, title, path);
+    if (field.inlined) write_kinds(field, title, path);
+  const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
   for (const FieldSpec& field : schema.fields) {
     if (!is_table(field)) continue;
-    std::string inner = path.empty() ? field.name : str(path, ".", field.name);
-    std::string header = header_of(field, inner);
+    const std::string inner = path.empty() ? field.name : str(path, ".", field.name);
+    const std::string header = header_of(field, inner);
     if (field.access->value == Value::kTable) {
-      write_section(out, field.access->schema(), header, inner);
+      write(field.access->schema(), header, inner);
       continue;
     }
-    out += str("\n## ", header, "\n\n", kinds_text(field, defaults), "\n");
-    write_kinds(out, field, header, inner);
+    write_body(header, {.text = kinds_text(field, defaults)});
+    write_kinds(field, header, inner);
   }
 }
 
 std::string reference_page(const Schema& schema) {
-  std::string out;
-  write_section(out, schema, "Top of the file", "");
-  return out.substr(1);
+  Page page;
+  page.write(schema, "Top of the file", "");
+  return page.text();
 }
 
 }  // namespace thtrain

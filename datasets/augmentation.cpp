@@ -179,7 +179,7 @@ void AugmentConfig::describe(Fields<AugmentConfig>& f) {
            {{"constant", Border::kConstant}, {"edge", Border::kEdge}, {"reflect", Border::kReflect}})
       .synonyms({"padding_mode", "fill_mode", "mode"})
       .help(
-          "What stands beyond the edges of an image: 0, the pixel at the edge, or the image mirrored at the pixel at "
+          "What is beyond the edges of an image: 0, the pixel at the edge, or the image mirrored at the pixel at "
           "the edge.");
   f.check([](const C& c, Findings& findings) {
     if (!c.crop.empty() && c.crop.size() != 2)

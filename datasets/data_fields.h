@@ -14,6 +14,7 @@ inline constexpr double kLargestDataSeed = 4294967295.0;  // what NumPy's Random
 
 template <class T>
 void DataConfig::describe_common(Fields<T>& f) {
+  const auto keys = f.group("standardization and names");
   using By = Standardization::By;
   f.choice("standardize", &T::standardize, {{"none", By::kNone}, {"features", By::kFeatures}, {"all", By::kAll}})
       .synonyms({"normalize", "standardise"})
@@ -24,7 +25,7 @@ void DataConfig::describe_common(Fields<T>& f) {
   f.field("class_names", &T::class_names)
       .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
   f.field("class_names_file", &T::class_names_file)
-      .help("A text file with a name in each line, in place of `class_names`; it is looked for as the data is.");
+      .help("A text file with a name in each line, instead of `class_names`; it is looked for as the data is.");
   f.check([](const T& c, Findings& findings) {
     if (c.class_names_file && !c.class_names.empty())
       findings.add({.what = "data.class_names and data.class_names_file are both given",
@@ -35,6 +36,7 @@ void DataConfig::describe_common(Fields<T>& f) {
 
 template <class T>
 void DataConfig::describe_image_shape(Fields<T>& f) {
+  const auto keys = f.group("shape of images in rows");
   f.field("image_shape", &T::image_shape)
       .range(between(1, kLargestImageSide))
       .synonyms({"input_shape", "image_size"})
@@ -56,20 +58,20 @@ void DataConfig::describe_image_shape(Fields<T>& f) {
 
 template <class T>
 void SplitConfig::describe_split(Fields<T>& f) {
+  const auto keys = f.group("validation and test examples");
   f.choice("split", &T::split,
            {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
       .help(
           "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
-          "random from each class, as many as is its part.");
+          "random from each class, in proportion to its size.");
   f.field("split_seed", &T::split_seed)
       .range(between(0, kLargestDataSeed))
       .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
   f.field("folds", &T::folds)
       .range(at_least(0))
       .help(
-          "Deal the examples of the training file into so many parts (as `split` says), and validate on the part "
-          "`fold`; "
-          "`thtrain train --folds 5` trains once for each. 0: no parts.");
+          "Number of parts for cross-validation: the examples of the training file are divided into them (as `split` "
+          "says), and the part `fold` validates. `thtrain train --folds 5` trains once for each. 0: none.");
   f.field("fold", &T::fold).range(at_least(1)).help("The part that validates, from 1 to `folds`.");
   describe_common(f);
 }
@@ -148,6 +150,7 @@ inline void check_stratified(const SplitConfig& c, Findings& findings) {
 
 template <class T>
 void describe_target(Fields<T>& f) {
+  const auto keys = f.group("targets");
   f.choice("target", &T::target,
            {{"classes", Targets::kClasses}, {"values", Targets::kValues}, {"labels", Targets::kLabels}})
       .help(
@@ -175,16 +178,18 @@ inline void check_targets(const DataConfig& c, Findings& findings) {
 
 template <class T>
 void describe_fractions(Fields<T>& f) {
+  const auto keys = f.group("validation and test examples");
   f.field("valid_fraction", &T::valid_fraction)
       .range(from_below(0, 1))
-      .help("In the place of `n_valid`: that part of the examples of `train`.");
+      .help("Instead of `n_valid`: the part of the examples of `train` that validates.");
   f.field("test_fraction", &T::test_fraction)
       .range(from_below(0, 1))
-      .help("Where there is no `test`: that part of the examples of `train` tests.");
+      .help("Where there is no `test`: the part of the examples of `train` that tests.");
 }
 
 template <class T>
 void FileConfig::describe_streams(Fields<T>& f) {
+  const auto keys = f.group("memory and order");
   f.field("memory_limit", &T::memory_limit)
       .range(above(0))
       .unit("GiB")
@@ -203,6 +208,7 @@ void FileConfig::describe_streams(Fields<T>& f) {
 
 template <class T>
 void FileConfig::describe_n_valid(Fields<T>& f) {
+  const auto keys = f.group("validation and test examples");
   f.field("n_valid", &T::n_valid)
       .range(at_least(0))
       .unit("examples")
@@ -218,6 +224,7 @@ inline void check_files(const FileConfig& c, Findings& findings) {
 
 template <class T>
 void ArrayFiles::describe_files(Fields<T>& f) {
+  const auto keys = f.group("files of arrays");
   f.field("train", &T::train).required().help("File of the training examples, one for each row.");
   f.field("train_labels", &T::train_labels)
       .required()
@@ -280,6 +287,7 @@ void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
 
 template <class T>
 void GeneratorConfig::describe_sizes(Fields<T>& f) {
+  const auto keys = f.group("sizes of generated sets");
   f.field("n_train", &T::n_train).range(at_least(1)).unit("examples").help("Training examples.");
   f.field("n_valid", &T::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
   f.field("n_test", &T::n_test).range(at_least(0)).unit("examples").help("Test examples.");

@@ -120,6 +120,7 @@ struct BatchMethodKind final : BatchMethodOptions, M::Options {
 /// Declares the tolerances, which every batch method has, and what none has.
 template <class Table>
 void describe_tolerances(Fields<Table>& f) {
+  const auto keys = f.group("tolerances");
   f.absent({"learning_rate", "lr", "momentum", "nesterov"},
            "a batch method has none: a line search finds the length of each step");
   f.absent({"weight_decay", "decoupled_weight_decay"}, "a batch method has none; loss.l2 is a penalty on the weights");

@@ -41,6 +41,7 @@ const std::vector<std::string>& elementwise_activations();
 
 template <class T>
 void describe_image_shape(Fields<T>& f) {
+  const auto keys = f.group("shape of the images");
   f.field("image_shape", &T::image_shape)
       .range(between(1, kLongestSide))
       .synonyms({"input_shape", "image_size"})
@@ -85,7 +86,7 @@ void describe_window(Fields<T>& f, ImageWindow T::*window, std::string_view what
       .one_or_list()
       .range(between(1, kLongestSide))
       .synonyms({"strides", "subsample", "step"})
-      .help(str("Rows and columns from one place of the ", what, " to the next. Empty: ", stride, "."));
+      .help(str("Rows and columns from one position of the ", what, " to the next. Empty: ", stride, "."));
   f.field("padding", window, &ImageWindow::padding)
       .one_or_list()
       .range(between(0, kLongestSide))

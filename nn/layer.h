@@ -209,6 +209,7 @@ void check_layer_name(const LayerOptions& options, Findings& findings);
 /// The keys of every layer.
 template <class T>
 void describe_layer(Fields<T>& f) {
+  const auto keys = f.group("every layer");
   f.field("name", &T::name)
       .help(
           "Name of the layer in messages and of its weights in files: at most 1000 letters, digits, `_` and `-`. "
@@ -222,6 +223,7 @@ void describe_layer(Fields<T>& f) {
 /// Of a layer with parameters.
 template <class T>
 void describe_trained(Fields<T>& f) {
+  const auto keys = f.group("training of the weights");
   f.field("trained", &T::trained)
       .synonyms({"trainable", "requires_grad"})
       .help("Whether training changes its weights; without it they stay as they start.");
@@ -237,6 +239,7 @@ void check_init(const Section& section, const Init& init, const Init& standard, 
 /// Of a layer with a matrix of weights.
 template <class T>
 void describe_init(Fields<T>& f, Init T::*init) {
+  const auto keys = f.group("initial weights");
   using Law = Init::Law;
   f.choice("init", init, &Init::law,
            {{"glorot_uniform", Law::kGlorotUniform},
@@ -262,7 +265,8 @@ void describe_init(Fields<T>& f, Init T::*init) {
   f.field("seed", &T::seed)
       .range(between(0, kLargestSeed))
       .help(
-          "Seed of this layer alone. Not given: the layers draw in turn from one generator of the experiment's seed.");
+          "Seed of this layer alone. Not given: the layers draw one after the other from one generator, which begins "
+          "with the experiment's seed.");
   f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, T{}.*init, findings); });
 }
 

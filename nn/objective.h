@@ -128,8 +128,9 @@ void describe_sum_outputs(Fields<T>& f) {
   f.field("sum_outputs", &T::sum_outputs)
       .synonyms({"reduction_sum"})
       .help(
-          "Whether the loss of an example is the sum over its outputs, of a cross-entropy minus the logarithm of the "
-          "probability of all of them together, and not their mean.");
+          "Whether the loss of an example is the sum over its outputs, and not their mean: for a cross-entropy, minus "
+          "the "
+          "logarithm of the probability of all outputs together.");
 }
 
 }  // namespace thtrain

@@ -133,6 +133,7 @@ struct OptimizerKind final : OptimizerOptions, O::Options {
 /// Declares the learning rate and the weight decay, which every optimizer has.
 template <class Table>
 void describe_rate_and_decay(Fields<Table>& f) {
+  const auto keys = f.group("learning rate and weight decay");
   f.field("learning_rate", &Table::learning_rate)
       .range(above(0))
       .independent()

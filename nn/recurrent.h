@@ -95,12 +95,13 @@ class Recurrent : public Layer {
 /// The size and the weights: keys that a layer of several directions has too.
 template <class T>
 void describe_recurrent_weights(Fields<T>& f) {
+  const auto keys = f.group("recurrent layers");
   f.field("units", &T::units)
       .range(at_least(1))
       .unit("outputs")
       .required()
       .synonyms({"hidden_size", "n_hidden", "hidden", "size", "num_units", "num_outputs"})
-      .help("Number of outputs, which are also the state that goes from step to step.");
+      .help("Number of outputs, which are also the state that is passed from step to step.");
   f.field("bias", &T::bias).help("Whether a bias b is added.");
   describe_init<T>(f, &T::init);
   f.choice("recurrent_init", &T::recurrent_init,
@@ -125,11 +126,12 @@ void describe_recurrent_weights(Fields<T>& f) {
 /// The keys of a recurrent layer of one direction.
 template <class T>
 void describe_recurrent(Fields<T>& f) {
+  const auto keys = f.group("recurrent layers");
   describe_layer(f);
   describe_recurrent_weights(f);
   f.field("go_backwards", &T::go_backwards)
       .synonyms({"backwards", "reverse"})
-      .help("Whether it walks from the last step to the first. Its outputs stay in the order of the steps.");
+      .help("Whether it goes from the last step to the first. Its outputs stay in the order of the steps.");
   f.field("carry", &T::carry)
       .synonyms({"stateful"})
       .help(

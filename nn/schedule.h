@@ -66,6 +66,7 @@ struct ScheduleOptions : Section {
 /// Declares what a schedule counts.
 template <class Table>
 void describe_unit(Fields<Table>& f) {
+  const auto keys = f.group("unit and warm-up");
   f.choice("per", &Table::per, {{"epoch", ScheduleUnit::kEpoch}, {"step", ScheduleUnit::kStep}})
       .help("What the schedule counts: epochs, or steps of the optimizer.");
 }
@@ -73,6 +74,7 @@ void describe_unit(Fields<Table>& f) {
 /// Declares the warm-up that every schedule may have in front.
 template <class Table>
 void describe_warmup(Fields<Table>& f) {
+  const auto keys = f.group("unit and warm-up");
   f.field("warmup", &Table::warmup)
       .range(at_least(0))
       .unit("epochs or steps")

@@ -87,7 +87,7 @@ void describe_step(Fields<C>& f) {
   f.field("average_decay", &C::average_decay)
       .range(from_below(0, 1))
       .synonyms({"ema_decay"})
-      .help("What the exponential average keeps of itself in a step.");
+      .help("Decay rate of the exponential average: the part that a step keeps.");
   f.field("average_start", &C::average_start)
       .range(at_least(0))
       .unit("steps")

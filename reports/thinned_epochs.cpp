@@ -1,5 +1,6 @@
 #include "reports/thinned_epochs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -9,19 +10,23 @@
 namespace thtrain {
 
 static std::vector<std::optional<double>> values_of(const EpochReport& report) {
-  return {report.train_loss, report.valid_loss, report.train_error, report.valid_error, report.test_error};
+  std::vector<std::optional<double>> out = {report.train_loss, report.valid_loss, report.train_error,
+                                            report.valid_error, report.test_error};
+  for (const EpochReport::Other& other : report.others) out.insert(out.end(), {other.train, other.valid, other.test});
+  return out;
 }
 
 void ThinnedEpochs::thin(Group& group) {
   std::vector<EpochReport>& kept = group.kept;
   if (kept.size() < 3) return;
   std::set<size_t> stay = {0, kept.size() - 1};
-  const size_t values = values_of(kept.front()).size();
-  std::vector<std::optional<std::pair<double, size_t>>> lowest(values), highest(values);
+  std::vector<std::optional<std::pair<double, size_t>>> lowest, highest;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (kept[i].best) stay.insert(i);
     const std::vector<std::optional<double>> of_epoch = values_of(kept[i]);
-    for (size_t k = 0; k < values; ++k) {
+    lowest.resize(std::max(lowest.size(), of_epoch.size()));
+    highest.resize(lowest.size());
+    for (size_t k = 0; k < of_epoch.size(); ++k) {
       if (!of_epoch[k] || !std::isfinite(*of_epoch[k])) continue;
       const std::pair here(*of_epoch[k], i);
       if (!lowest[k] || here.first < lowest[k]->first) lowest[k] = here;

@@ -239,7 +239,7 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .range(at_least(1))
       .synonyms({"max_to_keep", "save_total_limit", "save_top_k"})
       .help(
-          "How many checkpoints stay in the run folder: the last one is `checkpoint.npz`, those before it stand in "
+          "How many checkpoints stay in the run folder: the last one is `checkpoint.npz`, earlier ones are in "
           "`checkpoints/`.");
   f.field("max_seconds", &C::max_seconds)
       .range(at_least(0))
@@ -305,7 +305,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("tune", &CompilerConfig::tune,
            {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
       .help(
-          "How one of several implementations (of a matrix product) is chosen. `never`: by a built-in rule; "
+          "How one of several implementations of a computation, such as a matrix product or a convolution, is chosen. "
+          "`never`: by a built-in rule; "
           "`cached`: by what `thtrain tune` measured on this machine, or by the rule where it measured nothing; "
           "`always`: measured before the first step where it was not before.");
   f.field("conv_tolerance", &CompilerConfig::conv_tolerance)

@@ -21,8 +21,8 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
       .help(
           "Write an event file for TensorBoard into the run's folder: of each epoch losses, metrics, learning rate, "
           "seconds, and histograms of the parameters; the configuration as text; at the end the pictures of `plots/`. "
-          "Steps are epochs (of all phases in a row), and the pictures stand one step behind the last one. A "
-          "resumption begins another file, which takes the place of what the one before it had of later epochs. "
+          "Steps are epochs (of all phases in a row), and the pictures are at the step after the last one. A "
+          "resumed run begins another file, which replaces the later epochs of the one before it. "
           "`tensorboard --logdir runs` shows all runs.");
   f.field("filters", &OutputConfig::filters)
       .help(

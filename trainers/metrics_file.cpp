@@ -75,19 +75,35 @@ std::vector<PhaseHistory> histories_to_draw(const std::string& path, std::vector
   return phases;
 }
 
-RunCurves read_curves(const std::string& folder, const std::string& metric) {
+RunSeries read_series(const std::string& folder) {
+  RunSeries out;
+  std::vector<std::string> keys;  // a value of each stands in EpochReport::others
   ThinnedEpochs thinned;
   int64_t epoch = 0;
   for_each_line(RunFolder::open(folder).metrics(), [&](const MetricsLine& line) {
-    thinned.add(
-        {.epoch = ++epoch, .valid_error = line.value("valid_" + metric), .train_error = line.value("train_" + metric)});
+    if (!line.phase.empty() && (out.phases.empty() || out.phases.back().second != line.phase))
+      out.phases.emplace_back(static_cast<double>(epoch) + 0.5, line.phase);
+    EpochReport report{.epoch = ++epoch};
+    for (const auto& [key, text] : line.values) {
+      const std::optional<double> value = line.value(key);
+      if (!value || key == "epoch" || key == "seconds") continue;
+      const auto at = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+      if (at == keys.size()) keys.push_back(key);
+      report.others.resize(std::max(report.others.size(), at + 1));
+      report.others[at].valid = value;
+    }
+    thinned.add(std::move(report));
   });
-  RunCurves out;
-  for (const EpochReport& report : thinned.take()) {
-    if (report.valid_error) out.valid.emplace_back(static_cast<double>(report.epoch), *report.valid_error);
-    if (report.train_error) out.train.emplace_back(static_cast<double>(report.epoch), *report.train_error);
-  }
+  for (const EpochReport& report : thinned.take())
+    for (size_t k = 0; k < report.others.size(); ++k)
+      if (report.others[k].valid)
+        out.values[keys[k]].emplace_back(static_cast<double>(report.epoch), *report.others[k].valid);
   return out;
+}
+
+RunCurves read_curves(const std::string& folder, const std::string& metric) {
+  RunSeries series = read_series(folder);
+  return {.valid = std::move(series.values["valid_" + metric]), .train = std::move(series.values["train_" + metric])};
 }
 
 }  // namespace thtrain

@@ -32,11 +32,19 @@ std::vector<PhaseHistory> histories_to_draw(const std::string& path, std::vector
                                             int64_t best_epoch);
 
 /// Epochs, of all phases in a row, and values.
-struct RunCurves {
-  std::vector<std::pair<double, double>> valid = {}, train = {};
+using EpochValues = std::vector<std::pair<double, double>>;
+struct RunSeries {
+  std::map<std::string, EpochValues> values = {};           // by the key of metrics.jsonl: "valid_error"
+  std::vector<std::pair<double, std::string>> phases = {};  // where each begins, half an epoch before its first one
 };
-/// What metrics.jsonl in a run's folder has of this metric on validation and training examples, thinned where it is
-/// long; none where it was not measured. UserError where the file is damaged.
+/// Every number that metrics.jsonl in a run's folder has of its epochs, but their seconds; thinned where it is long.
+/// Nothing where there is no file. UserError where it is damaged.
+RunSeries read_series(const std::string& folder);
+
+struct RunCurves {
+  EpochValues valid = {}, train = {};
+};
+/// Of these, one metric on validation and training examples; none where it was not measured.
 RunCurves read_curves(const std::string& folder, const std::string& metric);
 
 }  // namespace thtrain

@@ -169,9 +169,10 @@ void PhaseTrees::refuse_unused() {
 void PhaseConfig::describe(Fields<PhaseConfig>& f) {
   f.about(
       "A run in phases, one after the other: each is the experiment, in which the keys of the phase's own "
-      "`[phase.data]`, `[phase.model]`, `[phase.loss]` and `[phase.trainer]` stand in place of those of `[data]`, "
+      "`[phase.data]`, `[phase.model]`, `[phase.loss]` and `[phase.trainer]` replace those of `[data]`, "
       "`[model]`, `[loss]` and `[trainer]`; an array, such as `[[phase.model.layers]]`, is replaced as a whole. With "
-      "another source, optimizer or objective, the keys that it does not have are gone, and so are `learning_rate` and "
+      "another source, optimizer or objective, the keys that it does not have are dropped, and so are `learning_rate` "
+      "and "
       "the source's files. A phase begins with the weights "
       "of the phase before it, by their names, and with new ones where a layer is new; its optimizer, schedules and "
       "early stopping begin anew. On the command line the first phase is `phase.0`, as in "

@@ -2,7 +2,7 @@
 
     worker.py FAMILY --list                                          the implementations, one JSON object each
     worker.py FAMILY --check                                         do all that are installed compute the same?
-    worker.py FAMILY IMPLEMENTATION [--dtype float32|float64] [--threads N]
+    worker.py FAMILY IMPLEMENTATION [--dtype float32|float64] [--threads N] [--isa sse2|avx2|avx512]
 
 The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
 with one JSON object: the median rate, the lowest and the highest of nine stretches of time (three, where a call takes
@@ -16,6 +16,8 @@ import json
 import os
 import sys
 import time
+
+import instructions
 
 
 class Form:
@@ -122,7 +124,7 @@ def torch_compile(function):
     return torch.compile(function)
 
 
-def serve(family, name, dtype, threads):
+def serve(family, name, dtype, threads, isa):
     # A library may print what it likes: answers go to the real standard output.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -132,8 +134,13 @@ def serve(family, name, dtype, threads):
 
     form = family.FORMS[name]
     try:
+        if isa:
+            instructions.restrict(isa)
         prepare(form.needs, dtype, threads)
-        answer({"ready": name, **describe(form.needs)})
+        description = describe(form.needs)
+        if isa:
+            instructions.verify(form.needs, isa, loaded_blas())
+        answer({"ready": name, **description})
     except Exception as error:
         answer({"missing": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__})
         return
@@ -162,6 +169,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--isa", choices=("sse2", "avx2", "avx512"))
     options = parser.parse_args()
     family = importlib.import_module(options.family)
     if options.list:
@@ -173,7 +181,7 @@ def main():
             sys.exit(77)
         family.check()
     else:
-        serve(family, options.implementation, options.dtype, options.threads)
+        serve(family, options.implementation, options.dtype, options.threads, options.isa)
 
 
 if __name__ == "__main__":

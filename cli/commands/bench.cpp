@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/choices.h"
 #include "bench/figures.h"
 #include "bench/maths.h"
 #include "bench/page.h"
@@ -32,6 +33,7 @@ struct BenchArguments {
   std::string markdown = {};              // the page whose section is written anew; "": none
   std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
   std::optional<int64_t> samples = {};    // of "maths"
+  int64_t seed = 0;                       // of "choices"
   bool all = false;                       // every measurement, beside the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
@@ -55,10 +57,20 @@ int serve(const BenchArguments& arguments) {
 }
 
 // "AMD EPYC 9R14, 2 cores, vectors of 64 bytes"
-std::string machine_text() {
+std::string machine_text(const std::string& isa) {
   const Cpu& own = cpu();
   return str(own.model.empty() ? own.architecture : own.model, ", ", own.cores, own.cores == 1 ? " core" : " cores",
-             ", vectors of ", own.vector_bytes, " bytes");
+             ", ", isa.empty() ? str("vectors of ", own.vector_bytes, " bytes") : str("everybody held to ", isa));
+}
+
+// THTRAIN_TARGET would hold thtrain alone to it.
+void check_isa(const BenchArguments& arguments) {
+  const std::string& isa = arguments.options.isa;
+  if (isa.empty()) return;
+  if (arguments.name == "maths" || arguments.name == "streams")
+    throw UserError(Message{.what = str("bench ", arguments.name, ": --isa has no effect"),
+                            .expected = arguments.name == "maths" ? "--vector-bytes" : "nothing in its place"});
+  detect_cpu(nullptr, parse_target("isa=" + isa));
 }
 
 void write_section(const std::string& path, const std::string& name, const std::string& section) {
@@ -78,7 +90,8 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
   };
   BenchResult result = run_bench(bench_named(name), options, show, print);
   if (!arguments.markdown.empty())
-    write_section(arguments.markdown, name, page_section(result.measurements, machine_text()));
+    write_section(arguments.markdown, options.isa.empty() ? name : str(name, " --isa ", options.isa),
+                  page_section(result.measurements, machine_text(options.isa)));
   if (!arguments.json) {
     if (std::string tables = compile_tables(result.measurements); !tables.empty()) print_text(tables + "\n");
     if (arguments.all) print_text(full_table(result.measurements) + "\n");
@@ -189,6 +202,30 @@ int run_streams(const BenchArguments& arguments) {
   return kDone;
 }
 
+// On one thread unless something else is asked for.
+int run_choices(const BenchArguments& arguments) {
+  const BenchOptions& o = arguments.options;
+  if (!arguments.markdown.empty() || !o.cases.empty())
+    throw UserError(Message{.what = str("bench choices: ", o.cases.empty() ? "--markdown" : "--case", " has no effect"),
+                            .expected = "--seed, which draws the cases; the table is printed"});
+  if (o.threads.size() > 1)
+    throw UserError(Message{.what = "bench choices: more than one number of threads is given", .expected = "one"});
+  ChoicesOptions options{
+      .seed = arguments.seed, .threads = o.threads.empty() ? 1 : o.threads.front(), .quick = o.quick};
+  if (!o.isa.empty()) setenv("THTRAIN_TARGET", ("isa=" + o.isa).c_str(), 1);  // before this process asks for it
+  if (!o.dtypes.empty()) options.dtypes.clear();
+  for (const std::string& dtype : o.dtypes) options.dtypes.push_back(*dtype_named(dtype));
+  std::vector<TimedChoice> all;
+  auto found = [&](const TimedChoice& choice) {
+    all.push_back(choice);
+    if (arguments.json) print_text(json_line(choice) + "\n");
+  };
+  measure_choices(options, show, found);
+  show("");
+  if (!arguments.json) print_text(choices_table(all));
+  return kDone;
+}
+
 }  // namespace
 
 // Everybody who uses OpenBLAS would be measured with the kernels of somebody's choice.
@@ -204,9 +241,11 @@ static void forget_forced_kernels() {
 static int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   forget_forced_kernels();
+  check_isa(arguments);
   const BenchOptions options = with_configs(arguments);
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
+  if (arguments.name == "choices") return run_choices(arguments);
   if (arguments.name == "maths") return run_maths(arguments);
   if (arguments.name == "streams") return run_streams(arguments);
   run_one(arguments, arguments.name, options);
@@ -216,7 +255,7 @@ static int run_bench_command(const BenchArguments& arguments) {
 static std::vector<std::string> bench_names() {
   std::vector<std::string> out;
   for (const Bench& bench : benches()) out.push_back(bench.name);
-  out.insert(out.end(), {"maths", "paper", "streams"});
+  out.insert(out.end(), {"choices", "maths", "paper", "streams"});
   return out;
 }
 
@@ -259,10 +298,20 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
        "N,M")
       ->check(one_of("bench", "--vector-bytes", {"16", "32", "64"}));
   command
+      .add_option(
+          "--isa", o.isa,
+          "sse2, avx2 or avx512: thtrain, the ceiling and every other library use these instructions and no wider "
+          "ones")
+      ->type_name("ISA")
+      ->check(one_of("bench", "--isa", {"sse2", "avx2", "avx512"}));
+  command
       .add_option("--samples", arguments->samples,
                   "`maths`: how many inputs; without it every float32, and 10^8 of more")
       ->type_name("N")
       ->check(number("--samples", int64_t{1}, int64_t{1'000'000'000'000}));
+  command.add_option("--seed", arguments->seed, "`choices`: draws the computations; without it 0")
+      ->type_name("N")
+      ->check(number("--seed", int64_t{0}, int64_t{0xffffffff}));
   command.add_flag("--quick", o.quick, "small cases, and little time for each");
   command.add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
       ->type_name("PATH");
@@ -271,9 +320,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->type_name("FILE");
   command.add_option("--figures", arguments->figures, "`paper`: folder for its figures; without it the working folder")
       ->type_name("DIR");
-  command
-      .add_option("--markdown", arguments->markdown,
-                  "write the tables into this page, in the place of this benchmark's")
+  command.add_option("--markdown", arguments->markdown, "write the tables into this page, instead of this benchmark's")
       ->type_name("FILE");
   command.add_flag("--all", arguments->all, "print every measurement too");
   command.add_flag("--json", arguments->json, "print one JSON object for each measurement");
@@ -288,7 +335,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
 CommandSpec bench_command() {
   return {"bench",
           "measure the speed of thtrain and of other libraries",
-          {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
+          {{"thtrain bench mlp", "training steps, compared with every peer that is installed"},
            {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},
            {"thtrain bench conv i3x64x64,k128x7x7,b64", "the three passes of a convolution"}},
           declare_bench};

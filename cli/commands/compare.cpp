@@ -1,20 +1,17 @@
 // `thtrain compare`: in what runs differ, what they came to, and their curves.
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <set>
 
 #include "cli/command.h"
 #include "cli/compare_picture.h"
 #include "cli/config_differences.h"
 #include "cli/differences_table.h"
 #include "cli/load_experiment.h"
+#include "cli/named_runs.h"
 #include "cli/runs_table.h"
-#include "cli/sweep/folder.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "datasets/file.h"
 #include "reports/compared_runs.h"
 #include "trainers/metrics_file.h"
 
@@ -31,55 +28,7 @@ struct CompareArguments {
   bool json = false;
 };
 
-struct RunToCompare {
-  std::string name;  // of its folder; the whole path where two have one name
-  RunRecord record;
-};
-
-std::string without_last_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-// A sweep's folder stands for its runs that were begun; its folder of logs, which `sweep/*/` names too, is passed over.
-std::vector<std::string> folders_of_runs(const std::vector<std::string>& given) {
-  std::vector<std::string> out;
-  for (const std::string& word : given) {
-    const std::string folder = without_last_slashes(word);
-    const fs::path path(folder);
-    if (path.filename() == "logs" && SweepFolder::is_at((path.parent_path() / ".").string())) continue;
-    if (!SweepFolder::is_at(folder)) {
-      out.push_back(folder);
-      continue;
-    }
-    const SweepFolder sweep = SweepFolder::open(folder);
-    std::error_code error;
-    for (const std::string& name : sweep.facts().runs)
-      if (fs::exists(sweep.run(name) + "/run.json", error)) out.push_back(sweep.run(name));
-  }
-  return out;
-}
-
-std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
-  std::vector<RunToCompare> out;
-  std::set<std::string> names;
-  for (const std::string& folder : folders) {
-    for (const RunToCompare& other : out)
-      if (is_same_file(other.record.folder, folder))
-        throw UserError(Message{.what = str("thtrain compare: ", folder, " is given twice"),
-                                .expected = "different runs",
-                                .got = str(other.record.folder, ", ", folder)});
-    RunToCompare& run = out.emplace_back();
-    run.record = read_run(folder);
-    run.name = fs::path(folder).filename().string();
-    names.insert(run.name);
-  }
-  if (names.size() < out.size())
-    for (RunToCompare& run : out) run.name = run.record.folder;
-  return out;
-}
-
-std::string compare_json(const std::vector<RunToCompare>& runs, const std::vector<std::vector<std::string>>& rows,
+std::string compare_json(const std::vector<NamedRun>& runs, const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::string>& pictures) {
   JsonObject keys;
   for (const auto& row : rows) {
@@ -90,7 +39,7 @@ std::string compare_json(const std::vector<RunToCompare>& runs, const std::vecto
   }
   return JsonObject()
       .add_raw("differences", keys.line())
-      .add_raw("runs", str('[', join(runs, ", ", [](const RunToCompare& run) { return run_json({run.record}); }), ']'))
+      .add_raw("runs", str('[', join(runs, ", ", [](const NamedRun& run) { return run_json({run.record}); }), ']'))
       .add("pictures", pictures)
       .line();
 }
@@ -118,9 +67,9 @@ void refuse_to_replace(const std::string& stem) {
 }
 
 // Their experiments; the pictures at `stem` must not take the place of a file of the runs.
-std::vector<ComparedConfig> configs_of(const std::vector<RunToCompare>& runs, const std::string& stem) {
+std::vector<ComparedConfig> configs_of(const std::vector<NamedRun>& runs, const std::string& stem) {
   std::vector<ComparedConfig> out;
-  for (const RunToCompare& run : runs) {
+  for (const NamedRun& run : runs) {
     const LoadedExperiment loaded = load_run(run.record.folder, {});
     for (const char* ending : {".png", ".svg"}) refuse_to_overwrite("--output", stem + ending, loaded);
     out.push_back(compared_config(loaded.experiment));
@@ -129,10 +78,10 @@ std::vector<ComparedConfig> configs_of(const std::vector<RunToCompare>& runs, co
 }
 
 // By the metric of the first run. A run that measured another one has no curve.
-std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem, ValueScale scale) {
+std::vector<std::string> draw(const std::vector<NamedRun>& runs, const std::string& stem, ValueScale scale) {
   const std::string& metric = runs.front().record.metric.name;
   std::vector<NamedCurves> curves;
-  for (const RunToCompare& run : runs) {
+  for (const NamedRun& run : runs) {
     const RunCurves found = read_curves(run.record.folder, metric);
     curves.push_back({run.name, found.valid, found.train});
     if (!found.valid.empty() || !found.train.empty()) continue;
@@ -154,7 +103,7 @@ static int run_compare(const CompareArguments& arguments) {
                             .expected = "the folders of two or more runs",
                             .got = folders.empty() ? "none" : folders[0]});
   const std::string stem = stem_of(arguments);
-  const std::vector<RunToCompare> runs = read_runs(folders);
+  const std::vector<NamedRun> runs = read_runs("thtrain compare", folders);
   const std::vector<ComparedConfig> configs = configs_of(runs, stem);
   // What is told of the runs does not wait for a picture that cannot be written.
   std::optional<UserError> trouble;
@@ -177,7 +126,7 @@ static int run_compare(const CompareArguments& arguments) {
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
   std::vector<RunRow> results;
   std::vector<std::string> names;
-  for (const RunToCompare& run : runs) {
+  for (const NamedRun& run : runs) {
     results.push_back({run.record});
     names.push_back(run.name);
   }
@@ -193,8 +142,7 @@ static int run_compare(const CompareArguments& arguments) {
 static Command declare_compare(CLI::App& command, const Invocation&) {
   auto arguments = std::make_shared<CompareArguments>();
   auto plot_scale = std::make_shared<std::string>();
-  command
-      .add_option("RUN", arguments->runs, "the folders of two or more runs; that of a sweep stands for all of its runs")
+  command.add_option("RUN", arguments->runs, "the folders of two or more runs; that of a sweep means all of its runs")
       ->required()
       ->expected(1, -1);
   command

@@ -55,8 +55,9 @@ std::vector<std::string> rules_of(const Op& op) {
 }
 
 std::string ops_text() {
-  std::string out = str(count_text(static_cast<int64_t>(all_ops().size()), "op"),
-                        ", each with how native code computes it and what rules it has beside type and reference\n");
+  std::string out =
+      str(count_text(static_cast<int64_t>(all_ops().size()), "op"),
+          ", each with how native code computes it and what rules it has in addition to type and reference\n");
   for (const Op* op : all_ops()) {
     out += str("\n", op->name, "  [", native_text(*op), "]  ", join(rules_of(*op), ", "), "\n");
     std::string doc = op->doc;

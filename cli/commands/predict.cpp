@@ -324,7 +324,7 @@ static Command declare_predict(CLI::App& command, const Invocation&) {
       ->type_name("FILE");
   add_weights(command, arguments->weights);
   command.add_flag("--probabilities", arguments->probabilities,
-                   "write probabilities into an .npy file, and beside the classes into a .csv file");
+                   "write probabilities into an .npy file, or next to the classes into a .csv file");
   return [arguments] { return run_predict(*arguments); };
 }
 

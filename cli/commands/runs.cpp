@@ -54,7 +54,7 @@ static Command declare_runs(CLI::App& command, const Invocation&) {
 
 CommandSpec runs_command() {
   return {"runs",
-          "list runs and what they came to",
+          "list runs and their results",
           {{"thtrain runs", "all runs in runs, the newest last"},
            {"thtrain runs sweeps/rates --sort best", "those of a folder, the best last"}},
           declare_runs};

@@ -199,7 +199,7 @@ static Command declare_tune(CLI::App& command, const Invocation&) {
   patterns("--only", arguments->only,
            "candidates by name or pattern, as compiler.only_candidates; may be given several times");
   patterns("--include", arguments->include,
-           "names of candidates to time beside those worth it; may be given several times");
+           "names of candidates to time in addition to those worth it; may be given several times");
   patterns("--exclude", arguments->exclude, "candidates, by name or pattern, to leave out; may be given several times");
   command.add_flag("--json", arguments->json, "print one JSON object");
   return [arguments] { return run_tune(*arguments); };

@@ -63,7 +63,7 @@ std::string manual_page(const Listing& listing) {
       "program.\n"
       "\\fICONFIG\\fR is an experiment file, \\fIDIR\\fR the folder of a run.\n"
       "Every key of the file can be given on the command line, after the file; see KEYS.\n"
-      "Options may stand anywhere after the command, as \\fB\\-\\-option\\fR \\fIVALUE\\fR or "
+      "Options may be given anywhere after the command, as \\fB\\-\\-option\\fR \\fIVALUE\\fR or "
       "\\fB\\-\\-option=\\fIVALUE\\fR; after \\fB\\-\\-\\fR nothing is an option.\n"
       ".SH COMMANDS\n";
   for (const ListedCommand& command : listing.commands) {
@@ -92,7 +92,7 @@ std::string manual_page(const Listing& listing) {
     if (!key.choices.empty()) text += str(text.empty() ? "" : " ", "One of: ", join(key.choices, ", "), ".");
     out += entry(str(".B ", roff(key.path)), text.empty() ? key.path : text);
   }
-  out += "Keys of data, model, loss and trainer may stand behind phase.N, too: they are those of one phase.\n";
+  out += "Keys of data, model, loss and trainer may follow phase.N, too: they are those of one phase.\n";
   out += str(".SH ENVIRONMENT\n", rows(environment_variables()), ".SH EXIT STATUS\n", rows(exit_codes()));
   out += str(".SH EXAMPLES\n", rows(program_examples()));
   return out;

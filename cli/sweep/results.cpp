@@ -83,8 +83,7 @@ std::string end_text(const SweepRun& run) {
 }
 
 static std::string value_text(const MetricName& metric, const std::optional<double>& value) {
-  if (!value) return "";
-  return metric.unit == "%" ? error_text(*value) : loss_text(*value);
+  return value ? metric_text(metric, *value) : "";
 }
 
 std::string best_text(const SweepRun& run) {
@@ -106,8 +105,7 @@ std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs) {
   return out;
 }
 
-// The metric that all runs go by; none where they differ, or none is known yet.
-static std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs) {
+std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs) {
   std::optional<MetricName> out;
   for (const SweepRun& run : runs) {
     if (!run.record) continue;
@@ -117,7 +115,7 @@ static std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs
   return out;
 }
 
-std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+std::vector<std::vector<std::string>> results_rows(const SweepPoints& points, const std::vector<SweepRun>& runs) {
   const std::optional<MetricName> common = common_metric(runs);
   std::vector<std::vector<std::string>> rows(1);
   for (const SweptKey& key : points.keys()) rows[0].push_back(key.name);
@@ -142,7 +140,11 @@ std::string results_table(const SweepPoints& points, const std::vector<SweepRun>
     row.push_back(has_message ? str(end_text(*run), ": ", printable(run->message)) : end_text(*run));
     rows.push_back(std::move(row));
   }
-  return table_text(rows);
+  return rows;
+}
+
+std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  return table_text(results_rows(points, runs));
 }
 
 std::string csv_cell(const std::string& text) {

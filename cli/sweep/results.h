@@ -38,8 +38,12 @@ std::string best_text(const SweepRun& run);
 /// The runs by their best validation value, the best one first, those of one metric together; then, in the order of
 /// the points, those that have none.
 std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs);
+/// The metric that all runs go by; none where they differ, or none is known yet.
+std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs);
 /// A row for each run, sorted, below a line of titles.
 std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs);
+/// The same as cells, the titles first; rows in the order of sorted_runs().
+std::vector<std::vector<std::string>> results_rows(const SweepPoints& points, const std::vector<SweepRun>& runs);
 /// The text in quotes where it needs them (RFC 4180).
 std::string csv_cell(const std::string& text);
 /// sweep.csv: a line of titles, then a row for each run in the order of the points. Columns: run, each swept key,

@@ -100,8 +100,8 @@ std::string left_out_cell(const SweepPoints& points, const SeedGroup& group) {
 
 }  // namespace
 
-std::string seeds_table(const SweepPoints& points, const std::vector<SweepRun>& runs) {
-  if (!has_seeds(points)) return "";
+std::vector<std::vector<std::string>> seeds_rows(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  if (!has_seeds(points)) return {};
   const std::vector<SeedGroup> groups = seed_groups(points, runs);
   std::optional<MetricName> common;
   bool has_one_metric = true, has_test = false, has_left_out = false;
@@ -113,7 +113,7 @@ std::string seeds_table(const SweepPoints& points, const std::vector<SweepRun>& 
   }
   const bool has_failed =
       std::any_of(runs.begin(), runs.end(), [](const SweepRun& run) { return run.state == State::kFailed; });
-  if (!common && !has_failed) return "";
+  if (!common && !has_failed) return {};
   const std::string label = common && has_one_metric ? metric_label(common->name) : "value";
   std::vector<std::vector<std::string>> rows(1);
   for (const SweptKey& key : points.keys())
@@ -134,7 +134,12 @@ std::string seeds_table(const SweepPoints& points, const std::vector<SweepRun>& 
     if (has_left_out) row.push_back(left_out_cell(points, group));
     rows.push_back(std::move(row));
   }
-  return "over the seeds, mean and standard deviation (n - 1)\n" + table_text(rows);
+  return rows;
+}
+
+std::string seeds_table(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  const std::vector<std::vector<std::string>> rows = seeds_rows(points, runs);
+  return rows.empty() ? "" : "over the seeds, mean and standard deviation (n - 1)\n" + table_text(rows);
 }
 
 std::string seeds_csv(const SweepPoints& points, const std::vector<SweepRun>& runs) {

@@ -29,6 +29,8 @@ std::vector<SeedGroup> seed_groups(const SweepPoints& points, const std::vector<
 
 /// A title and a row for each group; "" where no run counts and none is left out, and of a sweep without seeds.
 std::string seeds_table(const SweepPoints& points, const std::vector<SweepRun>& runs);
+/// The same as cells, the titles first; none where the table is "".
+std::vector<std::vector<std::string>> seeds_rows(const SweepPoints& points, const std::vector<SweepRun>& runs);
 /// seeds.csv: a line of titles, then a row for each group. Columns: each swept key but `seed`, metric, runs, mean,
 /// deviation, test_runs, test_mean, test_deviation, left_out, left_out_runs.
 std::string seeds_csv(const SweepPoints& points, const std::vector<SweepRun>& runs);

@@ -21,7 +21,7 @@ namespace thtrain {
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
-/// A place in a configuration file or on the command line. Line and column count from 1; line 0 means "no place".
+/// A location in a configuration file or on the command line. Line and column count from 1; line 0 means "no location".
 struct ConfigPosition {
   std::string file;  // as the user wrote it
   int line = 0;

@@ -10,10 +10,8 @@ std::vector<int> mentioned_operands(const Step& step, bool all) {
   std::vector<int> out;
   if (const auto* call = std::get_if<kernel::KernelCall>(&step.code); call && !all) return call->operands;
   if (const auto* library = std::get_if<kernel::LibraryCall>(&step.code); library && !all) {
-    for (const auto& argument : library->arguments) {
+    for (const kernel::LibraryArgument& argument : library->arguments)
       if (const auto* pointer = std::get_if<kernel::PointerTo>(&argument)) out.push_back(pointer->operand);
-      if (const auto* scalar = std::get_if<kernel::ScalarOf>(&argument)) out.push_back(scalar->operand);
-    }
     return out;
   }
   for (size_t k = 0; k < step.operands.size(); ++k) out.push_back(static_cast<int>(k));

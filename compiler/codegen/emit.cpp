@@ -24,10 +24,10 @@ namespace {
 
 using kernel::KernelCall;
 using kernel::LibraryCall;
+using kernel::NumberAt;
 using kernel::PointerTo;
 using kernel::ReferenceCall;
 using kernel::RuntimeCheck;
-using kernel::ScalarOf;
 
 constexpr int kLongProgram = 200;  // steps
 constexpr size_t kFormulaLength = 200;
@@ -233,7 +233,7 @@ class Emitter {
       line(str("if (!", bytes, ".fits) { ctx->fail(ctx, ", check, ", 0, 0); return 1; }"));
       line(str(buffers_[b], " = (", element_type(buffer.dtype), "*)ctx->allocate(ctx, ",
                allocation_slot(program_, buffer), ", ", bytes, ".value);"));
-      line("if (ctx->failed) return 1;");
+      line("if (ctx->failure.word) return 1;");
     }
   }
 
@@ -289,12 +289,12 @@ class Emitter {
     body_ += lines_of(str("// ", steps_, ": ", comment(s)), indent(), 0, "//    ");
     if (options_.probes) {
       probe(s, 0);
-      line("if (ctx->failed) return 1;");
+      line("if (ctx->failure.word) return 1;");
     }
     wrote_shared_ = wrote_shared_ || writes_shared(program_, s);
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
-    if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
+    if (options_.probes || may_fail(s)) line("if (ctx->failure.word) return 1;");
     if (!s.defines.empty()) define(s.defines);
     ++steps_;
   }
@@ -394,16 +394,21 @@ class Emitter {
             .config = s.origin.config()};
   }
 
+  std::string address_of(const NumberAt& number) {
+    const std::string value = dialect_.constant(kernel::constant(number.dtype, number.value).node());
+    std::string& name = numbers_[value];
+    if (name.empty()) {
+      name = names_.unique(number.value == 0 ? "zero" : number.value == 1 ? "one" : "number");
+      arguments_text_ += str("  static const ", element_type(number.dtype), " ", name, " = ", value, ";\n");
+    }
+    return "&" + name;
+  }
+
   void print_call(const Step& s, const LibraryCall& call) {
-    std::string arguments = join(call.arguments, ", ", [&](const auto& argument) -> std::string {
+    std::string arguments = join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
-      if (const double* number = std::get_if<double>(&argument)) {
-        std::string text = number_text(*number);
-        return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-      }
-      if (const PointerTo* p = std::get_if<PointerTo>(&argument))
-        return pointer(s.operands[static_cast<size_t>(p->operand)]);
-      return scalar(s.operands[static_cast<size_t>(std::get<ScalarOf>(argument).operand)]);
+      if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
+      return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");
     if (!call.function.may_fail) return line(call_text + ";");
@@ -420,6 +425,7 @@ class Emitter {
   Identifiers names_;
   LengthVariables lengths_;                               // by name
   std::map<std::string, std::string> library_names_;      // name -> variable
+  std::map<std::string, std::string> numbers_;            // text -> variable
   std::vector<std::string> buffers_;                      // variables
   std::unordered_map<std::string, std::string> kernels_;  // text -> name
   std::unordered_map<std::string, uint32_t> helpers_;     // text -> place

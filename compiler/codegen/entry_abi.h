@@ -7,16 +7,24 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 6
+#define TH_ABI_VERSION 7
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
- * element. */
+ * element, in the memory that the program computes in. */
 typedef struct ThTensor {
   void* data;
   const long* dims; /* one length for each axis, elements */
 } ThTensor;
 
 typedef struct ThContext ThContext;
+
+/* The first check that did not hold. */
+typedef struct ThFailure {
+  volatile long word; /* 0: all held so far, what runs later may read that first; then the check's number + 1 */
+  long value, limit;
+} ThFailure;
+
+#define TH_NO_CHECK (-2) /* in place of a check's number: the runtime knows what failed */
 
 /* A loop body over [begin, end); `frame` holds its buffers and lengths. */
 typedef void (*ThBody)(ThContext*, void* const* buffers, const long* lengths, long begin, long end);
@@ -37,10 +45,10 @@ struct ThContext {
   /* Runs the reference of a step that no kernel is written for, on its inputs, then its outputs. */
   void (*call_reference)(ThContext*, int step, void* const* buffers);
 
-  /* A check of the program did not hold: its number, and two values that its message shows. The first failure counts;
-     the entry returns at the next step. Safe to call from a loop body. */
+  /* A check of the program did not hold: its number, and two values that its message shows. The first call writes
+     `failure`, and the entry returns at the next step. Safe to call from a loop body. */
   void (*fail)(ThContext*, int check, long value, long limit);
-  volatile int failed; /* set by fail */
+  ThFailure failure;
 
   /* Before (after == 0) and after (after == 1) each step, in programs built with probes; null otherwise. The buffers
      are the step's inputs, then its outputs. `iterations`: their numbers, from 0, in the loops around
@@ -48,7 +56,7 @@ struct ThContext {
   void (*probe)(ThContext*, int step, int after, void* const* buffers, const long* iterations);
 
   /* A buffer whose lengths the data decides, aligned to 64 bytes: of output `slot`, or of a temporary, which have the
-     slots after the outputs. Released by the runtime. May set failed. */
+     slots after the outputs. Released by the runtime. May fail. */
   void* (*allocate)(ThContext*, int slot, long bytes);
 
   void* host; /* the runtime's own */

@@ -33,7 +33,7 @@ static std::optional<int64_t> first_bad_of(const T* values, int64_t count, const
 
 std::optional<int64_t> first_bad(const Tensor& array, const BadValues& bad) {
   if (!is_float(array.dtype()) && !is_complex(array.dtype())) return {};
-  const Tensor dense = array.contiguous();
+  const Tensor dense = array.on_host().contiguous();
   const int64_t parts = is_complex(dense.dtype()) ? 2 : 1, count = parts * dense.size();
   const bool wide = dense.dtype() == DType::kComplex128 || dense.dtype() == DType::kFloat64;
   std::optional<int64_t> found = wide ? first_bad_of(static_cast<const double*>(dense.raw()), count, bad)

@@ -51,7 +51,7 @@ bool is_complex(DType dtype);
 
 // ---- dtypes and complex numbers -------------------------------------------------------------------------------------
 
-/// The default floating type of constructors, of true division of integers and of a float literal beside an integer:
+/// The default floating type of constructors, of true division of integers and of a float literal with an integer:
 /// that of the thread where a FloatXScope lives in it, else that of the process, which is float64 until set.
 DType floatX();
 /// Of the process, in all of its threads. UserError unless it is kFloat32 or kFloat64.
@@ -70,7 +70,7 @@ class FloatXScope {
   std::optional<DType> outer_;
 };
 
-/// The dtype of `a op b`: NumPy's within a kind; beside an integer or bool a float keeps its dtype; complex beside
+/// The dtype of `a op b`: NumPy's within a kind; with an integer or bool a float keeps its dtype; complex with
 /// float keeps the wider component. A signed integer beside uint64 has none (an error asks for a cast, by the caller).
 std::optional<DType> promote(DType a, DType b);
 

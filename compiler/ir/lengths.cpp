@@ -53,7 +53,7 @@ void Lengths::bind_names(const Expr& leaf, const Tensor& value) {
     if (names.size() == 1 && type.dims[i].text() == *names.begin()) values_.try_emplace(*names.begin(), value.dim(i));
   }
   if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype)))
-    values_[value_name(leaf.node())] = value.as_int();
+    values_[value_name(leaf.node())] = value.is_on_host() ? value.as_int() : value.on_host().as_int();
 }
 
 void Lengths::check(const Expr& leaf, const Tensor& value) const {

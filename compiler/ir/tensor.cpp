@@ -4,8 +4,6 @@
 #include <cstring>
 #include <new>
 
-#include "compiler/ir/memory_blocks.h"
-
 namespace thtrain {
 
 // A processor has addresses for less than that: 2^47 bytes.
@@ -73,22 +71,22 @@ static void check_strides(std::string_view what, const Shape& shape, const Shape
 
 Tensor::Tensor() : Tensor(0.0) {}
 
-Tensor Tensor::empty(DType dtype, Shape shape) {
+Tensor Tensor::empty(DType dtype, Shape shape, const AddressSpace* space) {
   check_shape("a new tensor", shape);
   const int64_t elements = element_count(shape);
   const std::string_view what = "the memory for a value is not there";
   if (elements > kMostBytes / static_cast<int64_t>(size_of(dtype)))
     throw_too_large(std::string(what), str(name_of(dtype), shape_text(shape), ", ", elements, " elements"));
   const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
-  void* memory = nullptr;
+  Storage memory;
   try {
-    memory = allocate_block(bytes);
+    memory = Storage::allocate(bytes, space);
   } catch (const std::bad_alloc&) {
     throw_too_large(std::string(what), str(name_of(dtype), shape_text(shape), ", ", bytes, " bytes"));
   }
-  std::shared_ptr<void> owner(memory, [bytes](void* block) { free_block(block, bytes); });
   Shape strides = row_major_strides(shape);
-  return Tensor(dtype, std::move(shape), std::move(strides), memory, std::move(owner));
+  void* first = memory.begin();
+  return Tensor(dtype, std::move(shape), std::move(strides), first, std::move(memory));
 }
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {
@@ -99,7 +97,7 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
 
 Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner) {
   check_strides("wrap", shape, strides);
-  return Tensor(dtype, std::move(shape), std::move(strides), data, std::move(owner));
+  return Tensor(dtype, std::move(shape), std::move(strides), data, Storage(std::move(owner)));
 }
 
 static bool has_no_elements(const Shape& shape) {
@@ -122,7 +120,12 @@ void Tensor::fail_axis(size_t axis) const {
                    .got = str("axis ", axis, " of ", type_text())});
 }
 
-void Tensor::fail_dtype(DType asked) const {
+void Tensor::fail_access(DType asked) const {
+  if (!on_host_)
+    throw UserError({.what = "the elements of a tensor are read or written in another memory than the host's",
+                     .expected = "a tensor on the host",
+                     .got = str(type_text(), " in ", space()->name()),
+                     .hint = "on_host() gives a copy there, assign() copies into a tensor wherever it is"});
   throw UserError({.what = str("a tensor of ", name_of(dtype_), " is read as ", name_of(asked)),
                    .expected = str("the C++ type of ", name_of(dtype_)),
                    .got = type_text(),
@@ -208,6 +211,7 @@ void Tensor::assign(const Tensor& source) {
   if (source.dtype_ != dtype_ || source.shape_ != shape_)
     throw UserError(
         {.what = "assign: the tensors differ in dtype or shape", .expected = type_text(), .got = source.type_text()});
+  if (!on_host_ || !source.on_host_) return assign_across(source);
   if (is_contiguous() && source.is_contiguous()) {
     if (bytes() != 0) std::memmove(data_, source.data_, bytes());
     return;
@@ -218,14 +222,14 @@ void Tensor::assign(const Tensor& source) {
   });
 }
 
-Tensor Tensor::copy() const {
-  Tensor out = empty(dtype_, shape_);
+Tensor Tensor::copy(const AddressSpace* space) const {
+  Tensor out = empty(dtype_, shape_, space);
   out.assign(*this);
   return out;
 }
 
 Tensor Tensor::contiguous() const {
-  return is_contiguous() ? *this : copy();
+  return is_contiguous() ? *this : copy(space());
 }
 
 Tensor Tensor::cast(DType dtype) const {
@@ -261,7 +265,7 @@ Tensor Tensor::reshape(Shape shape) const {
   if (element_count(shape) != size()) throw_element_count(static_cast<size_t>(size()), shape);
   Tensor base = contiguous();
   Shape strides = row_major_strides(shape);
-  return Tensor(dtype_, std::move(shape), std::move(strides), base.data_, base.owner_);
+  return Tensor(dtype_, std::move(shape), std::move(strides), base.data_, base.storage_);
 }
 
 Tensor Tensor::rows(int64_t begin, int64_t count) const {
@@ -272,7 +276,7 @@ Tensor Tensor::rows(int64_t begin, int64_t count) const {
          .got = str(count, " rows from row ", begin, " of ", type_text())});
   Shape shape = shape_;
   shape[0] = count;
-  return Tensor(dtype_, std::move(shape), strides_, address(begin * strides_[0]), owner_);
+  return Tensor(dtype_, std::move(shape), strides_, address_at(begin * strides_[0]), storage_);
 }
 
 namespace {
@@ -296,15 +300,36 @@ Reach reach_of(const Shape& shape, const Shape& strides, int64_t offset) {
 
 }  // namespace
 
+// With what lies between the elements.
+Tensor Tensor::on_host() const {
+  if (on_host_) return *this;
+  if (has_no_elements(shape_)) return empty(dtype_, shape_);
+  const Reach reach = reach_of(shape_, strides_, 0);
+  Tensor span = empty(dtype_, {reach.highest - reach.lowest + 1});
+  space()->read(span.raw(), address_at(reach.lowest), span.bytes());
+  return Tensor(dtype_, shape_, strides_, span.address_at(-reach.lowest), span.storage_);
+}
+
+void Tensor::assign_across(const Tensor& source) {
+  const Tensor from = source.on_host();
+  if (on_host_) return assign(from);
+  if (has_no_elements(shape_)) return;
+  const Reach reach = reach_of(shape_, strides_, 0);
+  Tensor changed = is_contiguous() ? from.contiguous() : on_host();
+  if (!is_contiguous()) changed.assign(from);
+  const auto elements = static_cast<size_t>(reach.highest - reach.lowest + 1);
+  space()->write(address_at(reach.lowest), changed.address_at(reach.lowest), elements * size_of(dtype_));
+}
+
 Tensor Tensor::view(Shape shape, Shape strides, int64_t offset) const {
   check_strides("view", shape, strides);
-  if (has_no_elements(shape)) return Tensor(dtype_, std::move(shape), std::move(strides), data_, owner_);
+  if (has_no_elements(shape)) return Tensor(dtype_, std::move(shape), std::move(strides), data_, storage_);
   const Reach own = reach_of(shape_, strides_, 0), reach = reach_of(shape, strides, offset);
   if (has_no_elements(shape_) || !reach.is_known || reach.lowest < own.lowest || reach.highest > own.highest)
     throw UserError({.what = "view: it has elements outside of the tensor",
                      .expected = str("elements of ", type_text()),
                      .got = str(shape_text(shape), " with strides ", shape_text(strides), " from element ", offset)});
-  return Tensor(dtype_, std::move(shape), std::move(strides), address(offset), owner_);
+  return Tensor(dtype_, std::move(shape), std::move(strides), address_at(offset), storage_);
 }
 
 std::string Tensor::type_text() const {
@@ -316,7 +341,7 @@ std::string Tensor::text(int64_t limit) const {
   auto element = [&](int64_t at) {
     return visit(dtype_, [&](auto zero) -> std::string {
       using T = decltype(zero);
-      T x = static_cast<const T*>(data_)[at];
+      T x = static_cast<const T*>(raw())[at];
       if constexpr (is_complex_v<T>)
         return str(x.real(), x.imag() < 0 ? "" : "+", x.imag(), "j");
       else

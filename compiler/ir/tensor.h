@@ -1,4 +1,4 @@
-// A dense array on the host: constants, reference values, arguments and results of functions, batches of a dataset.
+// A dense array: constants, reference values, arguments and results of functions, batches of a dataset.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/ir/dtype.h"
+#include "compiler/ir/storage.h"
 
 namespace thtrain {
 
@@ -27,12 +28,13 @@ Shape row_major_strides(std::span<const int64_t> shape);
 
 /// An array. A handle: copies share the elements, copy() does not. A const handle gives no way to write elements; what
 /// is made of it (a copy, rows, a view) is a handle of its own. Strides count elements and may be negative. New buffers
-/// are aligned to 64 bytes.
+/// are aligned to 64 bytes. Elements lie in the host's memory, or in another address space: then they are copied by
+/// copy(), on_host(), contiguous() and assign() alone, and what reads or writes them in place is a UserError.
 class Tensor {
  public:
   Tensor();  // the float64 scalar 0
   /// Uninitialized elements. UserError where a length is negative, or there is no memory for them.
-  static Tensor empty(DType dtype, Shape shape);
+  static Tensor empty(DType dtype, Shape shape, const AddressSpace* space = nullptr);
   static Tensor zeros(DType dtype, Shape shape);
   /// A scalar of the C++ type's dtype.
   template <class T>
@@ -53,7 +55,7 @@ class Tensor {
   /// UserError unless all rows have the same length.
   template <class T>
   static Tensor matrix(std::initializer_list<std::initializer_list<T>> rows);
-  /// Wraps memory that `owner` keeps alive; strides in elements, one for each length.
+  /// Wraps memory of the host that `owner` keeps alive; strides in elements, one for each length.
   static Tensor wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
   DType dtype() const { return dtype_; }
@@ -73,16 +75,29 @@ class Tensor {
   /// The first element; UserError if T is not the dtype.
   template <class T>
   const T* data() const {
-    if (dtype_of<T>() != dtype_) [[unlikely]]
-      fail_dtype(dtype_of<T>());
+    if (dtype_of<T>() != dtype_ || !on_host_) [[unlikely]]
+      fail_access(dtype_of<T>());
     return static_cast<const T*>(data_);
   }
   template <class T>
   T* data() {
     return const_cast<T*>(std::as_const(*this).data<T>());
   }
-  const void* raw() const { return data_; }
-  void* raw() { return data_; }
+  const void* raw() const {
+    if (!on_host_) [[unlikely]]
+      fail_access(dtype_);
+    return data_;
+  }
+  void* raw() {
+    if (!on_host_) [[unlikely]]
+      fail_access(dtype_);
+    return data_;
+  }
+  /// The first element's address in its space.
+  const void* address() const { return data_; }
+  bool is_on_host() const { return on_host_; }
+  /// Null: the host's.
+  const AddressSpace* space() const { return storage_.space(); }
   /// The element at `index`, one number for each axis. UserError if T is not the dtype or there is no such element.
   template <class T>
   const T& at(std::initializer_list<int64_t> index) const {
@@ -100,9 +115,10 @@ class Tensor {
   double as_double(int64_t i = 0) const;
   int64_t as_int(int64_t i = 0) const;
 
-  Tensor copy() const;             // row-major, own elements
-  Tensor contiguous() const;       // itself where it is row-major already
-  Tensor cast(DType dtype) const;  // C++ conversions; float to bool is x != 0
+  Tensor copy(const AddressSpace* space = nullptr) const;  // row-major, own elements; on the host, or in `space`
+  Tensor on_host() const;                                  // itself where it is there already
+  Tensor contiguous() const;                               // itself where it is row-major already
+  Tensor cast(DType dtype) const;                          // C++ conversions; float to bool is x != 0
   /// The same integers in another dtype; nullopt where one of them does not fit (in a float: or is beyond 2^53), and
   /// where these are no integers.
   std::optional<Tensor> integers_as(DType dtype) const;
@@ -112,7 +128,7 @@ class Tensor {
   Tensor view(Shape shape, Shape strides, int64_t offset) const;
   /// Copies the elements of `source` into this buffer. UserError unless it has the same dtype and shape.
   void assign(const Tensor& source);
-  bool shares_memory_with(const Tensor& other) const { return owner_ == other.owner_ && owner_ != nullptr; }
+  bool shares_memory_with(const Tensor& other) const { return storage_.is_same(other.storage_); }
 
   /// "float32[2, 3]"
   std::string type_text() const;
@@ -120,21 +136,28 @@ class Tensor {
   std::string text(int64_t limit = 64) const;
 
  private:
-  Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner)
-      : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), data_(data), owner_(std::move(owner)) {}
+  Tensor(DType dtype, Shape shape, Shape strides, void* data, Storage storage)
+      : dtype_(dtype),
+        on_host_(!storage.space()),
+        shape_(std::move(shape)),
+        strides_(std::move(strides)),
+        data_(data),
+        storage_(std::move(storage)) {}
 
   [[noreturn]] void fail_axis(size_t axis) const;
-  [[noreturn]] void fail_dtype(DType asked) const;
+  [[noreturn]] void fail_access(DType asked) const;
   int64_t checked_offset(std::span<const int64_t> index) const;
   int64_t offset_of_position(int64_t position) const;
-  void* address(int64_t offset) const {
+  void assign_across(const Tensor& source);
+  void* address_at(int64_t offset) const {
     return static_cast<char*>(data_) + offset * static_cast<int64_t>(size_of(dtype_));
   }
 
   DType dtype_;
+  bool on_host_;
   Shape shape_, strides_;
   void* data_;
-  std::shared_ptr<void> owner_;
+  Storage storage_;
 };
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------

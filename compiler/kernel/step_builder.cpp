@@ -8,8 +8,8 @@
 
 namespace thtrain::kernel {
 
-const std::vector<std::pair<std::string, int>> Code::kReserved = {
-    {"begin", 1}, {"end", 1}, {"block", 1}, {"thread", 1}};
+const Code::Uses Code::kOfProcessor = {{"begin", 1}, {"end", 1}};
+const Code::Uses Code::kOfDevice = {{"begin", 1}, {"end", 1}, {"block", 1}, {"thread", 1}};
 
 std::string Code::unique(std::string name) {
   for (auto& [known, count] : used_)
@@ -122,7 +122,7 @@ void Code::atomic(const std::string& buffer, Term index, Term value, AtomicKind 
 Block Code::take() {
   Block out = std::move(body_);
   body_.clear();
-  used_ = kReserved;
+  used_ = reserved_;
   current_ = &body_;
   return out;
 }
@@ -195,7 +195,8 @@ StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vec
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       target_(std::move(target)),
-      context_(context) {}
+      context_(context),
+      code_(target_.is_device()) {}
 
 // Of the operand that the planner gave, as elements of `dtype`: a lowering may look at its bits, at pairs, at a part.
 static std::optional<ElementRange> elements_of(const Operand& operand, DType dtype) {

@@ -34,7 +34,9 @@ class Names {
 /// Statements in order. Names are unique within one function.
 class Code : public Names {
  public:
-  Code() : current_(&body_) {}
+  /// Of a device's function or of a processor's: what it has already takes no other names.
+  explicit Code(bool is_of_device = false)
+      : current_(&body_), reserved_(is_of_device ? kOfDevice : kOfProcessor), used_(reserved_) {}
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   Term let(std::string name, Term value) override;
@@ -68,8 +70,10 @@ class Code : public Names {
   Block body_;
   Block* current_;
   bool non_temporal_ = false;
-  std::vector<std::pair<std::string, int>> used_ = kReserved;
-  static const std::vector<std::pair<std::string, int>> kReserved;  // what every kernel has: its range
+  using Uses = std::vector<std::pair<std::string, int>>;
+  static const Uses kOfProcessor, kOfDevice;
+  const Uses& reserved_;
+  Uses used_;
 };
 
 /// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.
@@ -109,16 +113,19 @@ struct LibraryFunction {
   bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
 };
 
-/// An argument of a call: a length, a number, an operand's pointer or its scalar value.
+/// An argument of a call: a length, or the address of an operand or of a number that is known. What may change from
+/// call to call, such as a learning rate, is passed by its address.
 struct PointerTo {
   int operand;
 };
-struct ScalarOf {
-  int operand;
+struct NumberAt {
+  double value;
+  DType dtype;
 };
+using LibraryArgument = std::variant<Dim, PointerTo, NumberAt>;
 struct LibraryCall {
   LibraryFunction function;
-  std::vector<std::variant<Dim, double, PointerTo, ScalarOf>> arguments;
+  std::vector<LibraryArgument> arguments;
   /// What the message says where the function fails; {value} is its result.
   std::optional<RuntimeCheck> failure = {};
 };

@@ -49,11 +49,11 @@ std::string size_text(int64_t bytes) {
 }
 
 std::string Target::text() const {
-  if (kind != Kind::kCpu) return str("isa=", isa, ",cores=", cores);
+  if (kind != Kind::kCpu) return str("isa=", isa, ",cores=", cores, replays_calls ? ",replays" : "");
   return str("isa=", isa, ",vectors=", vector_bytes, ",caches=", size_text(first_cache_bytes), "/",
              size_text(second_cache_bytes), "/", size_text(last_cache_bytes), ",cores=", cores,
              ",non_temporal=", size_text(memory.non_temporal_bytes), ",store_prefetch=", memory.store_prefetch_lines,
-             ",load_prefetch=", memory.load_prefetch_lines);
+             ",load_prefetch=", memory.load_prefetch_lines, replays_calls ? ",replays" : "");
 }
 
 std::string Target::code_name() const {

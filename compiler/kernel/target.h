@@ -57,6 +57,10 @@ struct Target {
   int cores = 1;
   MemoryLimits memory = {};
   DeviceLimits device = {};
+  /// Is a call recorded, and then replayed? Then the steps of a program read and write the same addresses in each call,
+  /// and nothing that changes from call to call is passed by value: docs/decisions/0019. A processor's are not: it
+  /// reads arguments and slices where they lie.
+  bool replays_calls = false;
 
   Language language() const;
   /// Do threads in blocks run its kernels?

@@ -206,7 +206,8 @@ class Walk {
   void product(int trans_a, int trans_b, long m, long n, long k, const T* a, long lda, const T* b, long ldb,
                bool is_added, T* out, long ldc) {
     ThContext context = inner_;
-    gemm_of<T>()(&context, trans_a, trans_b, m, n, k, T(1), a, lda, b, ldb, T(1), is_added, out, ldc);
+    const T one = 1;
+    gemm_of<T>()(&context, trans_a, trans_b, m, n, k, &one, a, lda, b, ldb, &one, is_added, out, ldc);
   }
 
   const Convolution& c_;

@@ -167,17 +167,17 @@ void gemv(ThContext* context, TH_GEMV_PARAMETERS(T));
 template <class T>
 void gemm(ThContext* context, TH_GEMM_PARAMETERS(T)) {
   if (m <= 0 || n <= 0) return;
-  beta = beta_of_blas(beta, reads_c, c, ldc, m, n);
+  const T alpha = *alpha_at, beta = beta_of_blas(*beta_at, reads_c, c, ldc, m, n);
   if (k <= 0) {
     scale(c, ldc, m, n, beta);
     return add_zero_times(alpha, c, ldc, m, n);
   }
   // One row or column: bound by memory, and gemv reads the matrix as it lies.
   if (m == 1)
-    return gemv(context, !trans_b, trans_b ? n : k, trans_b ? k : n, alpha, b, ldb, a, trans_a ? lda : 1L, beta,
+    return gemv(context, !trans_b, trans_b ? n : k, trans_b ? k : n, &alpha, b, ldb, a, trans_a ? lda : 1L, &beta,
                 beta != 0, c, 1L);
   if (n == 1)
-    return gemv(context, trans_a, trans_a ? k : m, trans_a ? m : k, alpha, a, lda, b, trans_b ? 1L : ldb, beta,
+    return gemv(context, trans_a, trans_a ? k : m, trans_a ? m : k, &alpha, a, lda, b, trans_b ? 1L : ldb, &beta,
                 beta != 0, c, ldc);
   long a_columns = trans_a ? m : k, b_columns = trans_b ? k : n;
   if (k == 1) {  // one of the operands may be a single row: its leading dimension says nothing
@@ -217,7 +217,8 @@ void gemv(ThContext* context, TH_GEMV_PARAMETERS(T)) {
   const int trans = trans_a;
   long length = trans ? n : m, inner = trans ? m : n;
   if (length <= 0) return;
-  scale(y, incy, length, 1, beta_of_blas(beta, reads_y, y, incy, length, 1));
+  const T alpha = *alpha_at;
+  scale(y, incy, length, 1, beta_of_blas(*beta_at, reads_y, y, incy, length, 1));
   if (inner <= 0) return add_zero_times(alpha, y, incy, length, 1);
   if (m == 1) lda = n;
   if (length == 1) incy = 1;
@@ -238,6 +239,7 @@ void gemv(ThContext* context, TH_GEMV_PARAMETERS(T)) {
 template <class T>
 void ger(ThContext* context, TH_GER_PARAMETERS(T)) {
   if (m <= 0 || n <= 0) return;
+  const T alpha = *alpha_at;
   if (m == 1) {
     lda = n;
     incx = 1;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "compiler/base/error.h"
+#include "compiler/host/cpu.h"
 #include "compiler/libraries/matrix_products.h"
 #include "compiler/libraries/threads.h"
 
@@ -31,6 +32,10 @@ std::unique_ptr<OneDnn> load_onednn() {
     find(library, "dnnl_sgemm", out->sgemm);
     find(library, "omp_set_num_threads", out->set_threads);
     if (version && out->sgemm) {
+      constexpr int kSse41 = 0x1, kAvx2 = 0x7;  // dnnl_cpu_isa_t
+      int (*set_most)(int) = nullptr;
+      find(library, "dnnl_set_max_cpu_isa", set_most);
+      if (cpu().is_restricted() && set_most) set_most(cpu().isa == "avx2" ? kAvx2 : kSse41);
       const Version& v = *version();
       out->library = library;
       out->major = v.major;
@@ -56,12 +61,12 @@ const OneDnn* onednn() {
 }
 
 int onednn_f32(ThContext* context, TH_GEMM_PARAMETERS(float)) {
+  const float alpha = *alpha_at, beta = reads_c ? *beta_at : 0;
   // A library leaves out what a factor of 0 multiplies, and with it a NaN.
   if (alpha == 0 || (reads_c && beta == 0)) {
-    matrix_products().gemm_f32(context, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, reads_c, c, ldc);
+    matrix_products().gemm_f32(context, trans_a, trans_b, m, n, k, alpha_at, a, lda, b, ldb, beta_at, reads_c, c, ldc);
     return 0;
   }
-  if (!reads_c) beta = 0;
   const OneDnn& library = *onednn();
   detail::GemmGrid grid = detail::gemm_grid(m, n, k, context->threads);
   Partition rows(m, 1, detail::kGemmUnit, grid.row_pieces), columns(n, 1, detail::kGemmUnit, grid.column_pieces);

@@ -265,9 +265,12 @@ void parallel_for(ThContext* context, ThBody body, void* const* buffers, const l
              [&](int piece) { body(context, buffers, lengths, partition.begin(piece), partition.end(piece)); });
 }
 
-bool first_failure(ThContext* context) {
-  int expected = 0;
-  return __atomic_compare_exchange_n(&context->failed, &expected, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+void record_failure(ThContext* context, int check, long value, long limit) {
+  ThFailure& failure = context->failure;
+  long none = 0;
+  if (!__atomic_compare_exchange_n(&failure.word, &none, check + 1L, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return;
+  failure.value = value;
+  failure.limit = limit;
 }
 
 bool inside_parallel() {

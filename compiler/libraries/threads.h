@@ -41,8 +41,8 @@ void run_pieces(int pieces, F&& f);
 void parallel_for(ThContext* context, ThBody body, void* const* buffers, const long* lengths, long n, long grain,
                   long multiple);
 
-/// Sets context->failed; true for the one caller that was first, which alone may then record what failed.
-bool first_failure(ThContext* context);
+/// ThContext::fail.
+void record_failure(ThContext* context, int check, long value, long limit);
 
 /// True while this thread runs a piece: what it calls then runs serially.
 bool inside_parallel();

@@ -248,7 +248,7 @@ const Bounded& BoundedEvaluator::operator()(const Expr& value) {
       continue;
     }
     if (node->op == &shared_op()) {
-      set((*node)[0], exactly(node->shared->value));
+      set((*node)[0], exactly(node->shared->value.on_host()));
       continue;
     }
     if (node->op == &input_op())

@@ -79,7 +79,7 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
   for (const Node* node : order) {
     if (values.count(node)) continue;
     if (node->op == &shared_op()) {
-      values[node] = {node->shared->value.contiguous()};
+      values[node] = {node->shared->value.on_host().contiguous()};
       continue;
     }
     if (node->op == &input_op())

@@ -12,7 +12,7 @@ namespace thtrain {
 // ---- inputs and constants -------------------------------------------------------------------------------------------
 
 /// Converts from expressions, shared variables and numbers, and notes the user's source line. A number is weakly typed:
-/// an integer beside any number takes its dtype; a floating one beside an integer or bool gives floatX. UserError where
+/// an integer takes the dtype of any number; a floating one with an integer or bool gives floatX. UserError where
 /// the expression is empty.
 class Operand {
  public:
@@ -40,7 +40,7 @@ class Operand {
   const std::source_location& where() const { return where_; }
   /// The expression; a literal becomes a constant: bool, int64 or floatX.
   Expr expr() const;
-  /// A literal as a scalar constant beside a value of `dtype`. UserError where the number does not fit.
+  /// A literal as a scalar constant for use with a value of `dtype`. UserError where the number does not fit.
   Expr beside(DType dtype) const;
 
  private:

@@ -19,6 +19,7 @@
 #include "compiler/passes/hoist_from_loops.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/merge_loops.h"
+#include "compiler/passes/read_starts.h"
 #include "compiler/passes/stabilize.h"
 #include "compiler/passes/trim_loops.h"
 
@@ -60,6 +61,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm, reassociating}, "specialized"},
       {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update, reassociating},
        "specialized"},
+      {{"read_starts", "x[start : start + 2] -> copy of it by a kernel that reads start", read_starts}, "specialized"},
       {{"fuse_reductions", "exp(x) / sum(exp(x), 1) -> fused_reduction(x)", fuse_reductions}, "fused"},
       {{.name = "fuse_pooling",
         .what = "max_pool(conv(x, w)) -> pooled_conv(x, w)",

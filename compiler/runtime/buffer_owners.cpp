@@ -13,7 +13,7 @@ class BufferOwners {
  public:
   std::shared_ptr<void> claim(const void* owner, const std::string& called, const Tensor& value, const Origin& origin) {
     if (value.bytes() == 0) return nullptr;
-    const char* begin = static_cast<const char*>(value.raw());
+    const char* begin = static_cast<const char*>(value.address());
     const char* end = begin + value.bytes();
     std::lock_guard lock(mutex_);
     // Claims are apart from one another, but for those of one owner: their ends are in the order of their begins.

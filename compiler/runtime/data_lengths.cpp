@@ -145,20 +145,17 @@ void* on_allocate(ThContext* context, int slot, long bytes) {
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     if (!s.graph.updates.empty()) message.hint += str(message.hint.empty() ? "" : "; ", kMayHaveChanged);
-    s.failure = std::make_exception_ptr(UserError(std::move(message)));
-    if (first_failure(context)) s.failed_check = -1;
-    return nullptr;
+    s.fail(std::make_exception_ptr(UserError(std::move(message))));
   } catch (...) {
-    s.failure = std::current_exception();
-    if (first_failure(context)) s.failed_check = -1;
-    return nullptr;
+    s.fail(std::current_exception());
   }
+  return nullptr;
 }
 
 std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<const Tensor> inputs) {
   std::vector<std::pair<Expr, Tensor>> out;
   for (size_t i = 0; i < inputs.size(); ++i) out.emplace_back(s.graph.inputs[i], inputs[i]);
-  for (size_t i = 0; i < s.leaves.size(); ++i) out.emplace_back(s.leaves[i], s.storages[i]->value);
+  for (size_t i = 0; i < s.leaves.size(); ++i) out.emplace_back(s.leaves[i], s.storages[i]->value.on_host());
   std::vector<LengthCheck> waiting = s.canonical.value_checks;
   auto check_known = [&] {
     std::vector<LengthCheck> known, others;

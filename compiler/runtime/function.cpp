@@ -98,21 +98,12 @@ State& state_of(ThContext* context) {
   return *static_cast<State*>(context->host);
 }
 
-void on_fail(ThContext* context, int check, long value, long limit) {
-  if (!first_failure(context)) return;
-  State& s = state_of(context);
-  s.failed_check = check;
-  s.failed_value = value;
-  s.failed_limit = limit;
-}
-
 void on_reference(ThContext* context, int step, void* const* buffers) {
   State& s = state_of(context);
   try {
     run_reference_step(s, static_cast<size_t>(step), buffers);
   } catch (...) {
-    s.failure = std::current_exception();
-    if (first_failure(context)) s.failed_check = -1;
+    s.fail(std::current_exception());
   }
 }
 
@@ -128,13 +119,14 @@ std::string filled(std::string text, long value, long limit) {
 
 [[noreturn]] void throw_failed_check(State& s) {
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
-  size_t number = static_cast<size_t>(s.failed_check);
-  TH_CHECK(s.failed_check >= 0 && number < s.program->image.checks.size(), "check ", s.failed_check);
+  const ThFailure& failure = s.context.failure;
+  const auto number = static_cast<size_t>(failure.word - 1);
+  TH_CHECK(number < s.program->image.checks.size(), "check ", number);
   const CheckText& check = s.program->image.checks[number];
   if (number < s.canonical.value_checks.size())
-    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit, check.after_write);
-  throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
-                   .expected = filled(check.expected, s.failed_value, s.failed_limit),
+    throw_lengths_differ(s.canonical.value_checks[number], failure.value, failure.limit, check.after_write);
+  throw UserError({.what = filled(check.what, failure.value, failure.limit),
+                   .expected = filled(check.expected, failure.value, failure.limit),
                    .node = check.node,
                    .config = check.config,
                    .hint = check.after_write ? kMayHaveChanged : ""});
@@ -145,6 +137,13 @@ void check_count(const State& s, size_t given) {
   throw UserError({.what = str(escaped(s.options.name), ": the number of arguments differs"),
                    .expected = str(s.graph.inputs.size(), ": ", join(s.graph.inputs, ", ", described)),
                    .got = std::to_string(given)});
+}
+
+[[noreturn]] void fail_elsewhere(const State& s, const SharedStorage& variable) {
+  throw UserError({.what = str(escaped(s.options.name), ": the shared variable ", escaped(variable.name),
+                               " is not in the memory that the program computes in"),
+                   .expected = "the host's memory",
+                   .got = variable.value.space()->name()});
 }
 
 // Lengths, checks, buffers: everything that depends on shapes. Nothing is changed where this throws.
@@ -227,11 +226,12 @@ std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> gi
 std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.pending.valid()) take_pending(s, false);
-  bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
+  bool are_plain =
+      std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_on_host() && t.is_contiguous(); });
   std::vector<Tensor> copies;
-  if (!dense)
-    for (const Tensor& t : given) copies.push_back(t.contiguous());
-  std::span<const Tensor> inputs = dense ? given : std::span<const Tensor>(copies);
+  if (!are_plain)
+    for (const Tensor& t : given) copies.push_back(t.on_host().contiguous());
+  std::span<const Tensor> inputs = are_plain ? given : std::span<const Tensor>(copies);
   // An argument that is a variable's buffer is read as it was before the call.
   for (size_t i = 0; i < inputs.size() && !s.graph.updates.empty(); ++i)
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
@@ -256,16 +256,20 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   size_t n = 0;
   s.args.resize(inputs.size() + s.leaves.size() + s.program->image.constants.size() + s.graph.outputs.size());
   // The program writes into outputs and updated variables alone.
-  auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.raw()), t.shape().data()}; };
-  for (const Tensor& t : inputs) bind(t);
-  for (size_t k : s.program->image.shared_order) bind(s.storages[k]->value);
+  auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.address()), t.shape().data()}; };
+  for (const Tensor& t : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs) : inputs) bind(t);
+  for (size_t k : s.program->image.shared_order) {
+    if (!s.storages[k]->value.is_on_host()) [[unlikely]]
+      fail_elsewhere(s, *s.storages[k]);
+    bind(s.storages[k]->value);
+  }
   for (const Tensor& t : s.program->image.constants) bind(t);
   std::vector<Tensor> outputs;
   outputs.reserve(s.graph.outputs.size());
   for (size_t k = 0; k < s.graph.outputs.size(); ++k) outputs.push_back(output_buffer(s, k, inputs));
   for (const Tensor& t : outputs) bind(t);
   if (s.lengths.any()) begin_lengths(s, inputs);
-  s.context.failed = 0;
+  s.context.failure.word = 0;
   s.context.host = &s;
   s.context.library = s.program->library.data();
   if (s.profiler) s.profiler->begin_call();
@@ -281,7 +285,7 @@ Function::State::State() {
   context.version = TH_ABI_VERSION;
   context.parallel_for = parallel_for;
   context.call_reference = on_reference;
-  context.fail = on_fail;
+  context.fail = record_failure;
   context.allocate = on_allocate;
 }
 
@@ -321,6 +325,11 @@ void take_pending(State& s, bool wait) {
   take(s, outcome);
 }
 
+void Function::State::fail(std::exception_ptr thrown) {
+  failure = std::move(thrown);
+  context.fail(&context, TH_NO_CHECK, 0, 0);
+}
+
 std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {
   for (size_t i = 0; i < leaves.size(); ++i)
     if (leaves[i].same(leaf)) return storages[i];
@@ -341,6 +350,7 @@ Function::Function(const Function& other)
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
+  if (s.fixed_arguments) s.fixed_arguments.emplace();
   if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
   if (s.guard) s.guard = std::make_shared<NanGuard>(s);
 }
@@ -402,6 +412,7 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);
+  if (options.target && options.target->replays_calls) s.fixed_arguments.emplace();
   if (options.mode != Mode::kReference) compile_native(s);
   if (options.mode == Mode::kNanGuard) {
     s.guard = std::make_shared<NanGuard>(s);

@@ -8,6 +8,7 @@
 #include "compiler/runtime/call_scope.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
+#include "compiler/runtime/fixed_arguments.h"
 #include "compiler/runtime/function.h"
 
 namespace thtrain {
@@ -38,9 +39,10 @@ struct Function::State {
   ThContext context{};
   Tensor arena = Tensor::empty(DType::kUInt8, {0});
   std::vector<ThTensor> args;
-  struct OwnOutput {                   // of a borrowed output
-    std::optional<Tensor> value = {};  // none before its first call
-    std::shared_ptr<void> claim = {};  // keeps shared variables off its memory, which the next call writes
+  std::optional<FixedArguments> fixed_arguments;  // where the target replays calls
+  struct OwnOutput {                              // of a borrowed output
+    std::optional<Tensor> value = {};             // none before its first call
+    std::shared_ptr<void> claim = {};             // keeps shared variables off its memory, which the next call writes
   };
   std::vector<OwnOutput> own_outputs;
   std::vector<Shape> output_shapes;  // [0] for those that the data decides, until their lengths are known
@@ -51,15 +53,15 @@ struct Function::State {
   bool bound = false;
   std::vector<DType> last_dtypes;
   std::vector<Shape> last_shapes;
-  int failed_check = -1;
-  long failed_value = 0, failed_limit = 0;
-  std::exception_ptr failure;  // thrown by a reference step
+  std::exception_ptr failure;  // thrown by what the entry called
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
   std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
+  /// The call ends with this error.
+  void fail(std::exception_ptr thrown);
 };
 
 /// UserError: a function is used that was moved from. Names the line of the call where it is known.

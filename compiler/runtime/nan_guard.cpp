@@ -45,16 +45,14 @@ NanGuard::NanGuard(const Function::State& state) : steps_(steps_in_loops(state.p
 void NanGuard::probe(ThContext* context, int number, int after, void* const* buffers, const long* iterations) {
   Function::State& s = *static_cast<Function::State*>(context->host);
   if (after && s.profiler) Profiler::probe(context, number, after, buffers, iterations);
-  if (context->failed) return;  // what the step has written is not its result
+  if (context->failure.word) return;  // what the step has written is not its result
   try {
     if (after)
       s.guard->after(s, static_cast<size_t>(number), buffers, iterations);
     else
       s.guard->before(s, static_cast<size_t>(number), buffers);
   } catch (...) {
-    s.failure = std::current_exception();
-    s.failed_check = -1;
-    context->fail(context, -1, 0, 0);
+    s.fail(std::current_exception());
   }
   if (!after && s.profiler) Profiler::probe(context, number, after, buffers, iterations);
 }

@@ -47,11 +47,12 @@ double Shared::scalar() const {
     throw UserError({.what = str("scalar of ", called(storage()), ": the variable is no scalar"),
                      .got = type().text(),
                      .node = leaf_.node().origin.text()});
-  return storage().value.as_double();
+  return storage().value.on_host().as_double();
 }
 
 void Shared::set_zero() const {
   Tensor& value = storage().value;  // row-major, and the type says how long
+  if (!value.is_on_host()) return value.assign(Tensor::zeros(value.dtype(), value.shape()));
   std::memset(value.raw(), 0, value.bytes());
 }
 
@@ -62,6 +63,11 @@ void Shared::swap_value(const Shared& other) const {
                      .got = other.type().text(),
                      .node = leaf_.node().origin.text()});
   Tensor &own = storage().value, &others = other.storage().value;
+  if (!own.is_on_host() || !others.is_on_host()) {
+    const Tensor before = own.copy();
+    own.assign(others);
+    return others.assign(before);
+  }
   auto* begin = static_cast<std::byte*>(own.raw());
   std::swap_ranges(begin, begin + own.bytes(), static_cast<std::byte*>(others.raw()));
 }

@@ -11,6 +11,7 @@ namespace thtrain {
 
 /// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler.
 /// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow).
+/// It lies where the first value does that is given with borrow, or on the host; programs compute on the host's.
 class Shared {
  public:
   /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone. UserError
@@ -44,7 +45,7 @@ class Shared {
   const std::string& name() const { return storage().name; }
   const Type& type() const { return storage().type; }
 
-  /// A copy; with `borrow` the buffer itself, which the next call of a function may change.
+  /// A copy on the host; with `borrow` the buffer itself, which the next call of a function may change.
   Tensor get_value(bool borrow = false) const;
   /// Copies into the buffer; with `borrow` the tensor's buffer becomes the variable's. UserError unless it has the
   /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable

@@ -24,9 +24,7 @@ static void on_probe(ThContext* context, int number, int after, void* const* buf
       operands.push_back(operand_of(step, i, buffers, s.canonical_lengths));
     (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
   } catch (...) {
-    s.failure = std::current_exception();
-    s.failed_check = -1;
-    context->fail(context, -1, 0, 0);
+    s.fail(std::current_exception());
   }
 }
 

@@ -14,7 +14,7 @@ namespace thtrain {
 
 // ---- functions ------------------------------------------------------------------------------------------------------
 
-/// A pattern is a candidate's name in which `*` stands for any characters: "rows *", "oneDNN". Of one computation alone
+/// A pattern is a candidate's name in which `*` matches any characters: "rows *", "oneDNN". Of one computation alone
 /// it is "COMPUTATION:NAME": "conv*:rows *".
 struct CandidateLists {
   std::vector<std::string> only = {};     // where one of these applies, no other is taken
@@ -28,7 +28,7 @@ struct CandidateLists {
 
 // ---- for other parts of the compiler --------------------------------------------------------------------------------
 
-/// Is `text` the pattern, in which each `*` stands for any characters, or none?
+/// Is `text` the pattern, in which each `*` matches any characters, or none?
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 /// What applies to the key and the lists allow: candidates that are offered for trials, then those that the lists name.

@@ -61,10 +61,7 @@ TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int
   context_.version = TH_ABI_VERSION;
   context_.threads = threads;
   context_.parallel_for = parallel_for;
-  context_.host = this;
-  context_.fail = [](ThContext* context, int, long value, long) {
-    if (first_failure(context)) static_cast<TrialProgram*>(context->host)->status_ = value;
-  };
+  context_.fail = record_failure;
 }
 
 void TrialProgram::load() {

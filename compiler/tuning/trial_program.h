@@ -48,7 +48,7 @@ class TrialProgram {
   bool run(const TrialArguments& arguments);
   const std::string& candidate() const { return forced_->candidate; }
   size_t input_count() const { return program_.graph.inputs.size(); }
-  long status() const { return status_; }
+  long status() const { return context_.failure.value; }
 
  private:
   /// Gives the candidate wherever it applies; what else an example has is computed as everywhere.
@@ -67,7 +67,6 @@ class TrialProgram {
   std::vector<void*> library_;
   Tensor arena_ = Tensor::empty(DType::kUInt8, {0});
   ThContext context_{};
-  long status_ = 0;
 };
 
 /// The example of the key. UserError where there is none.

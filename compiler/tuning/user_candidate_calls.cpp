@@ -26,7 +26,7 @@ constexpr int kNotThere = -1;  // the function's result where no file of this pr
       long name##_by_0, long name##_by_1, long name##_by_2, long name##_by_3, long name##_by_4
 #define TH_USER_CANDIDATE_PARAMETERS                                                                                \
   long number, long dtype, TH_USER_ARRAY(const void*, a), TH_USER_ARRAY(const void*, b), TH_USER_ARRAY(void*, out), \
-      double alpha, double beta, int adds, void *workspace, long workspace_bytes
+      const void *alpha_at, const void *beta_at, int adds, void *workspace, long workspace_bytes
 #define TH_USER_TEXT_OF(...) TH_USER_TEXT_OF_TOKENS(__VA_ARGS__)
 #define TH_USER_TEXT_OF_TOKENS(...) #__VA_ARGS__
 
@@ -63,13 +63,16 @@ extern "C" int user_candidate(ThContext* context, TH_USER_CANDIDATE_PARAMETERS) 
   const long a_strides[] = {a_by_0, a_by_1, a_by_2, a_by_3, a_by_4},
              b_strides[] = {b_by_0, b_by_1, b_by_2, b_by_3, b_by_4},
              out_strides[] = {out_by_0, out_by_1, out_by_2, out_by_3, out_by_4};
+  auto factor = [&](const void* at) {
+    return dtype == TH_FLOAT32 ? double{*static_cast<const float*>(at)} : *static_cast<const double*>(at);
+  };
   const ThCandidateCall call{user.properties.c_str(),
                              static_cast<int>(dtype),
                              {const_cast<void*>(a), static_cast<int>(a_axes), a_lengths, a_strides},
                              {const_cast<void*>(b), static_cast<int>(b_axes), b_lengths, b_strides},
                              {out, static_cast<int>(out_axes), out_lengths, out_strides},
-                             alpha,
-                             beta,
+                             factor(alpha_at),
+                             factor(beta_at),
                              adds,
                              workspace,
                              workspace_bytes,
@@ -105,19 +108,15 @@ void add_user_call(int64_t number, UserCall call) {
 
 void lower_user_call(StepBuilder& builder, const std::string& name, int64_t number, int64_t workspace_bytes) {
   kernel::Operand a = builder.input(0), b = builder.input(1);
-  Arguments factors = {1.0, 0.0, Dim(0)};
+  const kernel::Operand out = builder.output();
+  Arguments factors = {kernel::NumberAt{1, out.type.dtype}, kernel::NumberAt{0, out.type.dtype}, Dim(0)};
   if (is_matrix_product(builder.node())) {
     const ProductStep step = product_step(builder);
-    auto factor = [&](const GemmFactor& f) -> Arguments::value_type {
-      if (const double* number_of = std::get_if<double>(&f)) return *number_of;
-      return kernel::ScalarOf{builder.input(static_cast<size_t>(std::get<int>(f))).index};
-    };
     a = step.a;
     b = step.b;
-    factors = {factor(step.alpha), factor(step.beta), Dim(step.reads_c)};
+    factors = {factor_at(builder, step.alpha), factor_at(builder, step.beta), Dim(step.reads_c)};
     if (step.reads_c) copy_addend(builder);
   }
-  const kernel::Operand out = builder.output();
   Arguments arguments = {Dim(number), Dim(out.type.dtype == DType::kFloat32 ? TH_FLOAT32 : TH_FLOAT64)};
   for (const kernel::Operand& array : {a, b, out}) add_array(array, arguments);
   arguments.insert(arguments.end(), factors.begin(), factors.end());

@@ -12,7 +12,7 @@ namespace thtrain {
 
 // ---- functions -----------------------------------------------------------------------------------------------------
 
-/// Adds the candidates of a shared object, until the process ends (of a file that changed, in the place of those of
+/// Adds the candidates of a shared object, until the process ends (of a file that changed, instead of those of
 /// before). Each is tried in a process of its own for each key before it is taken for that key (trial_process.h): till
 /// then nothing of it runs here. UserError where it is no such object, does not survive being loaded, or has
 /// a candidate with the name of another one that is there.

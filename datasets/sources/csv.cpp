@@ -167,7 +167,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
       .help("Column of the label: its name in the header, `first` or `last`.");
   f.field("label_columns", &CsvConfig::label_columns)
       .help(
-          "Several columns of numbers in its place, for `target = \"values\"` or `\"labels\"`: their names in the "
+          "Instead of it, several columns of numbers, for `target = \"values\"` or `\"labels\"`: their names in the "
           "header, or their numbers from 1 in a table without one.");
   f.field("label_count", &CsvConfig::label_count)
       .range(at_least(0))
@@ -189,7 +189,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
             {"tab", Delimiter::kTab},
             {"space", Delimiter::kSpace}})
       .synonyms({"sep", "separator", "delim"})
-      .help("What stands between cells; `auto` finds a comma, semicolon or tab in the first line.");
+      .help("The separator of cells; `auto` finds a comma, semicolon or tab in the first line.");
   describe_n_valid(f);
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
   describe_fractions(f);

@@ -65,7 +65,7 @@ void NpyConfig::describe(Fields<NpyConfig>& f) {
           "steps]`, and `[sequences, steps, numbers]`), as the shape of the labels' array tells.");
   f.field("train_lengths", &NpyConfig::train_lengths)
       .help(
-          "File of the training sequences' lengths, integers from 1 to the steps of `train`: what stands behind the "
+          "File of the training sequences' lengths, integers from 1 to the steps of `train`: what is after the "
           "end of a sequence is not looked at. Not given: all have the same length.");
   f.field("valid_lengths", &NpyConfig::valid_lengths).help("File of the validation sequences' lengths.");
   f.field("test_lengths", &NpyConfig::test_lengths).help("File of the test sequences' lengths.");

@@ -139,7 +139,7 @@ void TextConfig::describe(Fields<TextConfig>& f) {
   f.field("steps", &TextConfig::steps)
       .range(between(1, 1000000))
       .unit("characters")
-      .help("Length of the windows, which stand one behind the other.");
+      .help("Length of the windows, which follow one another.");
   f.field("tracks", &TextConfig::window_tracks)
       .range(between(1, 1000000))
       .help(
@@ -152,10 +152,10 @@ void TextConfig::describe(Fields<TextConfig>& f) {
           "`embedding`.");
   f.field("valid_fraction", &TextConfig::valid_fraction)
       .range(from_below(0, 1))
-      .help("That part of the text validates, behind the training part.");
+      .help("The part of the text that validates, after the training part.");
   f.field("test_fraction", &TextConfig::test_fraction)
       .range(from_below(0, 1))
-      .help("That part of the text tests, at its end.");
+      .help("The part of the text that tests, at its end.");
   f.check([](const TextConfig& c, Findings& findings) {
     if (c.valid_fraction + c.test_fraction < 1) return;
     findings.add({.what = "data.valid_fraction + data.test_fraction leave nothing to train on",

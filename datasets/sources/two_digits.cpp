@@ -40,7 +40,7 @@ void TwoDigitsConfig::fill(DatasetOptions& out) const {
 
 void TwoDigitsConfig::describe(Fields<TwoDigitsConfig>& f) {
   f.about(
-      "The built-in generator of pictures of 28x56 pixels, in which two handwritten-like digits stand side by side; "
+      "The built-in generator of pictures of 28x56 pixels, in which two handwritten-like digits are side by side; "
       "the "
       "labels are ten, one for each digit that may be there.");
   f.field("scale", &TwoDigitsConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");

@@ -1,5 +1,5 @@
 // Lesson 1: logistic regression, as in Figures 1 to 4 of "Theano: A CPU and GPU Math Compiler in Python" (Bergstra et
-// al., SciPy 2010). `./run_tests -R lesson_01` builds and runs it.
+// al., SciPy 2010). `./thtrain lesson 1` builds and runs it.
 #include <cstdio>
 
 #include "compiler/api.h"

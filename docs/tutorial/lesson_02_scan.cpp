@@ -1,5 +1,5 @@
 // Lesson 2: loops. scan() runs a step function again and again: over a number of steps, over sequences, with values
-// that one step gives to the next. `./run_tests -R lesson_02` builds and runs it.
+// that one step gives to the next. `./thtrain lesson 2` builds and runs it.
 #include <cstdio>
 
 #include "compiler/api.h"
@@ -38,7 +38,7 @@ static void triangular_numbers() {
 }
 
 // Taps: a step may read earlier values of its outputs, and earlier or later elements of a sequence. Fibonacci's numbers
-// read two steps back; the initial values stand along a first axis.
+// read two steps back; the initial values are stacked along a first axis.
 static void fibonacci() {
   Expr first = ivector("first");
   auto [numbers, updates] = scan([](Expr before_last, Expr last) { return before_last + last; },
@@ -61,7 +61,7 @@ static void recurrent_network() {
   double before = train({data, start})[0].as_double(), after = before;
   for (int step = 0; step < 50; ++step) after = train({data, start})[0].as_double();
   std::printf("%-44s %.4f, then %.4f\n", "cost of a recurrent network", before, after);
-  // dot(x_t, W) needs no state: one product for all steps stands before the loop.
+  // dot(x_t, W) needs no state: one product for all steps comes before the loop.
   std::printf("\nThe program of its step:\n%s\n", train.explain().program.c_str());
 }
 

@@ -1,5 +1,5 @@
-// Random numbers in graphs, as in the section "Using Random Numbers" of Theano's tutorial. `./run_tests -R
-// lesson_03` builds and runs it; docs/random.md says more.
+// Random numbers in graphs, as in the section "Using Random Numbers" of Theano's tutorial. `./thtrain
+// lesson 3` builds and runs it; docs/random.md says more.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

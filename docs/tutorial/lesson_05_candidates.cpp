@@ -1,5 +1,5 @@
 // Lesson 5: a convolution of our own as one more candidate. The tuner times it with the others, debug mode checks it,
-// and a function may take it by name. docs/decisions/0014 says how candidates work. `./run_tests -R lesson_05` builds
+// and a function may take it by name. docs/decisions/0014 says how candidates work. `./thtrain lesson 5` builds
 // and runs it.
 #include <algorithm>
 #include <cmath>

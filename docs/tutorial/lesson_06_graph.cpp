@@ -1,6 +1,6 @@
 // Lesson 6: the graph. The first stage of the compiler. What is an expression before anything is computed? We build a
-// small layer, print it, walk through it, and write an interpreter of twenty lines that gives the compiler's numbers.
-// `./run_tests -R lesson_06` builds and runs it.
+// small layer, print it, visit its nodes, and write an interpreter of twenty lines that gives the compiler's numbers.
+// `./thtrain lesson 6` builds and runs it.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ static void expect(bool holds, const char* what) {
 }
 
 // An interpreter for graphs of vectors: every node once, each after its inputs. `known` begins with the values of the
-// inputs; the key of a node is its address. All real compilers of expressions begin with this walk.
+// inputs; the key of a node is its address. All real compilers of expressions begin with this traversal.
 using Numbers = std::vector<double>;
 static Numbers interpret(const Expr& wanted, std::map<const Node*, Numbers> known) {
   const std::vector<Expr> roots = {wanted};
@@ -55,7 +55,7 @@ int main() {
   Expr y = tanh(z) * tanh(z);
 
   // The text of a graph: one line for each node, %0, %1, ... The type comes last: the dtype, and the length of each
-  // axis, which may be a name, since the graph stands for vectors of any length.
+  // axis, which may be a name, since the graph is for vectors of any length.
   const Graph graph{{x, w}, {y}, {}};
   std::printf("The graph as we wrote it:\n%s\n", graph_text(graph).c_str());
   expect(y.node().op->name == "mul", "the last node of the expression is a product");

@@ -1,6 +1,6 @@
-// Lesson 7: the gradient. The second stage: derivatives are nodes of the same graph, made by walking backwards. We
-// print which nodes they are, do the same walk by hand for four ops, and compare with grad and with differences.
-// `./run_tests -R lesson_07` builds and runs it.
+// Lesson 7: the gradient. The second stage: derivatives are nodes of the same graph, which is followed backwards. We
+// print which nodes they are, do the same by hand for four ops, and compare with grad and with differences.
+// `./thtrain lesson 7` builds and runs it.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -57,7 +57,7 @@ int main() {
   expect(roles.at(&cost.node()).forward && !roles.at(&cost.node()).gradient, "the cost belongs to the forward pass");
   expect(roles.at(&dw.node()).gradient && !roles.at(&dw.node()).forward, "its derivative belongs to the gradient");
 
-  // Three derivatives of one thing: by grad, by the walk above, by moving w a little.
+  // Three derivatives of one thing: by grad, by the function above, by moving w a little.
   Function f = function({x, w, b}, {cost, dw, derivative(cost, w)});
   auto at = [&](double x0, double w0, double b0) { return f({Tensor(x0), Tensor(w0), Tensor(b0)}); };
   std::printf("x     w     grad        by hand     (cost(w+h) - cost(w-h)) / 2h\n");
@@ -72,7 +72,7 @@ int main() {
   }
   expect(agree, "all three agree");
 
-  // Why backwards? One walk gives the derivatives by all inputs, and takes a few times the work of the cost, however
+  // Why backwards? One pass gives the derivatives by all inputs, and takes a few times the work of the cost, however
   // many inputs there are. A chain of n layers:
   std::printf("\nlayers  nodes of the cost  nodes with all derivatives\n");
   bool few = true;

@@ -1,6 +1,6 @@
 // Lesson 8: rewrites. The third stage: passes turn the graph into another one that computes the same, in fewer or safer
 // operations. We watch rules fire, leave passes out, compare the levels, and add a pass of our own.
-// `./run_tests -R lesson_08` builds and runs it.
+// `./thtrain lesson 8` builds and runs it.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

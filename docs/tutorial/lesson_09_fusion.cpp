@@ -1,6 +1,6 @@
 // Lesson 9: fusion. The fourth stage: several nodes become one loop over the elements, so that the values between them
 // stay in registers and are never written to memory. We compile one expression with fusion and without, count steps and
-// bytes, time both, and see that the numbers are the same bits. `./run_tests -R lesson_09` builds and runs it.
+// bytes, time both, and see that the numbers are the same bits. `./thtrain lesson 9` builds and runs it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

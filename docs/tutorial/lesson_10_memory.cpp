@@ -1,6 +1,6 @@
 // Lesson 10: memory. The fifth stage: the planner puts the nodes into an order, gives every value a place, and lets
 // values that do not live at the same time share bytes. We read the plan, draw it, and check that it is right.
-// `./run_tests -R lesson_10` builds and runs it.
+// `./thtrain lesson 10` builds and runs it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

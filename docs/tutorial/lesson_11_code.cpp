@@ -1,6 +1,6 @@
 // Lesson 11: code. The last stage: the program becomes C++. We read the text, compile it ourselves with the system's
 // compiler, load it, and call it. There is no magic behind it: the text is the whole program.
-// `./run_tests -R lesson_11` builds and runs it.
+// `./thtrain lesson 11` builds and runs it.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -53,8 +53,8 @@ int main() {
   const size_t lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   std::printf("The program, of %zu lines in all:\n%s\n", lines,
               text.substr(entry_at, text.find("\n}\n", entry_at) + 3 - entry_at).c_str());
-  expect(interface_at < entry_at && entry_at < first_kernel, "the entry stands before the kernels");
-  expect(first_kernel < helpers_at, "the helpers stand at the end");
+  expect(interface_at < entry_at && entry_at < first_kernel, "the entry comes before the kernels");
+  expect(first_kernel < helpers_at, "the helpers are at the end");
   expect(text.find("// 0: ", entry_at) < first_kernel, "step 0 has its number and its formula");
 
   // A kernel is a loop. Its comment says what it computes, for one element.
@@ -79,7 +79,7 @@ int main() {
   context.arena = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
   context.fail = [](ThContext* c, int check, long, long) {
     std::printf("check %d failed\n", check);
-    c->failed = 1;
+    c->failure.word = check + 1;
   };
   expect(entry(&context, arguments) == 0, "our call ends with 0: done");
 

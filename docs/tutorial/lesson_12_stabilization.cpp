@@ -1,6 +1,6 @@
-// Lesson 12: the stabilization lab. A cross-entropy is written by hand from probabilities, as it stands in the book:
+// Lesson 12: the stabilization lab. A cross-entropy is written by hand from probabilities, as in a textbook:
 // p = softmax(z), loss = -mean(log(p[y])). Computed as written it gives infinities, and gradients that are NaN. The
-// rules make another form of it, and the same lines train. `./run_tests -R lesson_12` builds and runs it; docs/labs.md
+// rules make another form of it, and the same lines train. `./thtrain lesson 12` builds and runs it; docs/labs.md
 // asks questions about it.
 #include <cmath>
 #include <cstdio>

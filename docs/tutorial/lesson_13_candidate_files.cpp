@@ -1,6 +1,6 @@
-// Lesson 13: a matrix product of our own as a shared object, my_product.cpp beside this file. It is plain C in its
-// interface, needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
-// ["my_product.so"]. `./run_tests -R lesson_13` builds and runs it.
+// Lesson 13: a matrix product of our own as a shared object, my_product.cpp in this folder. Its interface is plain C,
+// it needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
+// ["my_product.so"]. `./thtrain lesson 13` builds both and runs them.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     std::printf("usage: lesson_13_candidate_files my_product.so\n");
     return 2;
   }
-  // The file is loaded in a process of its own first (thtrain-trial, beside this program or named by THTRAIN_TRIAL).
+  // The file is loaded in a process of its own first (thtrain-trial, next to this program or named by THTRAIN_TRIAL).
   load_candidates(argv[1]);
 
   // Before a function takes it, that process compares its results with those of the others, in many calls, and times

@@ -24,7 +24,7 @@ static void check_keys_of_kinds(const Bidirectional::Options& c, Findings& findi
 }
 
 void Bidirectional::Options::describe(Fields<Options>& f) {
-  f.about("Two recurrent layers side by side: one walks sequences forwards, the other one backwards.");
+  f.about("Two recurrent layers: one reads sequences forwards, the other one backwards.");
   describe_layer(f);
   f.choice("kind", &Options::kind, {{"rnn", OfKind::kRnn}, {"lstm", OfKind::kLstm}, {"gru", OfKind::kGru}})
       .synonyms({"cell", "rnn_type"})

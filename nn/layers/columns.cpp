@@ -5,7 +5,7 @@
 namespace thtrain {
 
 void Columns::Options::describe(Fields<Options>& f) {
-  f.about("Some of the numbers of each example: one of several inputs that stand in a row.");
+  f.about("Some of the numbers of each example, such as one of several inputs that a row holds.");
   describe_layer(f);
   f.field("first", &Options::first)
       .range(at_least(0))

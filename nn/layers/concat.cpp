@@ -5,12 +5,12 @@
 namespace thtrain {
 
 void Concat::Options::describe(Fields<Options>& f) {
-  f.about("Its `inputs` side by side.");
+  f.about("Its `inputs`, joined along one axis.");
   describe_layer(f);
   f.field("axis", &Options::axis)
       .range(at_least(0))
       .synonyms({"dim"})
-      .help("The axis of an example along which they stand one after the other; the others have one length.");
+      .help("The axis of an example along which they are joined; along the others their lengths are equal.");
 }
 
 static Shape joined(const Concat::Options& options, const LayerInput& input) {

@@ -25,6 +25,7 @@ void check_filters(const Section& section, int64_t units, int64_t groups, const 
 /// The keys of a layer of filters, but for those of every layer.
 template <class T>
 void describe_filters(Fields<T>& f) {
+  const auto keys = f.group("filters");
   f.field("units", &T::units)
       .range(between(1, kLongestSide))
       .unit("channels")
@@ -44,7 +45,7 @@ void describe_filters(Fields<T>& f) {
       .help("Groups of channels that are filtered apart from each other; as many as there are channels: depthwise.");
   f.field("flip", &T::flip)
       .synonyms({"filter_flip", "flip_filters"})
-      .help("Whether filters are turned by 180 degrees: a convolution in the mathematical sense.");
+      .help("Whether filters are rotated by 180 degrees: a convolution in the mathematical sense.");
   f.field("activation", &T::activation)
       .one_of(elementwise_activations())
       .synonyms({"nonlinearity"})

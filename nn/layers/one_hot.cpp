@@ -8,7 +8,7 @@
 namespace thtrain {
 
 void OneHot::Options::describe(Fields<Options>& f) {
-  f.about("Each symbol, which is an integer, as a row of zeros with a one in its place.");
+  f.about("Each symbol, which is an integer, as a row of zeros with a one at its index.");
   describe_layer(f);
   describe_count(f);
 }

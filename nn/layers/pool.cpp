@@ -34,7 +34,7 @@ void Pool::Options::describe(Fields<Options>& f) {
   f.about("The maximum, average or sum of each window of an image, in each channel: y = activation(pooled + b).");
   describe_layer(f);
   describe_size(f, &Options::window).help("Rows and columns of a window.");
-  describe_window(f, &Options::window, "window", "the size, so that windows stand side by side");
+  describe_window(f, &Options::window, "window", "the size, so that windows do not overlap");
   f.choice("mode", &Options::mode,
            {{"max", PoolMode::kMax},
             {"average", PoolMode::kAverage},

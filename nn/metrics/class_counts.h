@@ -19,6 +19,7 @@ struct AverageOptions : MetricOptions {
 
   template <class T>
   static void describe_average(Fields<T>& f) {
+    const auto keys = f.group("averages");
     f.choice("average", &T::average,
              {{"macro", Average::kMacro}, {"micro", Average::kMicro}, {"binary", Average::kBinary}})
         .help("`macro`: the mean over the classes. `micro`: of all classes together. `binary`: of class 1 of two.");

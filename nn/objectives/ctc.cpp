@@ -13,8 +13,8 @@
 namespace thtrain {
 
 void Ctc::Options::describe(Fields<Options>& f) {
-  f.about("Connectionist temporal classification: sequences of labels, without saying at which steps they stand.");
-  f.field("blank", &Options::blank).range(at_least(0)).help("The class that stands for no label.");
+  f.about("Connectionist temporal classification: sequences of labels, without the steps at which they occur.");
+  f.field("blank", &Options::blank).range(at_least(0)).help("The class that means `no label`.");
 }
 
 std::unique_ptr<Objective> Ctc::Options::make() const {

@@ -10,7 +10,7 @@ void AdaDelta::describe(Fields<Table>& f) {
   f.field("rho", &Table::rho)
       .range(from_below(0, 1))
       .synonyms({"alpha", "decay_rate"})
-      .help("What the running means keep of themselves in a step.");
+      .help("Decay rate of the running means: the part that a step keeps.");
   f.field("epsilon", &Table::epsilon)
       .range(above(0))
       .synonyms({"eps"})

@@ -53,12 +53,8 @@ class Adam : public Optimizer {
 /// Declares what Adam and AdamW have beside the learning rate and the weight decay.
 template <class Table>
 void describe_adam(Fields<Table>& f) {
-  f.field("beta1", &Table::beta1)
-      .range(from_below(0, 1))
-      .help("What the running mean of the gradients keeps of itself in a step.");
-  f.field("beta2", &Table::beta2)
-      .range(from_below(0, 1))
-      .help("What the running mean of their squares keeps of itself in a step.");
+  f.field("beta1", &Table::beta1).range(from_below(0, 1)).help("Decay rate of the running mean of the gradients.");
+  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("Decay rate of the running mean of their squares.");
   f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
   f.field("amsgrad", &Table::amsgrad).help("Divide by the root of the largest mean of squares so far (AMSGrad).");
 }

@@ -5,12 +5,10 @@
 namespace thtrain {
 
 void AdaMax::describe(Fields<Table>& f) {
-  f.about("AdaMax: Adam with a running maximum of the gradients in the place of the mean of their squares.");
+  f.about("AdaMax: Adam with a running maximum of the gradients instead of the mean of their squares.");
   describe_rate_and_decay(f);
-  f.field("beta1", &Table::beta1)
-      .range(from_below(0, 1))
-      .help("What the running mean of the gradients keeps of itself in a step.");
-  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("What the running maximum keeps of itself in a step.");
+  f.field("beta1", &Table::beta1).range(from_below(0, 1)).help("Decay rate of the running mean of the gradients.");
+  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("Decay rate of the running maximum.");
   f.field("epsilon", &Table::epsilon)
       .range(above(0))
       .synonyms({"eps"})

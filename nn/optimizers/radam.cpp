@@ -7,12 +7,8 @@ namespace thtrain {
 void RAdam::describe(Fields<Table>& f) {
   f.about("RAdam: Adam that waits with its division until the mean of squares can be trusted.");
   describe_rate_and_decay(f);
-  f.field("beta1", &Table::beta1)
-      .range(from_below(0, 1))
-      .help("What the running mean of the gradients keeps of itself in a step.");
-  f.field("beta2", &Table::beta2)
-      .range(from_below(0, 1))
-      .help("What the running mean of their squares keeps of itself in a step.");
+  f.field("beta1", &Table::beta1).range(from_below(0, 1)).help("Decay rate of the running mean of the gradients.");
+  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("Decay rate of the running mean of their squares.");
   f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
 }
 

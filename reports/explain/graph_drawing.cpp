@@ -11,7 +11,7 @@
 #include "compiler/ir/roles.h"
 #include "compiler/ops/registry.h"
 #include "reports/explain/layered_layout.h"
-#include "reports/explain/markup.h"
+#include "reports/page/markup.h"
 
 namespace thtrain {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/plan/memory_plan.h"
-#include "reports/explain/markup.h"
+#include "reports/page/markup.h"
 
 namespace thtrain {
 namespace {

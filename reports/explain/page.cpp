@@ -9,10 +9,11 @@
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
 #include "reports/explain/graph_drawing.h"
-#include "reports/explain/markup.h"
 #include "reports/explain/memory_drawing.h"
 #include "reports/explain/pass_changes.h"
 #include "reports/json.h"
+#include "reports/page/markup.h"
+#include "reports/page/page.h"
 
 namespace thtrain {
 namespace {
@@ -45,23 +46,6 @@ const std::string kAboutCpp = R"(<section id="cpp">
 <h2>The C++ text</h2>
 <p>One translation unit: first the entry, which runs the steps, then the kernels, last what they call.</p>
 )";
-
-std::string cell(const std::string& markup, std::string_view kind = {}) {
-  return str("<td", kind.empty() ? "" : str(" class=\"", kind, "\""), ">", markup, "</td>");
-}
-
-std::string table(const std::string& head, const std::string& rows) {
-  return str("<div class=\"wide\"><table>\n<thead><tr>", head, "</tr></thead>\n<tbody>\n", rows,
-             "</tbody></table></div>\n");
-}
-
-std::string folded(std::string_view summary, const std::string& inner, bool is_open = false) {
-  return str("<details", is_open ? " open=\"open\"" : "", "><summary>", summary, "</summary>\n", inner, "</details>\n");
-}
-
-std::string pre(const std::string& markup) {
-  return str("<pre><code>", markup, "</code></pre>\n");
-}
 
 std::string number_text(int64_t count, const std::string& noun) {
   return str(count, " ", noun, count == 1 ? "" : "s");
@@ -166,7 +150,7 @@ std::string too_large(const Graph& graph) {
 }
 
 std::string text_of(const Graph& graph, std::string_view summary, bool is_open = false) {
-  return folded(summary, pre(markup_text(readable(text_with_roles(graph)))), is_open);
+  return html_folded(summary, html_pre(markup_text(readable(text_with_roles(graph)))), is_open);
 }
 
 std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
@@ -183,16 +167,17 @@ std::string pass_table(const std::vector<PassChange>& changes, bool with_times) 
   std::string rows;
   for (const PassChange& change : changes) {
     const PassRecord& pass = *change.pass;
-    rows += str("<tr>", cell(str("<a href=\"#pass-", markup_text(pass.name), "\">", markup_text(pass.name), "</a>")),
-                cell(markup_text(pass.what), "code"), cell(markup_text(pass.stage)),
-                cell(std::to_string(pass.nodes_before), "number"), cell(std::to_string(pass.nodes_after), "number"),
-                cell(std::to_string(change.fired), "number"),
-                with_times ? cell(json_fixed(1e3 * pass.seconds, 3), "number") : "", "</tr>\n");
+    rows +=
+        str("<tr>", html_cell(str("<a href=\"#pass-", markup_text(pass.name), "\">", markup_text(pass.name), "</a>")),
+            html_cell(markup_text(pass.what), "code"), html_cell(markup_text(pass.stage)),
+            html_cell(std::to_string(pass.nodes_before), "number"),
+            html_cell(std::to_string(pass.nodes_after), "number"), html_cell(std::to_string(change.fired), "number"),
+            with_times ? html_cell(json_fixed(1e3 * pass.seconds, 3), "number") : "", "</tr>\n");
   }
-  return table(str("<th>pass</th><th>for example</th><th>stage</th><th class=\"number\">nodes before</th><th "
-                   "class=\"number\">after</th><th class=\"number\">rewrites</th>",
-                   with_times ? "<th class=\"number\">milliseconds</th>" : ""),
-               rows);
+  return html_table(str("<th>pass</th><th>for example</th><th>stage</th><th class=\"number\">nodes before</th><th "
+                        "class=\"number\">after</th><th class=\"number\">rewrites</th>",
+                        with_times ? "<th class=\"number\">milliseconds</th>" : ""),
+                    rows);
 }
 
 // A row for each rule, with its first rewrite.
@@ -206,13 +191,14 @@ std::string rule_table(const std::vector<RuleUse>& uses) {
   std::string rows;
   for (const RuleUse* use : rules) {
     const std::string safety = name_of(use->safety);
-    rows += str(
-        "<tr>", cell(std::to_string(times[use->rule]), "number"), cell(markup_text(use->rule)),
-        cell(str("<span class=\"safety ", safety, "\">", safety, "</span>")),
-        cell(str(markup_text(use->before), "<span class=\"arrow\">&#8594;</span>", markup_text(use->after)), "code"),
-        "</tr>\n");
+    rows +=
+        str("<tr>", html_cell(std::to_string(times[use->rule]), "number"), html_cell(markup_text(use->rule)),
+            html_cell(str("<span class=\"safety ", safety, "\">", safety, "</span>")),
+            html_cell(str(markup_text(use->before), "<span class=\"arrow\">&#8594;</span>", markup_text(use->after)),
+                      "code"),
+            "</tr>\n");
   }
-  return table("<th class=\"number\">times</th><th>rule</th><th>keeps</th><th>an example</th>", rows);
+  return html_table("<th class=\"number\">times</th><th>rule</th><th>keeps</th><th>an example</th>", rows);
 }
 
 std::string coloured_difference(const std::string& text) {
@@ -263,11 +249,11 @@ std::string pass_section(const PassChange& change) {
     out += rule_table(change.rules);
   if (!change.difference.empty()) {
     out += both_graphs(change);
-    out += folded(
+    out += html_folded(
         str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.removed.size()), "node"),
             " removed, ", number_text(static_cast<int64_t>(change.difference.added.size()), "node"), " added, ",
             number_text(static_cast<int64_t>(change.difference.same), "node"), " unchanged"),
-        pre(coloured_difference(readable(change.difference.text))), !is_drawn(change));
+        html_pre(coloured_difference(readable(change.difference.text))), !is_drawn(change));
   }
   return out + "</details>\n";
 }
@@ -329,10 +315,10 @@ void add_steps(const Program& program, const std::vector<Roles>& roles, const Re
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
       const std::span<const BufferView> operands(step->operands);
-      rows += str("<tr>", cell(std::to_string(number), "number"), cell(role_markup(roles[number])),
-                  cell(markup_text(step->comment)), cell(code_of_step(*step, number, entry), "code"),
-                  cell(views(program, operands.first(step->inputs)), "code"),
-                  cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
+      rows += str("<tr>", html_cell(std::to_string(number), "number"), html_cell(role_markup(roles[number])),
+                  html_cell(markup_text(step->comment)), html_cell(code_of_step(*step, number, entry), "code"),
+                  html_cell(views(program, operands.first(step->inputs)), "code"),
+                  html_cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
       ++number;
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       rows += heading_row(
@@ -356,9 +342,10 @@ std::string program_section(const Explanation& e) {
   EntryReader entry(e.cpp);
   add_steps(*e.plan, step_roles(*e.plan), e.plan->body, entry, number, rows);
   return kAboutProgram +
-         table("<th class=\"number\">step</th><th>role</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>",
-               rows) +
-         folded("buffers and steps as text", pre(markup_text(e.program))) + "</section>\n";
+         html_table(
+             "<th class=\"number\">step</th><th>role</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>",
+             rows) +
+         html_folded("buffers and steps as text", html_pre(markup_text(e.program))) + "</section>\n";
 }
 
 std::string memory_section(const Program& program) {
@@ -393,24 +380,24 @@ std::string cpp_section(const std::string& cpp) {
     from = at;
   }
   out += cpp_markup(std::string_view(cpp).substr(from));
-  return kAboutCpp + pre(out) + "</section>\n";
+  return kAboutCpp + html_pre(out) + "</section>\n";
 }
 
 }  // namespace
 
 std::string explain_page(const Explanation& explanation, const PageTitle& title) {
   const std::vector<PassChange> changes = pass_changes(explanation);
-  std::string out = str(
-      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-      markup_text(title.experiment), ", explained</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
-      header(explanation, title), navigation(changes), "<main>\n");
+  std::string out = header(explanation, title) + navigation(changes) + "<main>\n";
   out += given_graph(explanation, StableNumbers(explanation.given).of);
   out += kAboutPasses + pass_table(changes, title.with_times);
   for (const PassChange& change : changes) out += pass_section(change);
   out += "</section>\n";
   out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp);
-  return out + str("</main>\n<script>", kPageScript, "</script>\n</body>\n</html>\n");
+  return page_text({.title = str(title.experiment, ", explained"),
+                    .maker = "thtrain explain",
+                    .style = kExplainStyle,
+                    .body = out + "</main>\n",
+                    .script = kExplainScript});
 }
 
 }  // namespace thtrain

@@ -21,8 +21,8 @@ std::string explain_page(const Explanation& explanation, const PageTitle& title)
 
 inline constexpr size_t kMaxDrawn = 400;
 
-/// The styles and the script of the page. Neither has < or &.
-extern const char* const kPageStyle;
-extern const char* const kPageScript;
+/// The styles, besides those of all pages, and the script.
+extern const char* const kExplainStyle;
+extern const char* const kExplainScript;
 
 }  // namespace thtrain

@@ -48,5 +48,35 @@ TEST(RunBench, WhoIsOverTheLimitIsNotAskedForLargerCases) {
   EXPECT_EQ(result.notes, std::vector<std::string>{"slow: chain/1000: over the limit of 0.5 s"});
 }
 
+// A "python" whose one peer gives its own arguments as its version.
+constexpr const char* kEcho = R"(#!/bin/sh
+case "$*" in *--list*) echo '{"name": "echo", "kind": "user", "form": "none", "needs": "sh"}'; exit;; esac
+echo "{\"ready\": \"echo\", \"version\": \"$*\", \"setting\": \"OPENBLAS_CORETYPE=$OPENBLAS_CORETYPE\"}"
+while read -r name seconds; do echo '{"value": 7, "low": 6, "high": 8}'; done
+)";
+
+TEST(RunBench, PeersAreToldTheInstructionsAndChooseTheirKernelsByThem) {
+  ScratchFolder folder;
+  const std::filesystem::path peer = std::filesystem::path(folder.path()) / "peer";
+  std::ofstream(peer) << kEcho;
+  std::filesystem::permissions(peer, std::filesystem::perms::owner_all);
+  std::ofstream(std::filesystem::path(folder.path()) / "worker.py");
+  const BenchOptions options{.cases = {"6x7x5/TN"},
+                             .dtypes = {"float32"},
+                             .threads = {1},
+                             .only = {"echo"},
+                             .turns = 1,
+                             .rounds = 1,
+                             .pythons = {peer.string()},
+                             .peers_folder = folder.path(),
+                             .isa = "sse2"};
+  const BenchResult result = run_bench(
+      bench_named("gemm"), options, [](auto&) {}, [](auto&) {});
+  ASSERT_EQ(result.measurements.size(), 1u);
+  const std::string& told = result.measurements[0].version;
+  EXPECT_TRUE(told.ends_with("worker.py gemm echo --dtype float32 --threads 1 --isa sse2")) << told;
+  EXPECT_EQ(result.measurements[0].setting, "OPENBLAS_CORETYPE=");
+}
+
 }  // namespace
 }  // namespace thtrain

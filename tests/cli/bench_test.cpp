@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "compiler/base/str.h"
+#include "compiler/host/cpu.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {
@@ -100,6 +101,24 @@ TEST_F(CliBench, MathsGivesTheErrorsOfFunctions) {
 }
 
 // Before, a case that was none was a note, and the exit code 0.
+TEST_F(CliBench, IsaHoldsEverybodyToItsInstructions) {
+  if (cpu().architecture != "x86-64") GTEST_SKIP() << "isa names instructions of x86-64";
+  for (const char* isa : {"sse2", "avx2"}) {
+    if (std::string(isa) == "avx2" && cpu().widest_isa() == "sse2") continue;
+    for (Line& row : rows({"gemm", "--isa", isa, "--dtype", "float32", "--threads", "1", "--only", "thtrain"}))
+      EXPECT_EQ(row["setting"], std::string(isa) == "avx2" ? "openblas Haswell" : "openblas Prescott");
+  }
+  const Ended maths = workshop.run({"bench", "maths", "--isa", "avx2"});
+  EXPECT_EQ(maths.code, 2);
+  EXPECT_EQ(maths.err, "error: bench maths: --isa has no effect\n  expected: --vector-bytes\n");
+  if (cpu().widest_isa() == "avx512") return;
+  const Ended wide = workshop.run({"bench", "gemm", "--isa", "avx512"});
+  EXPECT_EQ(wide.code, 2);
+  EXPECT_EQ(wide.err,
+            "error: THTRAIN_TARGET names instructions that this processor does not have\n  expected: at most " +
+                cpu().widest_isa() + "\n  got:      avx512\n");
+}
+
 TEST_F(CliBench, ACaseThatIsNoneEndsTheProgramBeforeAnythingIsMeasured) {
   Ended ended = workshop.run({"bench", "gemm", "--case", "6x7x5/TN,foo", "--python", "no-python"});
   EXPECT_EQ(ended.code, 2);

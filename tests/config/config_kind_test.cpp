@@ -313,15 +313,13 @@ TEST(ConfigKindErrors, TheKeysAndChecksOfAKindAreItsOwn) {
             "  hint:     every: epochs between two");
 }
 
-TEST(ConfigKinds, TheReferencePageHasATableForEachKind) {
+TEST(ConfigKinds, TheReferencePageHasATableForEachKindOnce) {
   EXPECT_EQ(reference_page<Root>(), R"(## Top of the file
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `seed` | an integer | `1` | Of all draws. |
 
 ## `[trainer]`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `name` | a string | `"t"` | What it is called. |
@@ -331,7 +329,6 @@ TEST(ConfigKinds, TheReferencePageHasATableForEachKind) {
 | `epochs` | an integer, at least 1 | `20` | How long. |
 
 ## `[trainer]` with `optimizer = "sgd"`
-
 The plain one.
 
 | key | value | default | meaning |
@@ -340,53 +337,33 @@ The plain one.
 | `nesterov` | true or false | `false` | Whether it looks ahead. |
 
 ## `[trainer]` with `optimizer = "adam"`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `learning_rate` | a number above 0 | `0.001` | Length of a step. |
 | `beta1` | a number, at least 0 and below 1 | `0.9` | Of the first moment. |
 
 ## `[trainer.schedule]`
-
 How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. )"
                                     R"(The name alone, as in `schedule = "constant"`, gives its defaults. )"
                                     R"(Not given: `"constant"`.
 
-## `[trainer.schedule]` with `type = "constant"`
-
-Always the same.
+## `[trainer.schedule]`: kinds without other keys
+- `constant`: Always the same.
 
 ## `[trainer.schedule]` with `type = "cosine"`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `period` | an integer, at least 1 (epochs) | `10` | From one restart to the next. |
 
 ## `[trainer.schedule]` with `type = "step"`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `every` | an integer | required | Epochs between two. |
 
 ## `[trainer.second]`
-
 Another one. `type` is one of `"constant"`, `"cosine"`, `"step"`.
 
-## `[trainer.second]` with `type = "constant"`
-
-Always the same.
-
-## `[trainer.second]` with `type = "cosine"`
-
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `period` | an integer, at least 1 (epochs) | `10` | From one restart to the next. |
-
-## `[trainer.second]` with `type = "step"`
-
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `every` | an integer | required | Epochs between two. |
+The kinds and their keys are those of [`[trainer.schedule]`](#trainerschedule).
 )");
 }
 

@@ -219,7 +219,6 @@ TEST(Config, NumbersThatAreNoNumbersAreOutOfRange) {
 
 TEST(Config, PrintsTheReferencePage) {
   EXPECT_EQ(reference_page<Car>(), R"(## Top of the file
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `name` | a string | `"none"` | What it is called. |
@@ -228,7 +227,6 @@ TEST(Config, PrintsTheReferencePage) {
 | `owners` | an array, each element one of "ann", "bob" | `[]` | First to last. |
 
 ## `[trunk]`
-
 A way in.
 
 | key | value | default | meaning |
@@ -236,24 +234,20 @@ A way in.
 | `open` | true or false | `false` | Whether one can pass. |
 
 ## `[engine]`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `cylinders` | an integer | `4` | How many. |
 | `gears` | an array, each element a number from 0.5 to 10 | `[3.5, 2.0]` | Ratios, low \| high. |
 
 ## `[[parts]]`
-
 The rest. `kind` is one of `"wheel"`, `"door"`.
 
 ## `[[parts]]` with `kind = "wheel"`
-
 | key | value | default | meaning |
 | --- | --- | --- | --- |
 | `radius` | a number above 0 (m) | required | Half the width. |
 
 ## `[[parts]]` with `kind = "door"`
-
 A way in.
 
 | key | value | default | meaning |

@@ -25,7 +25,7 @@ std::string block_of_readme(const std::string& first) {
 
 TEST(Readme, TheExperimentOfOnesOwnArraysRuns) {
   Workshop workshop;
-  workshop.write("mine.toml", block_of_readme("# mine.toml, beside the files\n"));
+  workshop.write("mine.toml", block_of_readme("# mine.toml, next to the files\n"));
   const Digits digits = generate_digits(600, 1, 0), others = generate_digits(20, 1, 1);
   write_npy(workshop.path("x.npy"), digits.images.cast(DType::kFloat32).reshape({600, 28 * 28}));
   write_npy(workshop.path("y.npy"), digits.labels.cast(DType::kInt64));

@@ -11,10 +11,10 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
-TOOLS = "cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sh sleep tail touch".split()
+TOOLS = "cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sed sh sleep sort tail touch".split()
 
 STAND_INS = {
-    # `--preset` configures, `--build` makes a program that prints its arguments.
+    # `--preset` configures, `--build` makes a program that prints its arguments, under the name of its target.
     "cmake": """echo "cmake $*" >> "$CALLS"
 case $1 in
   --preset) mkdir -p "build/$2" && touch "build/$2/build.ninja" ;;
@@ -22,8 +22,10 @@ case $1 in
     sleep "${BUILD_SECONDS:-0}"
     [ -z "${BUILD_FAILS:-}" ] || { echo 'a.cpp:1: error: expected'; exit 2; }
     mkdir -p "$2/bin"
-    printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' > "$2/bin/thtrain"
-    chmod +x "$2/bin/thtrain" ;;
+    name=thtrain
+    [ "$5" != --target ] || name=$6
+    printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' > "$2/bin/$name"
+    chmod +x "$2/bin/$name" ;;
 esac""",
     "ctest": 'echo "ctest $* cache=$THTRAIN_CACHE_DIR data=${THTRAIN_DATA:-}" >> "$CALLS"; exit "${CTEST_CODE:-0}"',
     "dpkg-query": 'shift 3; for p; do case " $MISSING " in *" $p "*) ;; *) printf "%s:installed " "$p" ;; esac; done',
@@ -168,6 +170,27 @@ class LauncherTest(unittest.TestCase):
         self.assertIn("a.cpp:1: error: expected", err)
         self.assertIn("the build failed", err)
         self.assertEqual(self.thtrain("x")[1], "<x>")
+
+    def test_builds_a_lesson_once_and_runs_it(self):
+        tutorial = os.path.join(self.root, "docs", "tutorial")
+        os.makedirs(tutorial)
+        for name in ("lesson_06_graph.cpp", "lesson_13_candidate_files.cpp", "my_product.cpp"):
+            open(os.path.join(tutorial, name), "w").close()
+        self.thtrain()
+        time.sleep(0.02)
+        code, out, err, calls = self.thtrain("lesson", "6", "a b")
+        self.assertEqual((code, out), (0, "<a b>"), err)
+        self.assertRegex(calls[0], "^cmake --build .*/build/release --parallel [0-9]+ --target lesson_06_graph$")
+        self.assertEqual(self.thtrain("lesson", "06")[1:], ("<>", "", []))
+        time.sleep(0.02)
+        os.utime(os.path.join(tutorial, "lesson_06_graph.cpp"))
+        self.assertEqual(len(self.thtrain("lesson", "6")[3]), 1)
+        self.assertTrue(self.thtrain("lesson", "13")[1].endswith("/build/release/bin/my_product.so>"))
+        for wrong in ([], ["7"], ["graph"], ["*"]):
+            code, out, err, calls = self.thtrain("lesson", *wrong)
+            self.assertEqual((code, out, calls), (2, "", []), wrong)
+            self.assertEqual(err, "error: there is no such lesson\n  expected: the number of one of these:\n"
+                                  "            lesson_06_graph\n            lesson_13_candidate_files\n")
 
     def test_installs_what_is_missing(self):
         code, out, err, calls = self.thtrain("x", MISSING="ninja-build zlib1g-dev libgtest-dev")

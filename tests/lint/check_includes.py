@@ -78,6 +78,7 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
     (re.compile(r"compiler/passes/over_turns\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
+    (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
 ]
 

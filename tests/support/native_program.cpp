@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -134,19 +133,16 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   context.version = TH_ABI_VERSION;
   context.threads = 1;
   context.parallel_for = parallel_for;
-  std::array<long, 3> failure{-1, 0, 0};
-  context.host = &failure;
-  context.fail = [](ThContext* failed, int check, long value, long limit) {
-    if (first_failure(failed)) *static_cast<std::array<long, 3>*>(failed->host) = {check, value, limit};
-  };
-  context.call_reference = [](ThContext* failed, int, void* const*) { first_failure(failed); };
+  context.fail = record_failure;
+  context.call_reference = [](ThContext* failed, int, void* const*) { failed->fail(failed, TH_NO_CHECK, 0, 0); };
   context.arena = static_cast<char*>(arena.raw());
   const std::vector<void*> library = library_table(c.libraries);
   context.library = library.data();
   int code = c.entry(&context, args.data());
   TH_CHECK(code == 0, "the program returned ", code, ": ",
-           failure[0] < 0 ? std::string("no check failed") : c.checks.at(static_cast<size_t>(failure[0])).what,
-           ", value ", failure[1], ", limit ", failure[2]);
+           context.failure.word <= 0 ? std::string("no check failed")
+                                     : c.checks.at(static_cast<size_t>(context.failure.word - 1)).what,
+           ", value ", context.failure.value, ", limit ", context.failure.limit);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::vector<char>& bytes = memory[i];
     TH_CHECK(std::all_of(bytes.end() - kBehind, bytes.end(), [](char byte) { return byte == kUnwritten; }),

@@ -36,7 +36,8 @@ void RunCheckpoints::note_schedules() {
 
 Checkpoint RunCheckpoints::checkpoint() const {
   NamedArrays kept;
-  for (const auto& [name, variable] : training_.kept_state()) kept.emplace_back(name, variable.get_value(true));
+  for (const auto& [name, variable] : training_.kept_state())
+    kept.emplace_back(name, variable.get_value(true).on_host());
   Checkpoint out{
       training_.weight_arrays(),       kept, training_.best, training_.state, training_.fingerprint, context_.config,
       training_.program.metric_names()};

@@ -43,7 +43,7 @@ bool Training::is_time_spent(double more) const {
 
 static NamedArrays arrays_of(const NamedState& state) {
   NamedArrays out;
-  for (const auto& [name, variable] : state) out.emplace_back(name, variable.get_value(true));
+  for (const auto& [name, variable] : state) out.emplace_back(name, variable.get_value(true).on_host());
   return out;
 }
 

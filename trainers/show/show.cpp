@@ -21,7 +21,7 @@ void ShowFolder::add_files(const std::vector<std::string>& written, const std::s
   std::string names;
   for (const std::string& path : written)
     names += names.empty() ? fs::path(path).filename().string() : ", " + fs::path(path).extension().string();
-  report_.files.push_back({names, what});
+  report_.files.push_back({names, what, written.back()});
 }
 
 void ShowFolder::write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot) {

@@ -27,6 +27,7 @@ struct ShowReport {
   struct File {
     std::string name;  // in the folder: "histograms.png, .svg"
     std::string what;  // "the numbers of 4 parameters"
+    std::string path;  // of the picture; of a plot that of its SVG
   };
   std::vector<File> files = {};
   std::vector<std::string> left_out = {};  // what was not drawn, and why

@@ -124,6 +124,7 @@ static __thread ThIndex threadIdx, blockIdx, blockDim, gridDim;
 /* The block that runs now. */
 struct ThBlock {
   int threads, begun, fibers, first, step; /* thread i to begin is number (first + i * step) % threads */
+  int warp_step;                           /* of warps, likewise */
   bool is_wrong;
   void (*body)(const void* arguments);
   const void* arguments;
@@ -203,26 +204,21 @@ static bool th_are_there(ThBlock* block, int first, int count, int line, unsigne
   return true;
 }
 
-/* Lets those go on who are all there; false: there are none. */
-static bool th_release(ThBlock* block) {
-  bool any = false;
-  for (int number = 0; number < block->threads; ++number) {
-    ThThread* thread = &block->thread[number];
-    if (thread->state != TH_WAITING) continue;
-    const int lane = number % TH_WARP, first = thread->mask ? number - lane : 0;
-    const int count = thread->mask ? (int)TH_WARP : block->threads;
-    if (thread->mask && !(thread->mask >> lane & 1)) continue; /* the mask leaves the thread itself out */
-    if (!th_are_there(block, first, count, thread->line, thread->mask)) continue;
-    const unsigned mask = thread->mask;
-    for (int i = 0; i < count; ++i) {
-      if (mask && !(mask >> i & 1)) continue;
-      ThThread* other = &block->thread[first + i];
-      __builtin_memcpy(other->seen, other->given, sizeof other->seen);
-      other->state = TH_READY;
-    }
-    any = true;
+/* Lets those go on who wait with the thread, if all of them are there. */
+static bool th_release(ThBlock* block, int number) {
+  const int line = block->thread[number].line, lane = number % TH_WARP;
+  const unsigned mask = block->thread[number].mask;
+  const int first = mask ? number - lane : 0, count = mask ? (int)TH_WARP : block->threads;
+  if (block->thread[number].state != TH_WAITING) return false;
+  if (mask && !(mask >> lane & 1)) return false; /* the mask leaves the thread itself out */
+  if (!th_are_there(block, first, count, line, mask)) return false;
+  for (int i = 0; i < count; ++i) {
+    if (mask && !(mask >> i & 1)) continue;
+    ThThread* thread = &block->thread[first + i];
+    __builtin_memcpy(thread->seen, thread->given, sizeof thread->seen);
+    thread->state = TH_READY;
   }
-  return any;
+  return true;
 }
 
 /* Until it waits again, or ends. */
@@ -230,25 +226,39 @@ __attribute__((noinline)) static void th_resume(ThBlock* block, ThThread* thread
   if (!_setjmp(block->scheduler)) _longjmp(thread->at, 1);
 }
 
-/* The number of a thread that is not where the others wait; -1: all are done. */
+/* Runs the threads of a warp as far as they come without others. */
+static void th_run_warp(ThBlock* block, int first) {
+  const int left = block->threads - first, count = left < TH_WARP ? left : (int)TH_WARP;
+  for (bool any = true; any;) {
+    any = false;
+    for (int i = 0; i < count; ++i) {
+      ThThread* thread = &block->thread[first + (i + block->first) % count];
+      if (thread->state != TH_READY) continue;
+      th_resume(block, thread);
+      any = true;
+    }
+    for (int i = 0; i < count; ++i)
+      if (block->thread[first + i].mask && th_release(block, first + i)) any = true;
+  }
+}
+
+/* The number of a thread that is not where the others wait; -1: all are done. One warp after the other runs ahead as
+   far as it can, so that what it does too early is seen. */
 static int th_run_block(ThBlock* block) {
+  const int warps = (block->threads + TH_WARP - 1) / TH_WARP;
   block->begun = block->fibers = 0;
   if (!_setjmp(block->scheduler)) th_begin_fiber();
   for (;;) {
+    for (int i = 0; i < warps; ++i) th_run_warp(block, (block->first + i * block->warp_step) % warps * TH_WARP);
     int waiting = -1;
     for (int i = 0; i < block->threads; ++i)
       if (block->thread[i].state == TH_WAITING) waiting = i;
     if (waiting < 0 || block->is_wrong) return waiting;
-    if (!th_release(block)) {
-      /* One that waits elsewhere, or has ended. */
-      for (int i = 0; i < block->threads; ++i)
-        if (block->thread[i].state == TH_DONE || block->thread[i].line != block->thread[waiting].line) return i;
-      return waiting;
-    }
-    for (int i = 0; i < block->threads; ++i) {
-      ThThread* thread = &block->thread[(block->first + i * block->step) % block->threads];
-      if (thread->state == TH_READY) th_resume(block, thread);
-    }
+    if (!block->thread[waiting].mask && th_release(block, waiting)) continue;
+    /* One that waits elsewhere, or has ended. */
+    for (int i = 0; i < block->threads; ++i)
+      if (block->thread[i].state == TH_DONE || block->thread[i].line != block->thread[waiting].line) return i;
+    return waiting;
   }
 }
 
@@ -282,6 +292,7 @@ static void th_run_blocks(ThContext* ctx, int mistake, long blocks, int threads,
   block->threads = threads;
   block->first = (int)(order % (unsigned long)threads);
   block->step = (int)th_step(order, threads);
+  block->warp_step = (int)th_step(order, (threads + TH_WARP - 1) / TH_WARP);
   block->body = body;
   block->arguments = arguments;
   block->stacks = memory;
@@ -304,7 +315,7 @@ static void th_launch(ThContext* ctx, int mistake, void (*kernel)(Parameters...)
                       Arguments... arguments) {
   const auto body = [&] { kernel((Parameters)arguments...); };
   typedef decltype(body) Body;
-  if (blocks > 0 && !ctx->failed)
+  if (blocks > 0 && !ctx->failure.word)
     th_run_blocks(
         ctx, mistake, blocks, threads, [](const void* of) { (*(Body*)of)(); }, &body);
 }

@@ -111,6 +111,13 @@ class DeviceRows {
     }
   }
 
+  // Elements that the threads of a row combine before the second level takes over; is there one?
+  int64_t run_elements() const { return kReduceBlock * of_row_; }
+  bool has_total(const Accumulation& how) const {
+    return how.rounds && is_float(how.dtype) && !how.combine_pairs &&
+           !(count_.is_known() && count_.value() <= run_elements());
+  }
+
   // ---- rows --------------------------------------------------------------------------------------------------------
 
   void row(const std::vector<Term>& at) {
@@ -147,7 +154,6 @@ class DeviceRows {
   void row_loop(size_t p, const std::vector<Term>& at) {
     std::vector<Accumulator> accumulators;
     std::vector<std::pair<size_t, Best>> extrema;
-    const int64_t run = kReduceBlock * of_row_;
     bool two_levels = false;
     for (size_t v : plan_.reductions(p)) {
       if (value(v).is_second) continue;
@@ -159,8 +165,7 @@ class DeviceRows {
       Accumulator a{v, &*value(v).how, value(v).term.dtype(), 1, {}};
       a.parts.push_back(code_.var("acc", a.identity()));
       if (a.how->combine_pairs) a.seconds.push_back(code_.var("acc", constant_int(a.how->dtype, 0)));
-      if (a.how->rounds && is_float(a.how->dtype) && !(count_.is_known() && count_.value() <= run) &&
-          !a.how->combine_pairs) {
+      if (has_total(*a.how)) {
         a.total = code_.var("total", a.how->identity(wide_of(a.how->dtype)));
         two_levels = true;
       }
@@ -173,8 +178,8 @@ class DeviceRows {
                  [&](const Term& j) { element(p, at, j, accumulators, extrema); });
     };
     if (two_levels)
-      code_.loop("run", 0, count, Term(run), LoopMark::kSequential, [&](const Term& first) {
-        const Term stop = code_.let("stop", first + Term(run));
+      code_.loop("run", 0, count, Term(run_elements()), LoopMark::kSequential, [&](const Term& first) {
+        const Term stop = code_.let("stop", first + Term(run_elements()));
         some(first + lane_, code_.let("last", select(stop < count, stop, count)));
         for (Accumulator& a : accumulators)
           if (static_cast<bool>(a.total)) a.flush(code_, true);
@@ -228,9 +233,7 @@ class DeviceRows {
     for (size_t v = 0; v < nest_.values().size(); ++v) {
       if (value(v).kind != Kind::kReduction) continue;
       const Accumulation& how = *value(v).how;
-      const int64_t run = kReduceBlock * of_row_;
-      const bool is_wide = how.rounds && is_float(how.dtype) && !(count_.is_known() && count_.value() <= run);
-      const DType dtype = how.better ? value_dtype(v) : is_wide ? wide_of(how.dtype) : how.dtype;
+      const DType dtype = how.better ? value_dtype(v) : has_total(how) ? wide_of(how.dtype) : how.dtype;
       parts_.emplace_back(v, code_.shared_array("parts", dtype, of_row_ / warp_));
       if (how.better) places_.emplace_back(v, code_.shared_array("places", DType::kInt64, of_row_ / warp_));
     }

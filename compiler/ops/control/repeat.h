@@ -1,4 +1,4 @@
-// Loops of a fixed number of turns around a body.
+// Loops of a fixed number of iterations of a body.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,17 @@ std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          const std::function<std::vector<Expr>(const std::vector<Expr>& state)>& body,
                          std::source_location where = std::source_location::current());
 
-/// What a turn gives: the next state, and whether the loop ends with it (a bool scalar).
+/// What an iteration gives: the next state, and whether the loop ends with it (a bool scalar).
 struct Turn {
   std::vector<Expr> state;
   Expr done;
 };
-/// The last state, and the number of turns (an int64 scalar).
+/// The last state, and the number of iterations (an int64 scalar).
 struct Repeated {
   std::vector<Expr> state;
   Expr turns;
 };
-/// The same until a turn says that it was the last: at least one turn, at most `limit` (which is 1 or more). The
+/// The same until an iteration says that it was the last: at least one, at most `limit` (which is 1 or more). The
 /// derivative is that of the turns that ran; nothing is computed for the others.
 Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
                       const std::function<Turn(const std::vector<Expr>& state)>& body,

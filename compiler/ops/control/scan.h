@@ -17,7 +17,7 @@ namespace thtrain {
 
 // ---- control --------------------------------------------------------------------------------------------------------
 
-/// What a loop walks along its first axis. At step t the step function gets the elements t + tap, in the order of the
+/// What a loop reads along its first axis. At step t the step function gets the elements t + tap, in the order of the
 /// taps. Where the first tap is -4, element 0 stands for the time -4, and the loop begins at element 4.
 struct ScanSequence {
   Expr input;
@@ -42,7 +42,7 @@ struct ScanOutput {
       : initial(Operand(initial).expr()), taps(std::move(taps)) {}
 };
 
-/// What a loop walks, what it begins with, and how far it goes.
+/// What a loop reads, what it begins with, and how far it goes.
 struct ScanOptions {
   std::vector<ScanSequence> sequences = {};
   /// One for each output of the step function, in its order; none at all: no output is read by later steps.
@@ -54,7 +54,7 @@ struct ScanOptions {
   std::optional<Operand> n_steps = {};
   /// The gradient goes back through so many steps, the last ones; -1: through all.
   int64_t truncate_gradient = -1;
-  /// Sequences are walked from their end.
+  /// Sequences are read from their end.
   bool go_backwards = false;
   /// What the step function reads from outside must be among `non_sequences`.
   bool strict = false;

@@ -10,7 +10,7 @@ namespace thtrain {
 
 // ---- neural networks -----------------------------------------------------------------------------------------------
 
-/// How many zeros stand around an image. `valid`: none, the filter stays inside. `full`: a window for every overlap
+/// How many zeros are around an image. `valid`: none, the filter stays inside. `full`: a window for every overlap
 /// with the image. `half`: as many on both sides as half the filter spans, so that odd filters with stride 1 keep the
 /// lengths. `causal`: before the image as many as the filter spans but one, and none behind it: no place sees what
 /// comes after it, and with stride 1 the lengths are kept.
@@ -38,14 +38,14 @@ class ConvPadding {
   std::vector<std::pair<int64_t, int64_t>> numbers_;
 };
 
-/// What a convolution has beside image and filters; a number for each spatial axis.
+/// Options of a convolution of image and filters; a number for each spatial axis.
 struct ConvOptions {
   ConvPadding padding = {};
   std::vector<int64_t> stride = {}, dilation = {};  // empty: 1 in all axes. Dilation: between taps of the filter
   int64_t groups =
       1;             // of channels; group g of the filters sees group g of the image's channels. groups = C: depthwise
   bool flip = true;  // a true convolution, whose filters are flipped; false: correlation
-  bool unshared = false;  // filters of their own for every place: w [F, O..., C / groups, K...]
+  bool unshared = false;  // filters of their own for every position: w [F, O..., C / groups, K...]
 };
 
 /// Images x [N, C, S...] with filters w [F, C / groups, K...] -> [N, F, O...], of one, two or three spatial axes and
@@ -64,7 +64,7 @@ Expr conv3d(const Operand& x, const Operand& w, const ConvOptions& options = {})
 /// of the result sees the steps t stride - k dilation of x, k = 0 ... K - 1, 0 before the first (van den Oord et al.,
 /// WaveNet, 2016). UserError where the options have a padding.
 Expr causal_conv1d(const Operand& x, const Operand& w, const ConvOptions& options = {});
-/// A convolution with filters of each channel's own, and one of single places behind it that mixes them (Chollet,
+/// A convolution with filters of each channel's own, and one of single positions after it that mixes them (Chollet,
 /// Xception, 2017): images x [N, C, H, W], depthwise [C m, 1, KH, KW], of which channel c sees filters c m to
 /// c m + m - 1, pointwise [F, C m, 1, 1] -> [N, F, O...]. The options are those of the first; their groups are C.
 /// UserError where the options have groups, the filters are unshared, C is known to the call only, or `pointwise` has

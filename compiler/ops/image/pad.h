@@ -10,7 +10,7 @@ namespace thtrain {
 
 // ---- images --------------------------------------------------------------------------------------------------------
 
-/// What stands around a value along an axis, for [a b c d]: a constant; its ends (a a|a b c d|d d); its mirror image
+/// What is put around a value along an axis, for [a b c d]: a constant; its ends (a a|a b c d|d d); its mirror image
 /// without the ends themselves (c b|a b c d|c b); the value again, as if it were periodic (c d|a b c d|a b).
 enum class PadMode { kConstant, kEdge, kReflect, kWrap };
 

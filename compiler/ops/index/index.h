@@ -24,7 +24,7 @@ inline Slice all() {
   return {};
 }
 
-/// What stands for one axis in x[...]: an integer, which drops the axis, a slice, or integers, which name elements and
+/// The index of one axis in x[...]: an integer, which drops the axis, a slice, or integers, which name elements and
 /// are broadcast with each other: x[{i, j}][k] = x[{i[k], j[k]}].
 /// Alone an integer tensor or a mask.
 class Index {
@@ -80,7 +80,7 @@ Expr scatter_add(const Operand& x, const Operand& indices, const Operand& y, int
 /// order. How many there are only the data decides: the vectors have a length of their own, the same for every use of
 /// x.
 std::vector<Expr> nonzero(const Operand& x);
-/// The same as places in flatten(x).
+/// The same as indices of flatten(x).
 Expr flatnonzero(const Operand& x);
 /// NumPy's x[mask]: the rows of x at which a bool vector is true, or the elements at which bools of the shape of x are,
 /// as a vector. Its gradient is 0 where the mask is false. That the lengths fit is checked.
@@ -96,7 +96,7 @@ Expr scatter_add_rows(const Operand& x, const Operand& columns, const Operand& y
 
 // ---- make values ---------------------------------------------------------------------------------------------------
 
-/// 1 at each label's place along a new last axis of n elements, 0 elsewhere: labels [...] -> [..., n]. The labels are
+/// 1 at each label's index along a new last axis of n elements, 0 elsewhere: labels [...] -> [..., n]. The labels are
 /// integers (UserError otherwise); one below 0 or not below n is an error when it is read. No dtype means floatX.
 Expr one_hot(const Operand& labels, const Length& n, std::optional<DType> dtype = {});
 

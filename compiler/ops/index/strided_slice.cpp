@@ -4,6 +4,7 @@
 
 #include "compiler/ir/length_condition.h"
 #include "compiler/ops/elemwise/checked_index.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
 
@@ -149,6 +150,29 @@ Tensor slice_view(const ReferenceArgs& args, const StridedSlice& slice, const Te
     strides.push_back(x.strides()[axis] * slice.steps[axis]);
   }
   return x.view(shape, strides, offset);
+}
+
+Expr with_read_starts(const Node& node, std::vector<Expr> inputs, const NamedScalars& scalars) {
+  const bool writes = node.op == &inc_subtensor_op();
+  if (!writes && node.op != &subtensor_op()) return {};
+  StridedSlice slice = StridedSlice::of(node);
+  const size_t before = inputs.size();
+  for (size_t axis = 0; axis < slice.starts.size(); ++axis) {
+    if (!slice.has(slice.inside, axis)) continue;  // it is cut to fit, and its length changes too
+    auto at = scalars.find(slice.starts[axis].text());
+    if (at == scalars.end() && !slice.written.empty()) at = scalars.find(slice.written[axis].text());
+    if (at == scalars.end()) continue;
+    slice.starts[axis] = 0;
+    if (!slice.written.empty()) slice.written[axis] = 0;
+    std::erase(slice.inside, static_cast<int64_t>(axis));
+    slice.given.push_back(static_cast<int64_t>(axis));
+    inputs.push_back(at->second);
+  }
+  if (inputs.size() == before) return {};
+  Props props;
+  slice.add_to(props);
+  if (writes) props.set("set", node.props.get<bool>("set"));
+  return apply(*node.op, std::move(inputs), std::move(props));
 }
 
 SliceWindow slice_window(StepBuilder& b, const Node& node, const StridedSlice& slice, const kernel::Operand& whole,

@@ -1,8 +1,9 @@
 // A rectangular part of a value, with a step along each axis: the property of subtensor and inc_subtensor.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/op.h"
@@ -38,6 +39,12 @@ Dims slice_dims(const TypeArgs& args, const Type& x, const StridedSlice& slice, 
 Layout slice_layout(const StridedSlice& slice, const Layout& x);
 /// The part of `x`, sharing its elements. UserError where it is not inside.
 Tensor slice_view(const ReferenceArgs& args, const StridedSlice& slice, const Tensor& x, size_t first_given);
+
+/// Integer scalars by the names that lengths have for their values (ir/lengths.h).
+using NamedScalars = std::map<std::string, Expr>;
+/// A slice, or a part that is written, whose starts that scalars name are inputs, behind the others. Empty where there
+/// is no such start, and of another node.
+Expr with_read_starts(const Node& node, std::vector<Expr> inputs, const NamedScalars& scalars);
 
 /// The part as an operand of a kernel (a complex one as parts_of): its shape and strides, and the index of its first
 /// element in the buffer of `whole`. Checks given starts first; errors belong to `node`.

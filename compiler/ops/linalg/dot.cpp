@@ -106,6 +106,7 @@ void lower_dot(StepBuilder& b) {
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;
+  const kernel::NumberAt one{1, dtype}, zero{0, dtype};
   Dim step = *vector_step(vector.type.dims, vector.layout);
   Dim rows = 1, columns = vector.type.dims[0], leading = max(columns, 1);
   bool transposed = false;
@@ -118,8 +119,8 @@ void lower_dot(StepBuilder& b) {
     leading = a.leading;
     if (!matrix_left) transposed = !transposed;
     b.call_library({gemv_function(dtype),
-                    {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index},
-                     step, 0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
+                    {Dim(transposed), rows, columns, one, PointerTo{other.index}, leading, PointerTo{vector.index},
+                     step, zero, Dim(0), PointerTo{b.output().index}, Dim(1)}});
     return;
   }
   Dim other_step = *vector_step(other.type.dims, other.layout);
@@ -127,12 +128,12 @@ void lower_dot(StepBuilder& b) {
   // rows.
   if (other_step.is(1))
     b.call_library({gemv_function(dtype),
-                    {Dim(0), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
+                    {Dim(0), rows, columns, one, PointerTo{other.index}, leading, PointerTo{vector.index}, step, zero,
                      Dim(0), PointerTo{b.output().index}, Dim(1)}});
   else
     b.call_library({gemv_function(dtype),
-                    {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step,
-                     0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
+                    {Dim(1), columns, Dim(1), one, PointerTo{other.index}, other_step, PointerTo{vector.index}, step,
+                     zero, Dim(0), PointerTo{b.output().index}, Dim(1)}});
 }
 
 bool accepts_layout(const Node& node, size_t i, const Layout& layout) {

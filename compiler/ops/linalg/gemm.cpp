@@ -17,17 +17,8 @@ namespace thtrain {
 namespace {
 
 using kernel::PointerTo;
-using kernel::ScalarOf;
 using kernel::StepBuilder;
 using kernel::Term;
-
-using Argument = std::variant<Dim, double, PointerTo, ScalarOf>;
-
-// A scalar that is a constant is printed, another one is read when the step runs.
-Argument scalar(StepBuilder& b, size_t i) {
-  if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
-  return ScalarOf{b.input(i).index};
-}
 
 // beta c + alpha a . b reads c unless beta is a literal 0, which forgets what it multiplies (docs/semantics.md). A beta
 // that turns out to be 0 does not.
@@ -184,10 +175,11 @@ const Op& gemv_op() {
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
-            b.call_library({gemv_function(a.type.dtype),
-                            {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading,
-                             PointerTo{x.index}, *vector_step(x.type.dims, x.layout), scalar(b, 4),
-                             Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
+            b.call_library(
+                {gemv_function(a.type.dtype),
+                 {Dim(p.transposed), rows, columns, factor_at(b, factor_of(b.node(), 1)), PointerTo{a.index}, p.leading,
+                  PointerTo{x.index}, *vector_step(x.type.dims, x.layout), factor_at(b, factor_of(b.node(), 4)),
+                  Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
           },
       .access = access,
       .accepts_layout =
@@ -268,9 +260,9 @@ const Op& ger_op() {
             const kernel::Operand &x = b.input(2), &y = b.input(3);
             b.call_library(
                 {ger_function(x.type.dtype),
-                 {x.type.dims[0], y.type.dims[0], scalar(b, 1), PointerTo{x.index}, *vector_step(x.type.dims, x.layout),
-                  PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
-                  max(y.type.dims[0], 1)}});
+                 {x.type.dims[0], y.type.dims[0], factor_at(b, factor_of(b.node(), 1)), PointerTo{x.index},
+                  *vector_step(x.type.dims, x.layout), PointerTo{y.index}, *vector_step(y.type.dims, y.layout),
+                  PointerTo{b.output().index}, max(y.type.dims[0], 1)}});
           },
       .access = access,
       .loop_form = &kOuterProduct,

@@ -2,7 +2,7 @@
 //
 // gemm: row-major C[m, n] = alpha op(A) op(B) + beta C; op transposes where trans is not 0. ld: elements between rows
 // as stored. By IEEE arithmetic: a factor of 0 loses no NaN or infinity of what it multiplies. Where reads_c is 0, C is
-// only written, and beta not looked at.
+// only written, and beta not looked at. Factors are passed by their addresses.
 // gemv: y[m or n] = alpha op(A) x + beta y with A[m, n] row-major; inc: elements between entries. The rest as for gemm.
 // ger: A[m, n] += alpha x y^T.
 #pragma once
@@ -10,13 +10,14 @@
 #include "compiler/kernel/step_builder.h"
 
 /// The parameters after the ThContext*, for programs as text and for the runtime's functions as C++.
-#define TH_GEMM_PARAMETERS(T)                                                                                    \
-  int trans_a, int trans_b, long m, long n, long k, T alpha, const T *a, long lda, const T *b, long ldb, T beta, \
-      int reads_c, T *c, long ldc
-#define TH_GEMV_PARAMETERS(T)                                                                                   \
-  int trans_a, long m, long n, T alpha, const T *a, long lda, const T *x, long incx, T beta, int reads_y, T *y, \
-      long incy
-#define TH_GER_PARAMETERS(T) long m, long n, T alpha, const T *x, long incx, const T *y, long incy, T *a, long lda
+#define TH_GEMM_PARAMETERS(T)                                                                                      \
+  int trans_a, int trans_b, long m, long n, long k, const T *alpha_at, const T *a, long lda, const T *b, long ldb, \
+      const T *beta_at, int reads_c, T *c, long ldc
+#define TH_GEMV_PARAMETERS(T)                                                                                    \
+  int trans_a, long m, long n, const T *alpha_at, const T *a, long lda, const T *x, long incx, const T *beta_at, \
+      int reads_y, T *y, long incy
+#define TH_GER_PARAMETERS(T) \
+  long m, long n, const T *alpha_at, const T *x, long incx, const T *y, long incy, T *a, long lda
 
 /// Such a list as text.
 #define TH_TEXT_OF(...) TH_TEXT_OF_TOKENS(__VA_ARGS__)

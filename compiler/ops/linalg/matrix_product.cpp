@@ -39,17 +39,18 @@ std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, co
                        p->transposed,       q->transposed,   accumulates};
 }
 
+GemmFactor factor_of(const Node& node, size_t input) {
+  if (const std::optional<double> number = constant_number(node.inputs[input])) return *number;
+  return static_cast<int>(input);
+}
+
 ProductStep product_step(StepBuilder& builder) {
   const Node& node = builder.node();
   const size_t first = first_factor(node);
   ProductStep out{builder.input(first), builder.input(first + 1)};
   if (!is_gemm(node)) return out;
-  auto factor = [&](size_t i) -> GemmFactor {
-    if (const std::optional<double> number = constant_number(node.inputs[i])) return *number;
-    return static_cast<int>(i);
-  };
-  out.alpha = factor(1);
-  out.beta = factor(4);
+  out.alpha = factor_of(node, 1);
+  out.beta = factor_of(node, 4);
   // A literal 0 forgets what it multiplies (docs/semantics.md); a beta that turns out to be 0 does not.
   out.reads_c = constant_number(node.inputs[4]) != 0.0;
   return out;
@@ -63,21 +64,23 @@ void lower_matrix_product(StepBuilder& builder) {
   call_product(builder, gemm_function(step.a.type.dtype));
 }
 
+kernel::LibraryArgument factor_at(const StepBuilder& builder, const GemmFactor& factor) {
+  const double* known = std::get_if<double>(&factor);
+  if (known) return kernel::NumberAt{*known, builder.output().type.dtype};
+  return PointerTo{builder.input(static_cast<size_t>(std::get<int>(factor))).index};
+}
+
 void call_product(StepBuilder& builder, const kernel::LibraryFunction& function) {
   const ProductStep step = product_step(builder);
   if (step.reads_c) copy_addend(builder);
   const MatrixLayout p = *matrix_layout(step.a.type.dims, step.a.layout),
                      q = *matrix_layout(step.b.type.dims, step.b.layout);
   const Dim &m = step.a.type.dims[0], &k = step.a.type.dims[1], &n = step.b.type.dims[1];
-  using Argument = std::variant<Dim, double, PointerTo, kernel::ScalarOf>;
-  auto factor = [&](const GemmFactor& f) -> Argument {
-    if (const double* number = std::get_if<double>(&f)) return *number;
-    return kernel::ScalarOf{builder.input(static_cast<size_t>(std::get<int>(f))).index};
-  };
-  builder.call_library({function,
-                        {Dim(p.transposed), Dim(q.transposed), m, n, k, factor(step.alpha), PointerTo{step.a.index},
-                         p.leading, PointerTo{step.b.index}, q.leading, factor(step.beta), Dim(step.reads_c),
-                         PointerTo{builder.output().index}, max(n, 1)}});
+  builder.call_library(
+      {function,
+       {Dim(p.transposed), Dim(q.transposed), m, n, k, factor_at(builder, step.alpha), PointerTo{step.a.index},
+        p.leading, PointerTo{step.b.index}, q.leading, factor_at(builder, step.beta), Dim(step.reads_c),
+        PointerTo{builder.output().index}, max(n, 1)}});
 }
 
 void lower_tiled_product(StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling) {

@@ -32,6 +32,9 @@ void lower_matrix_product(kernel::StepBuilder& builder);
 
 /// By its definition; also a product of vectors, and gemv.
 void lower_loops_loop_products(kernel::StepBuilder& builder);
+/// A factor of the node, and its address as a library's function takes it.
+GemmFactor factor_of(const Node& node, size_t input);
+kernel::LibraryArgument factor_at(const kernel::StepBuilder& builder, const GemmFactor& factor);
 /// Calls a library's function that has gemm's parameters (library_functions.h) for the step.
 void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function);
 /// Computes the step by a generated kernel. `product` is that of the step.

@@ -17,7 +17,7 @@ Expr dimshuffle(const Operand& x, std::vector<int64_t> order);
 Expr transpose(const Operand& x);
 /// Axis k of the result is axis axes[k] of x.
 Expr transpose(const Operand& x, const std::vector<int64_t>& axes);
-/// New axes of length 1; `axes` are places in the result.
+/// New axes of length 1; `axes` are axes of the result.
 Expr expand_dims(const Operand& x, const std::vector<int64_t>& axes);
 /// Drops axes of known length 1: those named, or all of them.
 Expr squeeze(const Operand& x, const std::vector<int64_t>& axes);

@@ -27,7 +27,7 @@ Failure launched(Kernel kernel, long blocks, int threads, Arguments... arguments
   context.host = &out;
   context.fail = [](ThContext* failed, int check, long value, long limit) {
     *static_cast<Failure*>(failed->host) = {check, value, limit};
-    failed->failed = 1;
+    failed->failure.word = check + 1;
   };
   launch(&context, 7, kernel, blocks, threads, arguments...);
   return out;

@@ -57,6 +57,12 @@ auto ger_of() {
     return matrix_products().ger_f64;
 }
 
+/// Of a factor, for the call that it is written in.
+template <class T>
+const T* at(const T& factor) {
+  return &factor;
+}
+
 /// Sums of k products of values within 0.5, and the rounding of the result.
 template <class T>
 double bound(long k, double alpha, double beta) {
@@ -87,8 +93,8 @@ void check_gemm(const GemmCase& g) {
       for (long j = 0; j < g.n; ++j) before[static_cast<size_t>(i * ldc + j)] = std::numeric_limits<T>::quiet_NaN();
   auto c = before;
   ThContext context = context_with(g.threads);
-  gemm_of<T>()(&context, g.trans_a, g.trans_b, g.m, g.n, g.k, static_cast<T>(g.alpha), a.data(), lda, b.data(), ldb,
-               static_cast<T>(g.beta), g.beta != 0, c.data(), ldc);
+  gemm_of<T>()(&context, g.trans_a, g.trans_b, g.m, g.n, g.k, at(static_cast<T>(g.alpha)), a.data(), lda, b.data(), ldb,
+               at(static_cast<T>(g.beta)), g.beta != 0, c.data(), ldc);
   double tolerance = bound<T>(g.k, g.alpha, g.beta);
   for (long i = 0; i < g.m; ++i)
     for (long j = 0; j < ldc; ++j) {
@@ -155,11 +161,12 @@ TEST(Gemm, ShortSidesMadeOfBlocks) {
 TEST(Gemm, AnInnerLengthOfZeroReadsNeitherOperand) {
   ThContext context = context_with(2);
   std::vector<double> c = {1, 2, 3, 4};
-  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 2.0, 1, c.data(), 2);
+  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, at(1.0), nullptr, 0, nullptr, 2, at(2.0), 1, c.data(), 2);
   EXPECT_EQ(c, (std::vector<double>{2, 4, 6, 8}));
-  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 0.0, 0, c.data(), 2);
+  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, at(1.0), nullptr, 0, nullptr, 2, at(0.0), 0, c.data(), 2);
   EXPECT_EQ(c, (std::vector<double>{0, 0, 0, 0}));
-  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, INFINITY, nullptr, 0, nullptr, 2, 1.0, 1, c.data(),
+  matrix_products().gemm_f64(&context, 0, 0, 2, 2, 0, at(double{INFINITY}), nullptr, 0, nullptr, 2, at(1.0), 1,
+                             c.data(),
                              2);  // inf times 0
   for (double x : c) EXPECT_TRUE(std::isnan(x));
 }
@@ -205,11 +212,11 @@ void check_zero_factors(long m, long n, long k, int threads, T alpha, T beta) {
     return sum;
   };
   auto whole = c, vector = y, outer = c;
-  gemm_of<T>()(&context, 0, 0, m, n, k, alpha, a.elements.data(), k, b.elements.data(), n, beta, 1,
+  gemm_of<T>()(&context, 0, 0, m, n, k, &alpha, a.elements.data(), k, b.elements.data(), n, &beta, 1,
                whole.elements.data(), n);
-  gemv_of<T>()(&context, 0, m, k, alpha, a.elements.data(), k, x.elements.data(), 1, beta, 1, vector.elements.data(),
+  gemv_of<T>()(&context, 0, m, k, &alpha, a.elements.data(), k, x.elements.data(), 1, &beta, 1, vector.elements.data(),
                1);
-  ger_of<T>()(&context, m, n, alpha, y.elements.data(), 1, row.elements.data(), 1, outer.elements.data(), n);
+  ger_of<T>()(&context, m, n, &alpha, y.elements.data(), 1, row.elements.data(), 1, outer.elements.data(), n);
   for (long i = 0; i < m; ++i) {
     expect_same_kind(vector(i, 0), beta * y(i, 0) + alpha * product(i, [&](long p) { return x(p, 0); }), i, -1);
     for (long j = 0; j < n; ++j) {
@@ -231,18 +238,19 @@ TEST(MatrixProducts, AFactorOfZeroLosesNoNaN) {
 TEST(Gemm, LeadingDimensionOfASingleRowDoesNotMatter) {
   ThContext context = context_with(1);
   std::vector<double> a = {1, 2}, b = {10, 20, 30}, c(6, 7.0);
-  matrix_products().gemm_f64(&context, 1, 0, 2, 3, 1, 1.0, a.data(), 0, b.data(), 1, 0.0, 0, c.data(),
+  matrix_products().gemm_f64(&context, 1, 0, 2, 3, 1, at(1.0), a.data(), 0, b.data(), 1, at(0.0), 0, c.data(),
                              3);  // both stored as a row
   EXPECT_EQ(c, (std::vector<double>{10, 20, 30, 20, 40, 60}));
   std::vector<double> row = {1, 2, 3}, matrix = {1, 0, 0, 1, 1, 1}, out(2, 7.0);
-  matrix_products().gemm_f64(&context, 0, 0, 1, 2, 3, 1.0, row.data(), 0, matrix.data(), 2, 0.0, 0, out.data(), 0);
+  matrix_products().gemm_f64(&context, 0, 0, 1, 2, 3, at(1.0), row.data(), 0, matrix.data(), 2, at(0.0), 0, out.data(),
+                             0);
   EXPECT_EQ(out, (std::vector<double>{4, 5}));
 }
 
 TEST(Gemm, RowsThatRepeat) {
   ThContext context = context_with(1);
   std::vector<float> a = {1, 2, 3}, b = {1, 0, 0, 1, 1, 1}, c(4, 7.0f);
-  matrix_products().gemm_f32(&context, 0, 0, 2, 2, 3, 1.0f, a.data(), 0, b.data(), 2, 0.0f, 0, c.data(), 2);
+  matrix_products().gemm_f32(&context, 0, 0, 2, 2, 3, at(1.0f), a.data(), 0, b.data(), 2, at(0.0f), 0, c.data(), 2);
   EXPECT_EQ(c, (std::vector<float>{4, 5, 4, 5}));
 }
 
@@ -251,17 +259,17 @@ TEST(Gemm, SameBitsEveryTimeForOneThreadCount) {
     ThContext context = context_with(threads);
     auto a = random_matrix<float>(60, 784, 784, 1), b = random_matrix<float>(784, 100, 100, 2);
     std::vector<float> first(6000), again(6000);
-    matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0, first.data(),
-                               100);
+    matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, at(1.0f), a.data(), 784, b.data(), 100, at(0.0f), 0,
+                               first.data(), 100);
     for (int round = 0; round < 20; ++round) {
-      matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0,
+      matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, at(1.0f), a.data(), 784, b.data(), 100, at(0.0f), 0,
                                  again.data(), 100);
       ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0);
     }
     // Inside a loop body the same pieces run on one thread.
     run_pieces(2, [&](int piece) {
       if (piece != 0) return;
-      matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0,
+      matrix_products().gemm_f32(&context, 0, 0, 60, 100, 784, at(1.0f), a.data(), 784, b.data(), 100, at(0.0f), 0,
                                  again.data(), 100);
     });
     ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0);
@@ -296,8 +304,8 @@ void check_gemv(int trans, long m, long n, double alpha, double beta, long pad, 
     for (long i = 0; i < length; ++i) y0[i * incy] = std::numeric_limits<T>::quiet_NaN();
   auto before = y;
   ThContext context = context_with(threads);
-  gemv_of<T>()(&context, trans, m, n, static_cast<T>(alpha), a.data(), lda, x0, incx, static_cast<T>(beta), beta != 0,
-               y0, incy);
+  gemv_of<T>()(&context, trans, m, n, at(static_cast<T>(alpha)), a.data(), lda, x0, incx, at(static_cast<T>(beta)),
+               beta != 0, y0, incy);
   for (long i = 0; i < length; ++i) {
     double want = 0;
     for (long p = 0; p < inner; ++p)
@@ -340,7 +348,7 @@ void check_ger(long m, long n, double alpha, long pad, long incx, long incy, int
   const T* y0 = y.data() + (incy < 0 && n > 0 ? (n - 1) * -incy : 0);
   auto before = a;
   ThContext context = context_with(threads);
-  ger_of<T>()(&context, m, n, static_cast<T>(alpha), x0, incx, y0, incy, a.data(), lda);
+  ger_of<T>()(&context, m, n, at(static_cast<T>(alpha)), x0, incx, y0, incy, a.data(), lda);
   for (long i = 0; i < m; ++i)
     for (long j = 0; j < lda; ++j) {
       size_t at = static_cast<size_t>(i * lda + j);

@@ -33,10 +33,11 @@ TEST(OneDnn, ComputesWhatTheLibraryComputes) {
           long lda = (trans_a ? m : k) + spare, ldb = (trans_b ? k : n) + spare, ldc = n + spare;
           std::vector<float> a = numbers(lda * (trans_a ? k : m), 1), b = numbers(ldb * (trans_b ? n : k), 2);
           std::vector<float> c = numbers(ldc * m, 3), expected = c;
+          const float alpha = 0.25f;
           if (beta == 0) std::fill(c.begin(), c.end(), NAN);  // not to be read
-          onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
+          onednn_f32(&context, trans_a, trans_b, m, n, k, &alpha, a.data(), lda, b.data(), ldb, &beta, beta != 0,
                      c.data(), ldc);
-          matrix_products().gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta,
+          matrix_products().gemm_f32(&context, trans_a, trans_b, m, n, k, &alpha, a.data(), lda, b.data(), ldb, &beta,
                                      beta != 0, expected.data(), ldc);
           for (long i = 0; i < m; ++i)
             for (long j = 0; j < n; ++j)
@@ -56,7 +57,7 @@ TEST(OneDnn, AFactorOfZeroLosesNoNaN) {
     std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2), c = numbers(m * n, 3);
     a[3 * k + 5] = NAN;        // row 3
     c[10 * n + 7] = INFINITY;  // 0 times inf is NaN
-    onednn_f32(&context, 0, 0, m, n, k, alpha, a.data(), k, b.data(), n, beta, 1, c.data(), n);
+    onednn_f32(&context, 0, 0, m, n, k, &alpha, a.data(), k, b.data(), n, &beta, 1, c.data(), n);
     for (long i = 0; i < m; ++i)
       for (long j = 0; j < n; ++j) {
         const bool is_nan = i == 3 || (i == 10 && j == 7 && beta == 0);

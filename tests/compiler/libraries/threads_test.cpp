@@ -198,13 +198,16 @@ TEST(ParallelFor, NothingToDoCallsNothing) {
   EXPECT_EQ(out.calls, 0);
 }
 
-TEST(FirstFailure, OneWins) {
+TEST(RecordFailure, TheFirstIsKeptWhole) {
   for (int round = 0; round < 500; ++round) {
     ThContext context{};
-    std::atomic<int> winners = 0;
-    run_pieces(4, [&](int) { winners += first_failure(&context); });
-    ASSERT_EQ(winners, 1);
-    ASSERT_EQ(context.failed, 1);
+    run_pieces(4, [&](int piece) { record_failure(&context, piece, 10 * piece, 20 * piece); });
+    const long piece = context.failure.word - 1;
+    ASSERT_TRUE(piece >= 0 && piece < 4) << piece;
+    ASSERT_EQ(context.failure.value, 10 * piece);
+    ASSERT_EQ(context.failure.limit, 20 * piece);
+    record_failure(&context, 7, 1, 1);
+    ASSERT_EQ(context.failure.word, piece + 1);
   }
 }
 

@@ -22,7 +22,7 @@ extern "C" void off_by_one(ThContext*, TH_GEMM_PARAMETERS(float)) {
       float sum = 0;
       for (long p = 0; p < k; ++p)
         sum += (trans_a ? a[p * lda + i] : a[i * lda + p]) * (trans_b ? b[j * ldb + p] : b[p * ldb + j]);
-      c[i * ldc + j] = alpha * sum + (reads_c ? beta * c[i * ldc + j] : 0);
+      c[i * ldc + j] = *alpha_at * sum + (reads_c ? *beta_at * c[i * ldc + j] : 0);
     }
   if (m > 1 && n > 2 && a[0] == 0) c[ldc + 2] += 1;
 }

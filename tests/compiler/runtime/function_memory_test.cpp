@@ -3,6 +3,7 @@
 
 #include "compiler/api.h"
 #include "tests/support/error_text.h"
+#include "tests/support/far_memory.h"
 
 namespace thtrain {
 namespace {
@@ -68,6 +69,38 @@ TEST(FunctionMemory, ScalarAndSetZeroAndSwapValueInTheSameBuffers) {
             "  expected: float64[3]\n  got:      float64[2]");
   EXPECT_EQ(text_without_node([&] { (void)w.scalar(); }),
             "error: scalar of w: the variable is no scalar\n  got:      float64[3]");
+}
+
+TEST(FunctionMemory, AVariableInAnotherAddressSpace) {
+  static const FarMemory far;
+  const Shared w(three().copy(&far), "w", /*borrow=*/true), v(Tensor::vector({4.0, 5.0, 6.0}), "v"),
+      n(Tensor(int64_t{7}).copy(&far), "n", true);
+  const void* address = w.get_value(true).address();
+  EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+  EXPECT_EQ(n.scalar(), 7);
+  w.swap_value(v);
+  EXPECT_EQ(w.get_value().text(), "[4, 5, 6]");
+  EXPECT_EQ(v.get_value().text(), "[1, 2, 3]");
+  w.set_value(Tensor::vector({7.0, 8.0, 9.0}));
+  EXPECT_EQ(w.get_value().text(), "[7, 8, 9]");
+  EXPECT_EQ(text_without_node([&] { Shared(w.get_value(true), "other", true); }),
+            "error: other: the borrowed tensor is the memory of w\n"
+            "  expected: memory that no other shared variable holds and no function writes\n"
+            "  hint:     without borrow the variable takes a copy");
+  // The reference computes on the host, with what it reads there and writes back.
+  Function f = function({}, {w * 2}, {{w, w + v}, {n, n + 1}}, {.mode = Mode::kReference});
+  EXPECT_EQ(f({})[0].text(), "[14, 16, 18]");
+  EXPECT_EQ(w.get_value().text(), "[8, 10, 12]");
+  EXPECT_EQ(n.scalar(), 8);
+  w.set_zero();
+  EXPECT_EQ(w.get_value().text(), "[0, 0, 0]");
+  EXPECT_EQ(w.get_value(true).address(), address);
+  Expr x = vector("x");
+  EXPECT_EQ(function({x}, {x * 2})({three().copy(&far)})[0].text(), "[2, 4, 6]") << "an argument is copied";
+  EXPECT_EQ(without_call(text_without_node([&] { function({}, {w * 2})({}); })),
+            "error: function: the shared variable w is not in the memory that the program computes in\n"
+            "  expected: the host's memory\n"
+            "  got:      far memory");
 }
 
 TEST(FunctionMemory, SetValueThatDoesNotFit) {

@@ -317,7 +317,7 @@ extern "C" int my_gemm(ThContext*, TH_GEMM_PARAMETERS(float)) {
         if (left == 13) return 7;
         sum += left * right;
       }
-      c[i * ldc + j] = alpha * sum + (reads_c ? beta * c[i * ldc + j] : 0);
+      c[i * ldc + j] = *alpha_at * sum + (reads_c ? *beta_at * c[i * ldc + j] : 0);
     }
   return 0;
 }

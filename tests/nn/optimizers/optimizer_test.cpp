@@ -176,13 +176,13 @@ TEST(Optimizer, BadOptionsGiveOneMessage) {
             "epsilon: added to both means below their roots; the first steps are about its root");
   EXPECT_EQ(message_of<Adam>({.beta1 = 0.9, .beta2 = 2}),
             "error: adam: beta2 is out of range\n  expected: a number, at least 0 and below 1\n  got:      2.0\n  "
-            "hint:     beta2: what the running mean of their squares keeps of itself in a step");
+            "hint:     beta2: decay rate of the running mean of their squares");
   EXPECT_EQ(message_of<AdamW>({.weight_decay = -1}),
             "error: adamw: weight_decay is out of range\n  expected: a number, at least 0\n  got:      -1.0\n  hint:   "
             "  weight_decay: factor of the weights in the weight decay; biases have none");
   EXPECT_EQ(message_of<AdaMax>({.beta1 = 1}),
             "error: adamax: beta1 is out of range\n  expected: a number, at least 0 and below 1\n  got:      1.0\n  "
-            "hint:     beta1: what the running mean of the gradients keeps of itself in a step");
+            "hint:     beta1: decay rate of the running mean of the gradients");
 }
 
 TEST(Optimizer, BadNumbersAndFactorsGiveOneMessage) {

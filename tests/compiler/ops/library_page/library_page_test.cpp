@@ -40,8 +40,7 @@ const std::set<std::string> kNotForUsers = {
 const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"inputs and constants", "What a function is given, and what it knows."},
     {"make values", "Values from lengths and numbers."},
-    {"arithmetic",
-     "Elementwise; lengths broadcast as in NumPy, and numbers take the dtype of what stands beside them."},
+    {"arithmetic", "Elementwise; lengths broadcast as in NumPy, and numbers take the dtype of the other operand."},
     {"exponentials and logarithms", "Elementwise."},
     {"rounding", "Elementwise."},
     {"trigonometry", "Elementwise."},
@@ -59,7 +58,7 @@ const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"neural networks", "Softmax and losses, stable at every finite input; normalizations."},
     {"control", "Loops and branches."},
     {"random numbers", "The generator of initial values and shuffles."},
-    {"print and check", "Effects: what a value does beside being one."},
+    {"print and check", "Effects: what a value does in addition to being one."},
     {"gradients", "Derivatives of expressions are expressions."},
     {"functions", "Compiling, calling and asking."},
     {"memory", "Shared variables, and the arrays that go in and out."},

@@ -1,4 +1,4 @@
-#include "reports/explain/markup.h"
+#include "reports/page/markup.h"
 
 #include <algorithm>
 #include <array>
