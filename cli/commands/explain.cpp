@@ -27,8 +27,8 @@ struct ExplainArguments {
 }  // namespace
 
 static const std::vector<std::string>& explain_stages() {
-  static const std::vector<std::string> names = {"graph", "passes",  "rewrites", "canonical",
-                                                 "fused", "program", "cpp",      "c99"};
+  static const std::vector<std::string> names = {"graph",   "passes", "rewrites", "canonical", "fused",
+                                                 "program", "cpp",    "c99",      "cuda"};
   return names;
 }
 
@@ -69,7 +69,8 @@ static int run_explain(const ExplainArguments& arguments) {
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once
   if (!arguments.html.empty()) page.emplace(arguments.html);
-  if (arguments.stage == "c99") use_c99();
+  if (arguments.stage == "c99") use_target(kernel::c99_target(machine().cores));
+  if (arguments.stage == "cuda") use_target(kernel::emulated_cuda_target(machine().cores));
   std::vector<Tensor> minibatch;
   const Explanation explanation =
       arguments.function == "valid"
@@ -86,6 +87,7 @@ static int run_explain(const ExplainArguments& arguments) {
                      : stage == "fused"     ? explanation.fused
                      : stage == "program"   ? explanation.program
                      : stage == "graph"     ? explanation.graph
+                     : stage == "cuda"      ? explanation.device
                                             : explanation.cpp;  // or C99
   if (!text.ends_with('\n')) text += '\n';
   print_text(text);
@@ -120,6 +122,7 @@ CommandSpec explain_command() {
           {{"thtrain explain lab.toml", "the graph of the training step"},
            {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
            {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries"},
+           {"thtrain explain lab.toml --stage cuda", "the kernels for a CUDA device"},
            {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}},
           declare_explain};
 }

@@ -182,23 +182,24 @@ static int run_info(const InfoArguments& arguments) {
     return kDone;
   }
   const std::string environment = join(environment_texts(), ", ");
-  print_text(str("thtrain ", version, "\n",
-                 facts_text({{"build", std::string(build_id)},
-                             {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (",
-                                               processor.architecture, ")")},
-                             {"vectors", target.has_vectors() ? vector_text(processor) : "none: scalar C99"},
-                             {"caches", caches_text(target)},
-                             {"memory", memory_text(target)},
-                             {"target", target.text()},
-                             {"cores", std::to_string(processor.cores)},
-                             {"threads", std::to_string(thread_count())},
-                             {"BLAS", blas_name},
-                             {"oneDNN", onednn() ? onednn()->version : "none (a candidate of `thtrain tune`)"},
-                             {"compiler", cache().compiler_text()},
-                             {"cache", cache_folder_text()},
-                             {"data", join(data_folders(""), ", ")},
-                             {"environment", environment.empty() ? "none of thtrain's variables is set" : environment},
-                             {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
+  print_text(str(
+      "thtrain ", version, "\n",
+      facts_text(
+          {{"build", std::string(build_id)},
+           {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (", processor.architecture, ")")},
+           {"vectors", target.has_vectors() ? vector_text(processor) : str("none: ", target.code_name())},
+           {"caches", caches_text(target)},
+           {"memory", memory_text(target)},
+           {"target", target.text()},
+           {"cores", std::to_string(processor.cores)},
+           {"threads", std::to_string(thread_count())},
+           {"BLAS", blas_name},
+           {"oneDNN", onednn() ? onednn()->version : "none (a candidate of `thtrain tune`)"},
+           {"compiler", cache().compiler_text()},
+           {"cache", cache_folder_text()},
+           {"data", join(data_folders(""), ", ")},
+           {"environment", environment.empty() ? "none of thtrain's variables is set" : environment},
+           {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
   return kDone;
 }
 

@@ -142,7 +142,7 @@ Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, i
 // Times the candidates for each matrix product of the experiment, and remembers the fastest.
 static int run_tune(const TuneArguments& arguments) {
   if (!machine().has_libraries())
-    throw UserError({.what = "tune: scalar C99 has one implementation of each computation",
+    throw UserError({.what = str("tune: ", machine().code_name(), " has one implementation of each computation"),
                      .expected = "the target of a processor",
                      .got = machine().text(),
                      .hint = "unset THTRAIN_TARGET to time the implementations of this machine"});

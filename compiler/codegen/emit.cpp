@@ -306,6 +306,7 @@ class Emitter {
 
   static bool may_fail(const Step& s) {
     if (std::holds_alternative<ReferenceCall>(s.code)) return true;
+    if (const KernelCall* call = std::get_if<KernelCall>(&s.code); call && call->function->is_of_device()) return true;
     if (const KernelCall* call = std::get_if<KernelCall>(&s.code))
       for (const auto& length : call->lengths)
         if (std::holds_alternative<RuntimeCheck>(length)) return true;
@@ -371,16 +372,31 @@ class Emitter {
       const RuntimeCheck& check = std::get<RuntimeCheck>(length);
       return str(add_check({check.what, check.expected, check.origin.text(), check.origin.config()}));
     });
+    std::vector<std::string> numbers;
     for (double number : call.numbers)
-      lengths += str(lengths.empty() ? "" : ", ", "th_bits(",
-                     dialect_.constant(kernel::constant(DType::kFloat64, number).node()), ")");
-    EntryForms::KernelRun run{name_of(call.function), std::move(buffers), std::move(lengths), code(call.range)};
+      numbers.push_back(dialect_.constant(kernel::constant(DType::kFloat64, number).node()));
+    EntryForms::KernelRun run{name_of(call.function), std::move(buffers), std::move(lengths), std::move(numbers)};
+    if (call.function->is_of_device()) {
+      run.blocks = code(call.blocks);
+      run.threads = std::to_string(call.function->threads);
+      run.mistake = std::to_string(add_check(mistake_of(run.kernel, s)));
+      return line(forms_.run(run));
+    }
+    run.range = code(call.range);
     const bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();
     if (!call.grain.is(0) && !never_split) {
       run.grain = code(call.grain);
       run.multiple = str(call.multiple);
     }
     line(forms_.run(run));
+  }
+
+  // What the emulated device says of a kernel whose threads wait for each other in vain.
+  static CheckText mistake_of(const std::string& kernel, const Step& s) {
+    return {.what = str("the threads of a block of kernel ", kernel, " wait at different barriers or shuffles"),
+            .expected = "all threads at the same one, got thread {value} of block {limit} elsewhere",
+            .node = s.origin.text(),
+            .config = s.origin.config()};
   }
 
   std::string address_of(const NumberAt& number) {

@@ -1,4 +1,5 @@
-// A program to text: C++, or C99 for a target of that. Kernels are functions, and the entry runs the steps.
+// A program to text: C++, C99 for a target of that, or C++ that launches CUDA kernels. Kernels are functions, and the
+// entry runs the steps.
 #pragma once
 
 #include <string>

@@ -14,13 +14,21 @@ constexpr const char* kNotOptimized =
 
 constexpr const char* kEntry = "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n";
 
+// A processor's kernel takes numbers as their bits, behind the lengths.
+std::string lengths_and_bits(const EntryForms::KernelRun& r) {
+  std::string out = r.lengths;
+  for (const std::string& number : r.numbers) out += str(out.empty() ? "" : ", ", "th_bits(", number, ")");
+  return out;
+}
+
 // Arrays are braced lists, whose lengths templates find.
 class CppForms : public EntryForms {
  public:
   std::string head(bool is_long) const override { return str("extern \"C\"", is_long ? kNotOptimized : " ", kEntry); }
   std::string run(const KernelRun& r) const override {
-    const std::string arguments = str("(ctx, ", r.kernel, ", ", list(r.buffers), ", ",
-                                      r.lengths.empty() ? "" : str("{", r.lengths, "}, "), r.range);
+    const std::string lengths = lengths_and_bits(r);
+    const std::string arguments =
+        str("(ctx, ", r.kernel, ", ", list(r.buffers), ", ", lengths.empty() ? "" : str("{", lengths, "}, "), r.range);
     return r.grain.empty() ? str("run", arguments, ");")
                            : str("run_parallel", arguments, ", ", r.grain, ", ", r.multiple, ");");
   }
@@ -42,12 +50,23 @@ class CppForms : public EntryForms {
   static std::string list(const std::string& items) { return str("{", items.empty() ? "0" : items, "}"); }
 };
 
+// What a kernel takes stands in the launch as it is.
+class CudaForms : public CppForms {
+ public:
+  std::string run(const KernelRun& r) const override {
+    std::string out = str("launch(ctx, ", r.mistake, ", ", r.kernel, ", ", r.blocks, ", ", r.threads);
+    for (const std::string& list : {r.buffers, r.lengths, join(r.numbers, ", ")})
+      if (!list.empty()) out += ", " + list;
+    return out + ");";
+  }
+};
+
 // Arrays are compound literals.
 class C99Forms : public EntryForms {
  public:
   std::string head(bool) const override { return kEntry; }
   std::string run(const KernelRun& r) const override {
-    const std::string arrays = str(buffers(r.buffers), ", ", lengths(r.lengths), ", ");
+    const std::string arrays = str(buffers(r.buffers), ", ", lengths(lengths_and_bits(r)), ", ");
     return r.grain.empty()
                ? str(r.kernel, "(ctx, ", arrays, "0, ", r.range, ");")
                : str("run_parallel(ctx, ", r.kernel, ", ", arrays, r.range, ", ", r.grain, ", ", r.multiple, ");");
@@ -78,7 +97,15 @@ class C99Forms : public EntryForms {
 const EntryForms& entry_forms(kernel::Language language) {
   static const CppForms cpp;
   static const C99Forms c99;
-  if (language == kernel::Language::kC99) return c99;
+  static const CudaForms cuda;
+  switch (language) {
+    case kernel::Language::kC99:
+      return c99;
+    case kernel::Language::kCuda:
+      return cuda;
+    case kernel::Language::kCpp:
+      break;
+  }
   return cpp;
 }
 

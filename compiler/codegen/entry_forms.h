@@ -1,7 +1,9 @@
-// What C++ and C99 write differently in an entry. Texts are whole statements or expressions, without indentation.
+// What C++, C99 and the C++ that launches CUDA kernels write differently in an entry. Texts are whole statements or
+// expressions, without indentation.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/length_code.h"
 #include "compiler/kernel/target.h"
@@ -16,8 +18,12 @@ class EntryForms {
   virtual std::string head(bool is_long) const = 0;
 
   struct KernelRun {
-    std::string kernel, buffers, lengths, range;
+    std::string kernel, buffers, lengths;
+    std::vector<std::string> numbers;  // constants
+    std::string range = {};
     std::string grain = {}, multiple = {};  // of the parts that threads take; empty: one thread takes all
+    // Of a device, in place of these: the grid, the threads of a block, the check of a mistake in the kernel.
+    std::string blocks = {}, threads = {}, mistake = {};
   };
   virtual std::string run(const KernelRun& run) const = 0;
   virtual std::string run_reference(int step, const std::string& buffers) const = 0;

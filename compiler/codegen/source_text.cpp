@@ -114,8 +114,26 @@ static std::string whole_c99_text(const SourceText& source) {
   return out + definitions_of_kernels(source);
 }
 
+std::string device_text(const SourceText& source) {
+  std::string out = join(source.helpers, "");
+  for (const KernelText& kernel : source.kernels)
+    out += str(out.empty() ? "" : "\n", kernel.comment, "extern \"C\" __global__ void ", kernel.name, kernel.code);
+  return out;
+}
+
+static std::string whole_cuda_text(const SourceText& source) {
+  const std::string of_entry = entry_helpers(source.entry, source.language);
+  std::string out = source.comment + "\n" + interface_text();
+  if (!source.kernels.empty())
+    out += str("// The emulated device: compiler/codegen/device_text/emulated_cuda.h\n",
+               without_comments(embedded::emulated_cuda_h), "\n// The kernels.\n", device_text(source), "\n");
+  if (!of_entry.empty()) out += str("// What the program calls.\n", of_entry, "\n");
+  return out + source.entry;
+}
+
 std::string whole_text(const SourceText& source) {
   if (source.language == kernel::Language::kC99) return whole_c99_text(source);
+  if (source.language == kernel::Language::kCuda) return whole_cuda_text(source);
   const std::string of_entry = entry_helpers(source.entry, source.language);
   std::string out = source.comment + "\n" + interface_text();
   if (!of_entry.empty() || !source.kernels.empty())

@@ -45,8 +45,12 @@ std::string declarations_of(std::string_view helpers);
 /// The functions that declarations_of() left without bodies.
 std::string definitions_of(std::string_view helpers);
 
+/// The kernels of a program for a device, and their helpers: what a compiler of CUDA C++ takes.
+std::string device_text(const SourceText& source);
+
 /// One translation unit, for people and for compilers: the program's arguments, the interface, the entry, the kernels,
-/// and last the helpers, which are declared before what calls them; in C99 helpers are defined before.
+/// and last the helpers, which are declared before what calls them; in C99 helpers are defined before. CUDA kernels
+/// stand behind the text that emulates the device.
 std::string whole_text(const SourceText& source);
 
 }  // namespace thtrain

@@ -9,6 +9,7 @@
 
 #include "compiler/base/content_hash.h"
 #include "compiler/base/error.h"
+#include "compiler/codegen/embedded_text.h"
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/host/compile_units.h"
 #include "compiler/host/unit_build.h"
@@ -29,7 +30,8 @@ std::string CompileInput::hash() const {
   std::string parts;
   auto add = [&](std::string_view part) { parts += content_hash({part}); };
   add(interface_text());
-  if (program_->language != kernel::Language::kCpp) add("C99");
+  if (program_->language == kernel::Language::kC99) add("C99");
+  if (program_->language == kernel::Language::kCuda) add(str("CUDA", embedded::emulated_cuda_h));
   add(program_->comment);
   for (const std::string& helper : program_->helpers) add(helper);
   for (const KernelText& kernel : program_->kernels) {

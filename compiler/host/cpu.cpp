@@ -209,7 +209,7 @@ Cpu detect_cpu(const char* vector_bytes_override, const TargetParts& forced) {
   out.first_cache_bytes = std::max<int64_t>(0, caches[0]);
   out.second_cache_bytes = std::max<int64_t>(0, caches[1]);
   out.last_cache_bytes = std::max<int64_t>(0, caches[2]);
-  if (forced.isa && !forced.is_c99()) force_isa(out, *forced.isa);
+  if (forced.isa && !forced.is_of_no_processor()) force_isa(out, *forced.isa);
   if (forced.vector_bytes) force_vectors(out, "THTRAIN_TARGET's vectors", *forced.vector_bytes);
   if (vector_bytes_override && *vector_bytes_override) {
     std::string_view text = vector_bytes_override;
@@ -218,7 +218,7 @@ Cpu detect_cpu(const char* vector_bytes_override, const TargetParts& forced) {
                        .expected = "16, 32 or 64",
                        .got = std::string(text)});
     const int wanted = std::atoi(vector_bytes_override);
-    if (((forced.isa && !forced.is_c99()) || forced.vector_bytes) && wanted != out.vector_bytes)
+    if (((forced.isa && !forced.is_of_no_processor()) || forced.vector_bytes) && wanted != out.vector_bytes)
       throw UserError({.what = "THTRAIN_VECTOR_BYTES and THTRAIN_TARGET want different widths of vectors",
                        .expected = "one of the two, or the same width",
                        .got = str(wanted, " and ", out.vector_bytes)});

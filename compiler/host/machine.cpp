@@ -73,7 +73,9 @@ MemoryLimits measured(Target target, bool again) {
 Machine asked() {
   const Cpu& processor = cpu();
   const TargetParts& forced = forced_target();
-  if (forced.is_c99()) return {kernel::c99_target(processor.cores), LimitsFrom::kForced};
+  if (forced.is_of_no_processor())
+    return {forced.isa == "c99" ? kernel::c99_target(processor.cores) : kernel::emulated_cuda_target(processor.cores),
+            LimitsFrom::kForced};
   Machine out{{.isa = processor.isa,
                .vector_bytes = processor.vector_bytes,
                .first_cache_bytes = processor.first_cache_bytes,
@@ -120,9 +122,9 @@ void measure_machine_again() {
   now.from = LimitsFrom::kMeasured;
 }
 
-void use_c99() {
+void use_target(Target target) {
   std::lock_guard lock(mutex);
-  locked_machine() = {kernel::c99_target(cpu().cores), LimitsFrom::kForced};
+  locked_machine() = {std::move(target), LimitsFrom::kForced};
 }
 
 void use_limits_of(std::string_view text) {

@@ -24,8 +24,8 @@ LimitsFrom limits_from();
 /// were forced.
 void measure_machine_again();
 
-/// From here on the target is scalar C99, as under THTRAIN_TARGET=isa=c99.
-void use_c99();
+/// From here on this is the target, as if THTRAIN_TARGET forced it.
+void use_target(kernel::Target target);
 
 /// A run goes on with the memory limits that it began with: `text` is the Target::text() of then. Nothing happens where
 /// it is no such text, or of another machine. Programs that were compiled before keep theirs.

@@ -67,9 +67,9 @@ TargetParts parse_target(std::string_view text) {
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (!seen.insert(key).second) refuse(str("names ", key, " twice"), "each entry once", text);
     if (key == "isa") {
-      constexpr std::string_view kKnown[] = {"avx512", "avx2", "sse2", "arm64", "other", "c99"};
+      constexpr std::string_view kKnown[] = {"avx512", "avx2", "sse2", "arm64", "other", "c99", "cuda-emulated"};
       if (std::find(std::begin(kKnown), std::end(kKnown), value) == std::end(kKnown))
-        refuse("has no such isa", "avx512, avx2, sse2 or c99", value);
+        refuse("has no such isa", "avx512, avx2, sse2, c99 or cuda-emulated", value);
       out.isa = std::string(value);
     } else if (key == "vectors") {
       if (value != "16" && value != "32" && value != "64") refuse("has no such vectors", "16, 32 or 64", value);
@@ -102,8 +102,9 @@ TargetParts parse_target(std::string_view text) {
   }
   const bool is_of_processor =
       out.vector_bytes || out.caches || out.non_temporal_bytes || out.store_prefetch_lines || out.load_prefetch_lines;
-  if (out.is_c99() && is_of_processor)
-    refuse("names parts of a processor beside isa=c99", "isa=c99, with cores or alone", text);
+  if (out.is_of_no_processor() && is_of_processor)
+    refuse(str("names parts of a processor beside isa=", *out.isa), str("isa=", *out.isa, ", with cores or alone"),
+           text);
   return out;
 }
 

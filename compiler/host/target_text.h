@@ -18,8 +18,8 @@ struct TargetParts {
   std::optional<int64_t> non_temporal_bytes;
   std::optional<int> store_prefetch_lines, load_prefetch_lines;
 
-  /// Scalar C99, which is made for no processor.
-  bool is_c99() const { return isa == "c99"; }
+  /// Scalar C99 and the emulated device are made for no processor.
+  bool is_of_no_processor() const { return isa == "c99" || isa == "cuda-emulated"; }
 };
 
 /// "isa=avx2,caches=32K/256K/4M", "isa=c99,cores=2": entries of kernel::Target::text() in any order, each at most once.

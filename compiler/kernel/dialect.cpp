@@ -2,6 +2,7 @@
 
 #include "compiler/kernel/c/dialect.h"
 #include "compiler/kernel/cpp/dialect.h"
+#include "compiler/kernel/cuda/dialect.h"
 
 namespace thtrain::kernel {
 
@@ -21,8 +22,34 @@ std::string TermText::alone() const {
   return text_.substr(1, text_.size() - 2);
 }
 
+static std::string no_form(const char* what) {
+  TH_CHECK(false, what, " in a language of processors");
+  return {};
+}
+
+std::string Dialect::barrier(const Barrier&) const {
+  return no_form("a barrier");
+}
+std::string Dialect::shared_array(const SharedArray&, Helpers&) const {
+  return no_form("a shared array");
+}
+std::string Dialect::shuffle(const Shuffle&, const TermText&, Helpers&) const {
+  return no_form("a shuffle");
+}
+std::string Dialect::atomic(const Atomic&, const TermText&, const TermText&) const {
+  return no_form("an atomic operation");
+}
+
 const Dialect& dialect_of(const Target& target) {
-  return target.kind == Target::Kind::kC99 ? c::dialect() : cpp::dialect(target);
+  switch (target.language()) {
+    case Language::kC99:
+      return c::dialect();
+    case Language::kCuda:
+      return cuda::dialect();
+    case Language::kCpp:
+      break;
+  }
+  return cpp::dialect(target);
 }
 
 }  // namespace thtrain::kernel

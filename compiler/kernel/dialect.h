@@ -91,7 +91,14 @@ class Dialect {
   /// Orders non-temporal stores: other threads that read after it see what was stored before it.
   virtual std::string fence() const = 0;
   /// The call fails by this check, and the function returns.
-  virtual std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const = 0;
+  virtual std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit,
+                                        Helpers& helpers) const = 0;
+
+  // ---- of devices: a language of processors has none of these
+  virtual std::string barrier(const Barrier& barrier) const;
+  virtual std::string shared_array(const SharedArray& array, Helpers& helpers) const;
+  virtual std::string shuffle(const Shuffle& shuffle, const TermText& value, Helpers& helpers) const;
+  virtual std::string atomic(const Atomic& atomic, const TermText& index, const TermText& value) const;
 
   // ---- functions
   /// Its parameters, and what makes its buffers, lengths and numbers of them.

@@ -17,6 +17,7 @@ enum class AxisKind : uint8_t {
   kParallel,    // no turn depends on another
   kReduce,      // accumulators combine the turns
   kSequential,  // turns may write the same element: they run in order
+  kInStep,      // innermost: independent within an iteration of the sequential axes, and not across them
 };
 
 struct NestAxis {

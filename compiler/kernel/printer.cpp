@@ -102,7 +102,15 @@ class Printer {
   void statement(const Fence&) { line(dialect_.fence()); }
   void statement(const Fail& s) {
     const TermText check = term(s.check), value = term(s.value), limit = term(s.limit);
-    for (const std::string& text : dialect_.fail(check, value, limit)) line(text);
+    for (const std::string& text : dialect_.fail(check, value, limit, helpers_)) line(text);
+  }
+
+  void statement(const Barrier& s) { line(dialect_.barrier(s)); }
+  void statement(const SharedArray& s) { line(dialect_.shared_array(s, helpers_)); }
+  void statement(const Shuffle& s) { line(dialect_.shuffle(s, term(s.value), helpers_)); }
+  void statement(const Atomic& s) {
+    const TermText index = term(s.index), value = term(s.value);
+    line(dialect_.atomic(s, index, value));
   }
 
   const Dialect& dialect_;

@@ -11,8 +11,18 @@
 
 namespace thtrain::kernel {
 
-/// What a loop's iterations may do: nothing at once, in any order by threads, as lanes, unrolled; or a device's grid.
-enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
+/// What a loop's iterations may do: nothing at once, in any order by threads, as lanes, unrolled.
+enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled };
+
+/// Which threads of a device a statement is about.
+enum class Scope : uint8_t { kWarp, kBlock };
+
+/// From which lane of its warp a thread takes a value: the one so many lanes behind it (its own where there is none),
+/// or the one of that number.
+enum class LaneChoice : uint8_t { kBehind, kNumber };
+
+/// What an atomic operation makes of the element and the value.
+enum class AtomicKind : uint8_t { kAdd, kMin, kMax, kAnd, kOr };
 
 /// Where a line is prefetched to: the first or the second cache for a read, or the first for a write.
 enum class Prefetch : uint8_t { kL1, kL2, kWrite };
@@ -156,8 +166,58 @@ struct Fail {
   }
 };
 
-struct Statement
-    : std::variant<Comment, Let, Var, Assign, Store, ForLoop, If, While, LocalArray, PrefetchLine, Fence, Fail> {
+// ---- of devices alone: what the threads of a block do together. docs/decisions/0020.
+
+/// No thread goes on before all threads of the block, or of the warp, are here; then each sees what the others stored
+/// before it. All of them must come to the same barrier.
+struct Barrier {
+  Scope scope = Scope::kBlock;
+  static void fields(auto& s, auto& visit) { visit.option(s.scope); }
+};
+
+/// An array that the threads of a block share. Outside of loops and branches.
+struct SharedArray {
+  std::string name;
+  DType dtype;
+  int64_t count;
+  static void fields(auto& s, auto& visit) {
+    visit.define(s.name, TermType{s.dtype, 1, 0});
+    visit.option(s.count);
+  }
+};
+
+/// A variable that holds the value of another lane. All lanes of the mask must come to the same shuffle.
+struct Shuffle {
+  std::string name;
+  Term value;
+  LaneChoice choice;
+  int lane;  // how far behind, or its number
+  uint32_t mask = ~0U;
+  static void fields(auto& s, auto& visit) {
+    visit.define(s.name, s.value.type());
+    visit.term(s.value);
+    visit.option(s.choice);
+    visit.option(s.lane);
+    visit.option(s.mask);
+  }
+};
+
+/// buffer[index] = buffer[index] combined with the value, as one step; of integers of 32 and 64 bits, whose results do
+/// not depend on the order of the threads.
+struct Atomic {
+  std::string buffer;
+  Term index, value;
+  AtomicKind kind;
+  static void fields(auto& s, auto& visit) {
+    visit.name(s.buffer);
+    visit.option(s.kind);
+    visit.index(s.index);
+    visit.term(s.value);
+  }
+};
+
+struct Statement : std::variant<Comment, Let, Var, Assign, Store, ForLoop, If, While, LocalArray, PrefetchLine, Fence,
+                                Fail, Barrier, SharedArray, Shuffle, Atomic> {
   using variant::variant;
 };
 
@@ -185,7 +245,8 @@ struct NumberParameter {
   std::string text;  // what it is, for the comment
 };
 
-/// void name(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)
+/// A processor's: void name(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end).
+/// A device's takes buffers, lengths and numbers one by one; `block` and `thread` are the thread's own numbers.
 struct Function {
   std::string name;     // without the number that makes it unique
   std::string comment;  // what it computes
@@ -193,7 +254,36 @@ struct Function {
   std::vector<std::string> lengths;       // variables for lengths[0], lengths[1], ...
   std::vector<std::string> length_texts;  // what they are, for the comment
   std::vector<NumberParameter> numbers;   // the bits of a double each, in lengths[lengths.size()], ...
-  Block body;                             // over [begin, end)
+  Block body;                             // over [begin, end), or of one thread
+  int threads = 0;                        // of a block of a device; 0: a processor's function
+
+  bool is_of_device() const { return threads > 0; }
 };
+
+/// Is there a statement of that kind, at any depth?
+template <class Kind>
+bool contains(const Block& block);
+
+template <class Kind>
+struct KindSearch {
+  bool found = false;
+  void note(const std::string&) {}
+  void define(const std::string&, const TermType&) {}
+  void name(const std::string&) {}
+  void term(const Term&) {}
+  void index(const Term&) {}
+  void option(auto) {}
+  void block(const Block& inside) { found = found || contains<Kind>(inside); }
+};
+
+template <class Kind>
+bool contains(const Block& block) {
+  KindSearch<Kind> search;
+  for (const Statement& s : block) {
+    search.found = search.found || std::holds_alternative<Kind>(s);
+    visit_fields(s, search);
+  }
+  return search.found;
+}
 
 }  // namespace thtrain::kernel

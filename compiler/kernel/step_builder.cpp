@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
 namespace thtrain::kernel {
 
-const std::vector<std::pair<std::string, int>> Code::kReserved = {{"begin", 1}, {"end", 1}};
+const Code::Uses Code::kOfProcessor = {{"begin", 1}, {"end", 1}};
+const Code::Uses Code::kOfDevice = {{"begin", 1}, {"end", 1}, {"block", 1}, {"thread", 1}};
 
 std::string Code::unique(std::string name) {
   for (auto& [known, count] : used_)
@@ -95,10 +97,32 @@ void Code::fail(Term check, Term value, Term limit) {
   current_->push_back(Fail{std::move(check), std::move(value), std::move(limit)});
 }
 
+void Code::barrier(Scope scope) {
+  current_->push_back(Barrier{scope});
+}
+
+std::string Code::shared_array(std::string name, DType dtype, int64_t count) {
+  TH_CHECK(current_ == &body_, "loop language: a shared array inside of a loop or branch");
+  name = unique(std::move(name));
+  current_->push_back(SharedArray{name, dtype, count});
+  return name;
+}
+
+Term Code::shuffle(std::string name, Term value, LaneChoice choice, int lane) {
+  name = unique(std::move(name));
+  const TermType type = value.type();
+  current_->push_back(Shuffle{name, std::move(value), choice, lane});
+  return variable(name, type);
+}
+
+void Code::atomic(const std::string& buffer, Term index, Term value, AtomicKind kind) {
+  current_->push_back(Atomic{buffer, std::move(index), std::move(value), kind});
+}
+
 Block Code::take() {
   Block out = std::move(body_);
   body_.clear();
-  used_ = kReserved;
+  used_ = reserved_;
   current_ = &body_;
   return out;
 }
@@ -163,13 +187,16 @@ Term gather(const std::string& buffer, DType dtype, Term indices, Term count) {
   return Term(std::move(node));
 }
 
+static constexpr int kThreads = 256;  // of a block
+
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, Target target,
                          const StepContext& context)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       target_(std::move(target)),
-      context_(context) {}
+      context_(context),
+      code_(target_.is_device()) {}
 
 // Of the operand that the planner gave, as elements of `dtype`: a lowering may look at its bits, at pairs, at a part.
 static std::optional<ElementRange> elements_of(const Operand& operand, DType dtype) {
@@ -235,6 +262,10 @@ void StepBuilder::prefetch(const Operand& operand, Term index, Prefetch kind) {
   code_.prefetch(buffer(operand, false), std::move(index), kind);
 }
 
+void StepBuilder::atomic(const Operand& operand, Term index, Term value, AtomicKind kind) {
+  code_.atomic(buffer(operand, true), std::move(index), std::move(value), kind);
+}
+
 void StepBuilder::require(Term condition, RuntimeCheck check, Term value, Term limit) {
   std::string name = str("check", lengths_.size());
   lengths_.push_back(std::move(check));
@@ -245,17 +276,44 @@ void StepBuilder::require(Term condition, RuntimeCheck check, Term value, Term l
 
 void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range, Dim grain, int64_t multiple,
                                 std::string schedule) {
+  if (!target_.is_device())
+    return add_kernel(
+        std::move(name), std::move(comment),
+        {.range = std::move(range), .grain = std::move(grain), .multiple = multiple, .schedule = std::move(schedule)});
+  const Term all = length(range);
+  Block part = code_.take();
+  const bool is_split = !grain.is(0) && !range.is(1);
+  const int threads = is_split ? kThreads : 1;
+  Block& body = function_.body;
+  body.push_back(Let{"begin", is_split ? (block() * Term(threads) + thread()) * Term(multiple) : Term(0)});
+  body.push_back(Let{"end", !is_split       ? all
+                            : multiple == 1 ? begin() + Term(1)
+                                            : select(begin() + Term(multiple) < all, begin() + Term(multiple), all)});
+  if (is_split)
+    body.push_back(If{begin() < all, std::move(part)});
+  else
+    body.insert(body.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+  const int64_t of_block = threads * multiple;
+  function_.threads = threads;
+  add_kernel(std::move(name), std::move(comment),
+             {.blocks = is_split ? floor_div(range + Dim(of_block - 1), Dim(of_block)) : Dim(1),
+              .schedule = is_split ? "a thread for each part" : "one thread"});
+}
+
+void StepBuilder::finish_device_kernel(std::string name, std::string comment, Dim blocks, int threads,
+                                       std::string schedule) {
+  function_.threads = threads;
+  function_.body = code_.take();
+  add_kernel(std::move(name), std::move(comment), {.blocks = std::move(blocks), .schedule = std::move(schedule)});
+}
+
+void StepBuilder::add_kernel(std::string name, std::string comment, KernelCall call) {
   function_.name = std::move(name);
   function_.comment = std::move(comment);
-  function_.body = code_.take();
-  KernelCall call{std::make_shared<const Function>(std::move(function_)),
-                  std::move(used_operands_),
-                  std::move(lengths_),
-                  std::move(range),
-                  std::move(grain),
-                  multiple,
-                  {},
-                  std::move(schedule)};
+  if (!function_.is_of_device()) function_.body = code_.take();
+  call.function = std::make_shared<const Function>(std::move(function_));
+  call.operands = std::move(used_operands_);
+  call.lengths = std::move(lengths_);
   steps_.emplace_back(std::in_place_type<KernelCall>, std::move(call));
   function_ = {};
   used_operands_ = {};

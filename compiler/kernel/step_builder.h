@@ -34,7 +34,9 @@ class Names {
 /// Statements in order. Names are unique within one function.
 class Code : public Names {
  public:
-  Code() : current_(&body_) {}
+  /// Of a device's function or of a processor's: what it has already takes no other names.
+  explicit Code(bool is_of_device = false)
+      : current_(&body_), reserved_(is_of_device ? kOfDevice : kOfProcessor), used_(reserved_) {}
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   Term let(std::string name, Term value) override;
@@ -55,7 +57,12 @@ class Code : public Names {
   /// Prefetches the cache line of buffer[index], which need not exist.
   void prefetch(const std::string& buffer, Term index, Prefetch kind);
   void fail(Term check, Term value, Term limit);  // and return
-  Block take();                                   // and begin anew
+  void barrier(Scope scope = Scope::kBlock);
+  /// An array of the block; gives its buffer's name. Before loops and branches.
+  std::string shared_array(std::string name, DType dtype, int64_t count);
+  Term shuffle(std::string name, Term value, LaneChoice choice, int lane);
+  void atomic(const std::string& buffer, Term index, Term value, AtomicKind kind);
+  Block take();  // and begin anew
 
  private:
   std::string unique(std::string name);
@@ -63,8 +70,10 @@ class Code : public Names {
   Block body_;
   Block* current_;
   bool non_temporal_ = false;
-  std::vector<std::pair<std::string, int>> used_ = kReserved;
-  static const std::vector<std::pair<std::string, int>> kReserved;  // what every kernel has: its range
+  using Uses = std::vector<std::pair<std::string, int>>;
+  static const Uses kOfProcessor, kOfDevice;
+  const Uses& reserved_;
+  Uses used_;
 };
 
 /// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.
@@ -86,12 +95,13 @@ struct RuntimeCheck {
 };
 
 struct KernelCall {
-  std::shared_ptr<const Function> function;
-  std::vector<int> operands;                             // of function.buffers
-  std::vector<std::variant<Dim, RuntimeCheck>> lengths;  // of function.lengths; a check passes its number
-  Dim range = 1;                                         // [0, range)
+  std::shared_ptr<const Function> function = {};
+  std::vector<int> operands = {};                             // of function.buffers
+  std::vector<std::variant<Dim, RuntimeCheck>> lengths = {};  // of function.lengths; a check passes its number
+  Dim range = 1;                                              // [0, range)
   Dim grain = 0;  // least part of the range for one thread; 0: one thread takes all
   int64_t multiple = 1;
+  Dim blocks = 0;                    // of a device's function, in place of these three: the grid
   std::vector<double> numbers = {};  // of function.numbers
   std::string schedule = {};         // what its schedule chose, for people; empty: its loops were written by hand
 };
@@ -184,15 +194,22 @@ class StepBuilder {
   Term gather(const Operand& operand, Term indices, Term count = {});
   void store(const Operand& operand, Term index, Term value, Term stride = 1, Term count = {});
   void prefetch(const Operand& operand, Term index, Prefetch kind);
+  void atomic(const Operand& operand, Term index, Term value, AtomicKind kind);
   /// Fails the call unless `condition`; the text may show {value} and {limit}.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
   /// The variables begin and end of the kernel's range.
   Term begin() const { return variable("begin", {DType::kInt64, 1, 0}); }
   Term end() const { return variable("end", {DType::kInt64, 1, 0}); }
+  /// On a device: the number of the thread's block, and the thread's own in it.
+  Term block() const { return variable("block", {DType::kInt64, 1, 0}); }
+  Term thread() const { return variable("thread", {DType::kInt64, 1, 0}); }
   /// Ends the kernel: it runs over [0, range), in parts of at least `grain` (0: never split), each a multiple of
   /// `multiple`.
+  /// On a device each thread takes a part of `multiple`; where the range is never split, one thread takes it.
   void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1,
                      std::string schedule = {});
+  /// Ends a kernel that was written for the threads of a device: `blocks` of so many threads.
+  void finish_device_kernel(std::string name, std::string comment, Dim blocks, int threads, std::string schedule);
   /// On a target without libraries the op's reference is called in its place.
   void call_library(LibraryCall call);
   void call_reference();
@@ -214,6 +231,7 @@ class StepBuilder {
 
  private:
   std::string buffer(const Operand& operand, bool written);
+  void add_kernel(std::string name, std::string comment, KernelCall call);
 
   const Node& node_;
   std::vector<Operand> inputs_, outputs_;

@@ -6,12 +6,24 @@
 
 namespace thtrain::kernel {
 
+Language Target::language() const {
+  switch (kind) {
+    case Kind::kC99:
+      return Language::kC99;
+    case Kind::kCuda:
+      return Language::kCuda;
+    case Kind::kCpu:
+      break;
+  }
+  return Language::kCpp;
+}
+
 bool Target::is_x86() const {
   return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2" || isa == "sse2");
 }
 
 bool Target::has_fma() const {
-  return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2" || isa == "arm64");
+  return is_device() || (kind == Kind::kCpu && (isa == "avx512" || isa == "avx2" || isa == "arm64"));
 }
 
 bool Target::has_gathers() const {
@@ -37,7 +49,7 @@ std::string size_text(int64_t bytes) {
 }
 
 std::string Target::text() const {
-  if (kind == Kind::kC99) return str("isa=c99,cores=", cores, replays_calls ? ",replays" : "");
+  if (kind != Kind::kCpu) return str("isa=", isa, ",cores=", cores, replays_calls ? ",replays" : "");
   return str("isa=", isa, ",vectors=", vector_bytes, ",caches=", size_text(first_cache_bytes), "/",
              size_text(second_cache_bytes), "/", size_text(last_cache_bytes), ",cores=", cores,
              ",non_temporal=", size_text(memory.non_temporal_bytes), ",store_prefetch=", memory.store_prefetch_lines,
@@ -45,6 +57,7 @@ std::string Target::text() const {
 }
 
 std::string Target::code_name() const {
+  if (is_device()) return "emulated CUDA";
   return kind == Kind::kC99 ? "scalar C99" : str("vectors of ", vector_bytes, " bytes");
 }
 
@@ -53,13 +66,21 @@ const Target& widest_target() {
   return widest;
 }
 
-Target c99_target(int cores) {
-  return {.kind = Target::Kind::kC99,
-          .isa = "c99",
+static Target without_vectors(Target::Kind kind, std::string isa, int cores) {
+  return {.kind = kind,
+          .isa = std::move(isa),
           .vector_bytes = 0,
           .first_cache_bytes = 0,
           .cores = cores,
           .memory = {.store_prefetch_lines = 0}};
+}
+
+Target c99_target(int cores) {
+  return without_vectors(Target::Kind::kC99, "c99", cores);
+}
+
+Target emulated_cuda_target(int cores) {
+  return without_vectors(Target::Kind::kCuda, "cuda-emulated", cores);
 }
 
 }  // namespace thtrain::kernel

@@ -1,5 +1,6 @@
-// What generated code is made for: a processor with its vectors, caches and cores, or scalar C99 for any. Who depends
-// on the target asks it: schedules, dialects, maths, candidates, passes with limits, the tuner. docs/decisions/0013.
+// What generated code is made for: a processor with its vectors, caches and cores, scalar C99 for any, or a CUDA
+// device. Who depends on the target asks it: schedules, dialects, maths, candidates, passes with limits, the tuner.
+// docs/decisions/0013.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,22 @@ struct FusionLimits {
                                  // time, 10,000 lose a tenth
 };
 
-/// In which programs are written: entries and kernels.
-enum class Language : uint8_t { kCpp, kC99 };
+/// Of a CUDA device; these hold for every one since compute capability 7.5.
+struct DeviceLimits {
+  int threads = 1024;               // of a block
+  int64_t shared_bytes = 48 << 10;  // of a block's shared arrays
+  int warp = 32;                    // threads that run together
+
+  friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
+};
+
+/// In which programs are written: entries and kernels. The entry of kernels of CUDA C++ is C++.
+enum class Language : uint8_t { kCpp, kC99, kCuda };
 
 struct Target {
   /// A processor is reached by C++ with explicit vectors, the library of vector maths, and libraries of functions.
-  /// Scalar C99 has libm alone.
-  enum class Kind : uint8_t { kCpu, kC99 };
+  /// Scalar C99 has libm alone. A CUDA device, which is emulated on the host, has the functions of CUDA C++.
+  enum class Kind : uint8_t { kCpu, kC99, kCuda };
 
   Kind kind = Kind::kCpu;
   std::string isa = "avx512";  // of a processor: x86-64's "avx512", "avx2" (with FMA), "sse2"; "arm64"; "other"
@@ -46,12 +56,15 @@ struct Target {
   int64_t second_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
   int cores = 1;
   MemoryLimits memory = {};
+  DeviceLimits device = {};
   /// Is a call recorded, and then replayed? Then the steps of a program read and write the same addresses in each call,
   /// and nothing that changes from call to call is passed by value: docs/decisions/0019. A processor's are not: it
   /// reads arguments and slices where they lie.
   bool replays_calls = false;
 
-  Language language() const { return kind == Kind::kC99 ? Language::kC99 : Language::kCpp; }
+  Language language() const;
+  /// Do threads in blocks run its kernels?
+  bool is_device() const { return kind == Kind::kCuda; }
   bool has_vectors() const { return kind == Kind::kCpu; }
   /// Are there functions of libraries: BLAS, LAPACK, generators, those of candidates?
   bool has_libraries() const { return kind == Kind::kCpu; }
@@ -72,8 +85,8 @@ struct Target {
 
   /// A loop of so many threads that touches more bytes stores past the caches; 0: none does.
   int64_t non_temporal_threshold(int threads) const;
-  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32", or
-  /// "isa=c99,cores=2"
+  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32",
+  /// "isa=c99,cores=2" or "isa=cuda-emulated,cores=2"
   std::string text() const;
   /// What measured times of implementations are of, beside the processor and the threads: "vectors of 64 bytes".
   std::string code_name() const;
@@ -85,6 +98,8 @@ struct Target {
 const Target& widest_target();
 /// Scalar C99, run by so many threads.
 Target c99_target(int cores = 1);
+/// A CUDA device that the host emulates, with memory of the host.
+Target emulated_cuda_target(int cores = 1);
 
 /// "32K", "20M", "1000": bytes as the texts of targets have them.
 std::string size_text(int64_t bytes);

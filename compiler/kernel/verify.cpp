@@ -6,6 +6,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "compiler/kernel/uniform_flow.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -44,14 +45,33 @@ class Verifier {
                    .elements = b.elements});
     for (const std::string& length : function_.lengths) add(length, {Name::Kind::kConstant, kIndex});
     for (const NumberParameter& n : function_.numbers) add(n.name, {Name::Kind::kConstant, {n.dtype, 1, 0}});
-    for (const char* of_range : {"begin", "end"}) add(of_range, {Name::Kind::kConstant, kIndex});
+    const auto kind = [](bool is_device) { return is_device ? "a device" : "a processor"; };
+    require(function_.is_of_device() == target_.is_device(), "written for ", kind(function_.is_of_device()),
+            ", and the target is ", kind(target_.is_device()));
+    if (function_.is_of_device())
+      threads();
+    else
+      for (const char* of_range : {"begin", "end"}) add(of_range, {Name::Kind::kConstant, kIndex});
     block(function_.body);
+    if (!function_.is_of_device()) return;
+    require(shared_ <= target_.device.shared_bytes, "shared arrays of ", shared_, " bytes, and a block has ",
+            target_.device.shared_bytes);
+    const std::string broken = broken_uniformity(function_, target_.device.warp);
+    require(broken.empty(), broken);
   }
 
  private:
   template <class... What>
   void require(bool condition, const What&... what) const {
     TH_CHECK(condition, "kernel ", function_.name, ": ", what...);
+  }
+
+  void threads() {
+    require(function_.threads <= target_.device.threads, function_.threads, " threads in a block, which has at most ",
+            target_.device.threads);
+    add("block", {Name::Kind::kConstant, kIndex});
+    loops_["thread"] = {0, function_.threads - 1};
+    add("thread", {Name::Kind::kConstant, kIndex, Affine{0, {{"thread", 1}}}});
   }
 
   // ---- names
@@ -75,8 +95,14 @@ class Verifier {
 
   void branch(const Block& statements) {
     ++branches_;
-    block(statements);
+    nested(statements);
     --branches_;
+  }
+
+  void nested(const Block& statements) {
+    ++depth_;
+    block(statements);
+    --depth_;
   }
 
   // ---- statements
@@ -123,7 +149,7 @@ class Verifier {
       variable.value = Affine{0, {{s.name, 1}}};
     }
     add(s.name, std::move(variable));
-    block(s.body);
+    nested(s.body);
     names_.erase(s.name);
     scope_.resize(outside);
   }
@@ -154,6 +180,38 @@ class Verifier {
       term(shown);
       require(!shown.type().is_vector(), "a check shows a vector");
     }
+  }
+
+  // ---- of devices
+
+  void of_device(const char* what) const { require(function_.is_of_device(), what, " in a kernel of a processor"); }
+  void statement(const Barrier&) { of_device("a barrier"); }
+  void statement(const SharedArray& s) {
+    of_device("a shared array");
+    require(depth_ == 0, "a shared array within a loop or branch");
+    require(s.count > 0, "an array of ", s.count, " elements");
+    shared_ += s.count * static_cast<int64_t>(size_of(s.dtype));
+    add(s.name, {Name::Kind::kArray, {s.dtype, 1, 0}, {}, ElementRange{0, s.count - 1}});
+  }
+  void statement(const Shuffle& s) {
+    of_device("a shuffle");
+    term(s.value);
+    require(!s.value.type().is_vector(), "a shuffle of a vector");
+    require(s.lane >= 0 && s.lane < target_.device.warp, "a shuffle from lane ", s.lane, " of ", target_.device.warp);
+    add(s.name, {Name::Kind::kConstant, s.value.type()});
+  }
+  void statement(const Atomic& s) {
+    of_device("an atomic operation");
+    term(s.value);
+    const Name& to = find(s.buffer);
+    const DType dtype = s.value.dtype();
+    require(to.kind == Name::Kind::kArray || to.kind == Name::Kind::kOutput, "an atomic operation on ", s.buffer,
+            ", which is not written");
+    require(to.type.dtype == dtype, "an atomic operation with an element of ", name_of(dtype), " on ", s.buffer, " of ",
+            name_of(to.type.dtype));
+    require(is_int(dtype) && size_of(dtype) >= 4, "an atomic operation on elements of ", name_of(dtype),
+            ": integers of 32 and 64 bits have them");
+    access(s.buffer, to, s.index, 1, 1, {});
   }
 
   // ---- terms
@@ -240,8 +298,8 @@ class Verifier {
   std::unordered_map<std::string, Name> names_;
   std::vector<std::string> scope_;
   std::unordered_map<std::string, ElementRange> loops_;  // those whose bounds are numbers
-  int64_t stack_ = 0;
-  int branches_ = 0;
+  int64_t stack_ = 0, shared_ = 0;
+  int branches_ = 0, depth_ = 0;
 };
 
 }  // namespace

@@ -126,7 +126,7 @@ Skeleton skeleton_of(const Function& function) {
   ConstantWalk walk;
   walk.copy(function.body);
   Skeleton out{std::move(walk.key), std::move(walk.constants)};
-  out.key += function.name;
+  out.key += str(function.threads, function.name);
   for (const kernel::BufferParameter& buffer : function.buffers)
     out.key += str(' ', buffer.name, ' ', name_of(buffer.dtype), ' ', buffer.written);
   for (const std::string& length : function.lengths) out.key += str(' ', length);

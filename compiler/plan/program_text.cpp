@@ -19,6 +19,9 @@ std::string view_text(const Program& program, const BufferView& view) {
 }
 
 std::string call_text(const Step& step) {
+  if (const auto* call = std::get_if<kernel::KernelCall>(&step.code); call && call->function->is_of_device())
+    return str("kernel ", call->function->name, ", blocks: ", readable(call->blocks.text()), " of ",
+               call->function->threads, call->function->threads == 1 ? " thread, " : " threads, ", call->schedule);
   if (const auto* call = std::get_if<kernel::KernelCall>(&step.code))
     return str("kernel ", call->function->name, " over ", readable(call->range.text()),
                call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())),

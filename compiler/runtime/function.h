@@ -54,7 +54,7 @@ struct FunctionOptions {
   Level level = Level::kStandard;
   int threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   /// What native code is made for: this machine, where none is given; kernel::c99_target(): scalar C99, with libm
-  /// alone.
+  /// alone; kernel::emulated_cuda_target(): kernels in CUDA C++, run by a device that the host emulates.
   std::optional<kernel::Target> target = {};
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
@@ -94,6 +94,7 @@ struct Program;  // compiler/plan/program.h
 /// What became of one graph. `thtrain explain` prints these.
 struct Explanation {
   std::string graph, canonical, fused, program, cpp;
+  std::string device;              // kernels for a device, as CUDA C++; `cpp` has them too, with what emulates it
   Graph given;                     // what the first pass takes: the user's graph, its lengths under canonical names
   std::vector<PassRecord> passes;  // with their graphs
   std::vector<Fired> fired;

@@ -53,7 +53,9 @@ Explanation Function::explain() const {
   const PlanOptions planning{.target = target, .threads = s.context.threads, .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
   out.program = program_text(*out.plan);
-  out.cpp = whole_text(emit_cpp(*out.plan).text);
+  const SourceText text = emit_cpp(*out.plan).text;
+  out.cpp = whole_text(text);
+  if (text.language == kernel::Language::kCuda) out.device = device_text(text);
   return out;
 }
 

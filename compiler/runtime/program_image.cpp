@@ -125,7 +125,7 @@ class Reader {
   void get(kernel::Language& language) {
     int64_t number = 0;
     get(number);
-    if (number < 0 || number > static_cast<int64_t>(kernel::Language::kC99)) return fail();
+    if (number < 0 || number > static_cast<int64_t>(kernel::Language::kCuda)) return fail();
     language = static_cast<kernel::Language>(number);
   }
   void get(Dim& dim) { get_parsed(dim, Dim::parse); }

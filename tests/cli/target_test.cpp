@@ -45,7 +45,7 @@ TEST(CliTarget, AWrongTextIsBadInput) {
   Workshop workshop;
   for (auto [text, message] : {std::pair{"isa=avx9",
                                          "error: THTRAIN_TARGET has no such isa\n"
-                                         "  expected: avx512, avx2, sse2 or c99\n"
+                                         "  expected: avx512, avx2, sse2, c99 or cuda-emulated\n"
                                          "  got:      avx9\n"},
                                {"core=2",
                                 "error: THTRAIN_TARGET has no entry core\n"
@@ -84,6 +84,39 @@ TEST(CliTarget, ScalarC99HasNothingToTune) {
             "  expected: the target of a processor\n"
             "  got:      isa=c99,cores=1\n"
             "  hint:     unset THTRAIN_TARGET to time the implementations of this machine\n");
+}
+
+TEST(CliTarget, AnEmulatedDeviceHasNothingToTuneAndNoVectors) {
+  Workshop workshop;
+  EnvironmentVariable forced("THTRAIN_TARGET", "isa=cuda-emulated,cores=1");
+  const Ended ended = workshop.run({"tune", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: tune: emulated CUDA has one implementation of each computation\n"
+            "  expected: the target of a processor\n"
+            "  got:      isa=cuda-emulated,cores=1\n"
+            "  hint:     unset THTRAIN_TARGET to time the implementations of this machine\n");
+  EXPECT_NE(workshop.run({"info"}).out.find("none: emulated CUDA"), std::string::npos);
+}
+
+// A lab's training step and its error counts are those of a processor, but for roundings.
+TEST(CliTarget, ALabTrainsOnAnEmulatedDevice) {
+  Workshop workshop;
+  EnvironmentVariable forced("THTRAIN_TARGET", "isa=cuda-emulated,cores=1");
+  const Ended ended =
+      workshop.run({"train", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml", "trainer.epochs=1",
+                    "data.n_train=200", "data.n_valid=100", "--run-dir", "run", "--quiet"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(read_json(workshop.read("run/run.json"), "run.json")["target"], "isa=cuda-emulated,cores=1");
+}
+
+TEST(CliTarget, ExplainPrintsKernelsForADevice) {
+  Workshop workshop;
+  const Ended ended =
+      workshop.run({"explain", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml", "--stage", "cuda"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("\nextern \"C\" __global__ void k0_"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("thtrain_entry"), std::string::npos);
 }
 
 TEST(CliTarget, ExplainPrintsC99) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -19,6 +20,7 @@ namespace thtrain {
 namespace {
 
 constexpr int kUnwritten = 0x5b;  // in every byte: no likely value of any dtype
+constexpr size_t kBehind = 64;    // bytes behind an output that nothing may write
 
 Cache& cache_of(const Target& target) {
   static std::map<std::string, std::unique_ptr<Cache>> made;
@@ -57,10 +59,12 @@ Target usual_width(const std::string& compiler) {
 
 static Program planned(const CanonicalGraph& canonical, const Target& target, bool optimized) {
   PipelineOptions options{.chooser = target.chooser};
+  if (target.device) options.target = *target.device;
   if (!optimized)
     for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
+  const kernel::Target of_vectors{.vector_bytes = target.vector_bytes, .memory = target.memory};
   return plan(optimize(canonical.graph, options), canonical.value_checks,
-              {.target = {.vector_bytes = target.vector_bytes, .memory = target.memory}, .chooser = target.chooser});
+              {.target = target.device.value_or(of_vectors), .chooser = target.chooser});
 }
 
 bool is_all_native(const Graph& graph) {
@@ -116,14 +120,15 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   Tensor arena = Tensor::empty(DType::kUInt8, {canonical.evaluate(c.program->memory.arena_bytes)});
   std::vector<Tensor> outputs;
   for (const Expr& out : c.graph.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
-  // What is not written is seen.
-  for (Tensor& t : outputs) std::memset(t.raw(), kUnwritten, t.bytes());
+  // What is not written is seen, and what is written behind the end.
+  std::vector<std::vector<char>> memory;
+  for (const Tensor& t : outputs) memory.emplace_back(t.bytes() + kBehind, static_cast<char>(kUnwritten));
   std::memset(arena.raw(), kUnwritten, arena.bytes());
   std::vector<ThTensor> args;
   auto bind = [&](const Tensor& t) { args.push_back({const_cast<void*>(t.raw()), t.shape().data()}); };
   for (const Tensor& t : inputs) bind(t);
   for (const Tensor& t : c.program->constants) bind(t);
-  for (const Tensor& t : outputs) bind(t);
+  for (size_t i = 0; i < outputs.size(); ++i) args.push_back({memory[i].data(), outputs[i].shape().data()});
   ThContext context{};
   context.version = TH_ABI_VERSION;
   context.threads = 1;
@@ -138,6 +143,12 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
            context.failure.word <= 0 ? std::string("no check failed")
                                      : c.checks.at(static_cast<size_t>(context.failure.word - 1)).what,
            ", value ", context.failure.value, ", limit ", context.failure.limit);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::vector<char>& bytes = memory[i];
+    TH_CHECK(std::all_of(bytes.end() - kBehind, bytes.end(), [](char byte) { return byte == kUnwritten; }),
+             "the program writes behind output ", i);
+    if (outputs[i].bytes() > 0) std::memcpy(outputs[i].raw(), bytes.data(), outputs[i].bytes());
+  }
   return outputs;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -17,8 +18,9 @@ struct Target {
   std::string compiler;  // "g++" or "clang++"
   int vector_bytes;
   kernel::MemoryLimits memory = {};
-  const kernel::Chooser* chooser = nullptr;  // of passes and plan
-  std::string text() const;                  // "clang_32": a name for tests
+  const kernel::Chooser* chooser = nullptr;   // of passes and plan
+  std::optional<kernel::Target> device = {};  // in place of vectors
+  std::string text() const;                   // "clang_32": a name for tests
 };
 
 /// How GoogleTest names it.
@@ -49,7 +51,7 @@ class NativeProgram {
   ~NativeProgram();
   NativeProgram(NativeProgram&&) noexcept;
 
-  /// The outputs for dense inputs, on one thread.
+  /// The outputs for dense inputs, on one thread. InternalError where the call fails, or writes behind an output.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs) const;
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     return (*this)(std::span<const Tensor>(inputs));

@@ -31,7 +31,8 @@ Enclosing Statements::branch(const TermText& condition) const {
   return {.open = {str("if (", condition.alone(), ") {")}, .close = "}"};
 }
 
-std::vector<std::string> Statements::fail(const TermText& check, const TermText& value, const TermText& limit) const {
+std::vector<std::string> Statements::fail(const TermText& check, const TermText& value, const TermText& limit,
+                                          Helpers&) const {
   return {str("ctx->fail(ctx, (int)", check.operand(), ", ", value.alone(), ", ", limit.alone(), ");"), "return;"};
 }
 

@@ -20,7 +20,8 @@ class Statements : public Dialect {
   Enclosing while_loop(const TermText& condition) const override;
   Enclosing branch(const TermText& condition) const override;
   std::string otherwise() const override { return "} else {"; }
-  std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override;
+  std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit,
+                                Helpers& helpers) const override;
 
   FunctionHead function(const Function& function, Helpers& helpers) const override;
   FunctionHead inline_function(const TermType& result, const Term& parameter, Helpers& helpers) const override;

@@ -3,10 +3,13 @@
 // each lane with numbers of its own, where all that is loaded and stored lies side by side along it; so no bit depends
 // on them. Where a bound cuts the results' iterations, vectors are those that it leaves alone, and the others are
 // computed one by one.
+// On a device a thread takes one iteration of all parallel axes.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "compiler/kernel/schedule/accumulators.h"
+#include "compiler/kernel/schedule/device.h"
 #include "compiler/kernel/schedule/places.h"
 
 namespace thtrain::kernel {
@@ -32,11 +35,12 @@ class CarriedLoops {
 
   void run(std::string name, std::string comment) {
     outer(0, tracks_.firsts(), {});
-    Dim each = 1;  // iterations for one of the range
-    for (size_t i = 1; i < outer_.size(); ++i) each = each * outer_[i].length;
-    for (const LoopAxis& axis : inner_) each = each * axis.length;
+    const bool is_device = b_.target().is_device();
+    const Dim range = outer_.empty() ? Dim(1) : is_device ? product_of(outer_) : outer_[0].length;
+    Dim each = product_of(inner_);  // iterations for one of the range
+    for (size_t i = 1; !is_device && i < outer_.size(); ++i) each = each * outer_[i].length;
     const bool is_split = !outer_.empty() && nest_.work > 0;
-    b_.finish_kernel(std::move(name), std::move(comment), outer_.empty() ? Dim(1) : outer_[0].length,
+    b_.finish_kernel(std::move(name), std::move(comment), range,
                      is_split ? floor_div(Dim(b_.target().grain_of_work() / nest_.work), max(each, 1)) + 1 : Dim(0),
                      outer_.size() == 1 ? lanes_ : 1, choice_.text());
   }
@@ -132,6 +136,9 @@ class CarriedLoops {
   // Over the parallel axes from `depth` on. `count`: lanes that exist; empty: all.
   void outer(size_t depth, const std::vector<Term>& at, const Term& count) {
     if (depth == outer_.size()) return results(at, count);
+    if (b_.target().is_device())  // a thread takes one
+      return code_.loop("i", b_.begin(), b_.end(), 1, LoopMark::kSequential,
+                        [&](const Term& i) { results(unravelled(b_, outer_, at, i), {}); });
     const LoopAxis& axis = outer_[depth];
     const Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
     if (lanes_ > 1 && depth + 1 == outer_.size()) {

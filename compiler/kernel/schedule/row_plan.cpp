@@ -10,9 +10,21 @@ constexpr int64_t kCachedRowBytes = 64 << 10;  // of all cached rows
 
 using Kind = Nest::Value::Kind;
 
+// Of each value: does its own place move along a row?
+std::vector<bool> moving_places(const Nest& nest, const Tracks& tracks) {
+  std::vector<bool> out;
+  for (size_t v = 0; v < nest.values().size(); ++v) {
+    bool moves = false;
+    for (size_t i = 0; i < nest.axes().size(); ++i)
+      if (nest.axes()[i].kind == AxisKind::kReduce && !nest.axes()[i].length.is(1)) moves = moves || tracks.moves(v, i);
+    out.push_back(moves);
+  }
+  return out;
+}
+
 }  // namespace
 
-RowPlan::RowPlan(const Nest& nest, std::vector<bool> steps) : nest_(nest), varies_(std::move(steps)) {
+RowPlan::RowPlan(const Nest& nest, const Tracks& tracks) : nest_(nest), varies_(moving_places(nest, tracks)) {
   const size_t count = nest.values().size();
   phase_.assign(count, 0);
   for (size_t v = 0; v < count; ++v) {

@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-#include "compiler/kernel/schedule/schedule.h"
+#include "compiler/kernel/schedule/places.h"
 
 namespace thtrain::kernel {
 
@@ -11,8 +11,7 @@ namespace thtrain::kernel {
 /// row; between the loops per-row scalars are computed. Numbers are those of the nest's values.
 class RowPlan {
  public:
-  /// `steps`: of each value, whether its own place moves along the reduce axes.
-  RowPlan(const Nest& nest, std::vector<bool> steps);
+  RowPlan(const Nest& nest, const Tracks& tracks);
 
   bool varies(size_t value) const { return varies_[value]; }
   /// How many loops must have run before the value can be computed.

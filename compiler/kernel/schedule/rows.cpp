@@ -35,7 +35,7 @@ struct Position {
 class RowLoops {
  public:
   RowLoops(StepBuilder& b, const Nest& nest)
-      : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, steps()) {
+      : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, tracks_) {
     std::vector<LoopAxis> axes = tracks_.axes();
     for (size_t i = 0; i < axes.size(); ++i)
       (nest.axes()[i].kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axes[i]));
@@ -84,19 +84,6 @@ class RowLoops {
   const Nest::Value& value(size_t v) const { return nest_.values()[v]; }
 
   // ---- geometry ----------------------------------------------------------------------------------------------------
-
-  // Of each value: does its own place move along a row?
-  std::vector<bool> steps() const {
-    std::vector<bool> out;
-    for (size_t v = 0; v < nest_.values().size(); ++v) {
-      bool moves = false;
-      for (size_t i = 0; i < nest_.axes().size(); ++i)
-        if (nest_.axes()[i].kind == AxisKind::kReduce && !nest_.axes()[i].length.is(1))
-          moves = moves || tracks_.moves(v, i);
-      out.push_back(moves);
-    }
-    return out;
-  }
 
   bool moves_along_row(size_t track) const {
     return std::any_of(reduced_.begin(), reduced_.end(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/schedule/device.h"
 #include "compiler/kernel/vector_maths.h"
 
 namespace thtrain::kernel {
@@ -84,6 +85,10 @@ void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string co
   };
   const bool reduces = has(Kind::kReduction), carries = has(Kind::kCarried) || has(Kind::kWhere);
   TH_CHECK(!reduces || (nest.bounds.empty() && !carries), "a nest with bounds or carried numbers reduces");
+  if (b.target().is_device() && !carries) {
+    const auto schedule_it = reduces ? schedule_device_rows : schedule_device_elements;
+    return schedule_it(b, nest, std::move(name), std::move(comment));
+  }
   const auto schedule_it = carries                        ? schedule_carried
                            : !reduces                     ? schedule_elements
                            : !is_plain(nest)              ? schedule_rows

@@ -154,7 +154,8 @@ bool covers_all(const WindowAxes& w, const Dims& x) {
 
 // Of what is added, from the outermost loop on: the axes before the first that windows move along, whose elements no
 // two threads share; the windows' numbers but the last, and the places in the windows; the last windows' numbers, and
-// the axes after them. So the innermost loop writes each element once.
+// the axes after them. So the innermost loop writes each element once; other iterations of the loops around it
+// write the same ones.
 void lower_added(kernel::StepBuilder& b) {
   const WindowAxes w(b.node().props);
   const kernel::Operand in = parts_of(b.input(0)), out = parts_of(b.output());
@@ -164,8 +165,8 @@ void lower_added(kernel::StepBuilder& b) {
   const bool adds = !is_disjoint(w);
   std::vector<kernel::NestAxis> axes;
   Dims from, to;
-  const auto add = [&](const Dim& length, const Dim& in_stride, const Dim& out_stride, bool is_shared) {
-    axes.push_back({length, adds && is_shared ? kernel::AxisKind::kSequential : kernel::AxisKind::kParallel});
+  const auto add = [&](const Dim& length, const Dim& in_stride, const Dim& out_stride, kernel::AxisKind kind) {
+    axes.push_back({length, adds ? kind : kernel::AxisKind::kParallel});
     from.push_back(in_stride);
     to.push_back(out_stride);
   };
@@ -174,10 +175,14 @@ void lower_added(kernel::StepBuilder& b) {
     const size_t own = axis < rank ? axis : in.type.rank() - 1;
     if (axis == last)
       for (size_t k = 0; k < w.axes.size(); ++k)
-        add(w.sizes[k], in.layout.strides[rank + k], out.layout.strides[static_cast<size_t>(w.axes[k])], true);
+        add(w.sizes[k], in.layout.strides[rank + k], out.layout.strides[static_cast<size_t>(w.axes[k])],
+            kernel::AxisKind::kSequential);
     const auto k = std::find(w.axes.begin(), w.axes.end(), static_cast<int64_t>(axis));
     const int64_t step = k == w.axes.end() ? 1 : w.steps[static_cast<size_t>(k - w.axes.begin())];
-    add(in.type.dims[own], in.layout.strides[own], out.layout.strides[axis] * Dim(step), axis >= first && axis < last);
+    add(in.type.dims[own], in.layout.strides[own], out.layout.strides[axis] * Dim(step),
+        axis < first  ? kernel::AxisKind::kParallel
+        : axis < last ? kernel::AxisKind::kSequential
+                      : kernel::AxisKind::kInStep);
   }
   if (adds || !covers_all(w, b.node().types[0].dims)) {
     kernel::Nest zeros(out.type.dims);

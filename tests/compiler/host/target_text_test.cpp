@@ -39,7 +39,7 @@ TEST(TargetText, WhatIsNotNamedIsLeftOpen) {
 TEST(TargetText, ScalarC99TakesNothingOfAProcessor) {
   EXPECT_EQ(kernel::c99_target(3).text(), "isa=c99,cores=3");
   const TargetParts parts = parse_target("isa=c99,cores=3");
-  EXPECT_TRUE(parts.is_c99());
+  EXPECT_TRUE(parts.is_of_no_processor());
   EXPECT_EQ(parts.cores, 3);
   for (const char* text : {"isa=c99,vectors=16", "caches=1/2/3,isa=c99", "isa=c99,load_prefetch=0"})
     EXPECT_EQ("\n" + text_without_node([&] { parse_target(text); }) + "\n", str(R"(
@@ -49,11 +49,21 @@ error: THTRAIN_TARGET names parts of a processor beside isa=c99
                                                                                 text, "\n"));
 }
 
+TEST(TargetText, AnEmulatedDeviceTakesNothingOfAProcessor) {
+  EXPECT_EQ(kernel::emulated_cuda_target(3).text(), "isa=cuda-emulated,cores=3");
+  EXPECT_TRUE(parse_target("isa=cuda-emulated,cores=3").is_of_no_processor());
+  EXPECT_EQ("\n" + text_without_node([] { parse_target("vectors=16,isa=cuda-emulated"); }) + "\n", R"(
+error: THTRAIN_TARGET names parts of a processor beside isa=cuda-emulated
+  expected: isa=cuda-emulated, with cores or alone
+  got:      vectors=16,isa=cuda-emulated
+)");
+}
+
 TEST(TargetText, MistakesAreNamed) {
   auto error_of = [](const std::string& text) { return "\n" + text_without_node([&] { parse_target(text); }) + "\n"; };
   EXPECT_EQ(error_of("isa=avx9"), R"(
 error: THTRAIN_TARGET has no such isa
-  expected: avx512, avx2, sse2 or c99
+  expected: avx512, avx2, sse2, c99 or cuda-emulated
   got:      avx9
 )");
   EXPECT_EQ(error_of("vectors=48"), R"(

@@ -13,11 +13,12 @@ namespace {
 
 // A step of add over two vectors of 10 floats, for what a lowering is given.
 struct Made {
+  explicit Made(Target target = {.vector_bytes = 32})
+      : builder(sum.node(), {{0, sum.type(), row_major({10})}, {1, sum.type(), row_major({10})}},
+                {{2, sum.type(), row_major({10})}}, std::move(target)) {}
+
   Expr sum = tensor("x", {10}, DType::kFloat32) + tensor("y", {10}, DType::kFloat32);
-  StepBuilder builder{sum.node(),
-                      {{0, sum.type(), row_major({10})}, {1, sum.type(), row_major({10})}},
-                      {{2, sum.type(), row_major({10})}},
-                      {.vector_bytes = 32}};
+  StepBuilder builder;
 };
 
 std::string printed(StepBuilder& b) {
@@ -25,7 +26,7 @@ std::string printed(StepBuilder& b) {
   EXPECT_EQ(steps.size(), 1u);
   Helpers helpers;
   std::string text =
-      print_function(*std::get<KernelCall>(steps[0]).function, dialect_of({.vector_bytes = 32}), helpers).named("f");
+      print_function(*std::get<KernelCall>(steps[0]).function, dialect_of(b.target()), helpers).named("f");
   return helpers.text() + "\n" + text;
 }
 
@@ -53,6 +54,57 @@ TEST(GoldenCode, EveryStatement) {
   b.store(b.output(), 0, sum);
   b.finish_kernel("every_statement", "one of each statement", 10);
   expect_golden(printed(b), "code/every_statement.txt");
+}
+
+TEST(GoldenCode, EveryStatementOfDevices) {
+  Made made(emulated_cuda_target());
+  StepBuilder& b = made.builder;
+  Code& code = b.code();
+  const std::string part = code.shared_array("part", DType::kFloat32, 64),
+                    counts = code.shared_array("counts", DType::kInt64, 2);
+  const Term x = code.var("x", b.load(b.input(0), b.block() % Term(10)));
+  for (const LaneChoice choice : {LaneChoice::kBehind, LaneChoice::kNumber})
+    code.assign(x, fma(x, code.shuffle("other", x, choice, 3), constant(DType::kFloat32, 1)));
+  code.store(part, b.thread(), 1, x);
+  code.barrier();
+  code.barrier(Scope::kWarp);
+  for (const AtomicKind kind :
+       {AtomicKind::kAdd, AtomicKind::kMin, AtomicKind::kMax, AtomicKind::kAnd, AtomicKind::kOr})
+    code.atomic(counts, b.thread() / Term(32), b.thread(), kind);
+  code.loop("u", 0, 4, 1, LoopMark::kUnrolled,
+            [&](const Term& u) { b.store(b.output(), u, load(part, DType::kFloat32, 1, u, 1)); });
+  b.require(b.length("n") < Term(10), {"too many", "at most {limit}, got {value}", {}}, b.length("n"), 10);
+  b.finish_device_kernel("every_statement", "one of each statement of devices", 3, 64, "");
+  expect_golden(printed(b), "code/every_statement_of_devices.txt");
+}
+
+TEST(CudaDialect, ConstantsAndBits) {
+  const Dialect& dialect = dialect_of(emulated_cuda_target());
+  auto text = [&](const Term& t) { return dialect.constant(t.node()); };
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(text(constant(DType::kFloat32, inf)), "__int_as_float(0x7f800000)");
+  EXPECT_EQ(text(constant(DType::kFloat64, -inf)), "-__longlong_as_double(0x7ff0000000000000LL)");
+  EXPECT_EQ(text(constant(DType::kFloat32, nan)), "__int_as_float(0x7fffffff)");
+  const auto bits = [&](DType from, DType to) {
+    Helpers helpers;
+    const Term x = variable("x", {from, 1, 0});
+    return dialect.term(bit_cast(x, to).node(), {"x"}, helpers);
+  };
+  EXPECT_EQ(bits(DType::kFloat32, DType::kUInt32), "((unsigned)__float_as_int(x))");
+  EXPECT_EQ(bits(DType::kUInt32, DType::kFloat32), "__int_as_float((int)x)");
+  EXPECT_EQ(bits(DType::kFloat64, DType::kInt64), "((long)__double_as_longlong(x))");
+  EXPECT_EQ(bits(DType::kInt64, DType::kFloat64), "__longlong_as_double(x)");
+  EXPECT_EQ(bits(DType::kInt32, DType::kUInt32), "((unsigned)x)");
+}
+
+// A language of processors has no form for what the threads of a block do together.
+TEST(CppDialect, StatementsOfDevicesHaveNoForm) {
+  Helpers helpers;
+  for (const Target& target : {Target{.vector_bytes = 16}, c99_target()}) {
+    const Dialect& dialect = dialect_of(target);
+    EXPECT_THROW(dialect.barrier({}), InternalError);
+    EXPECT_THROW(dialect.shared_array({"a", DType::kFloat32, 1}, helpers), InternalError);
+  }
 }
 
 // Values that C++'s literals need care for.

@@ -65,7 +65,8 @@ class PythonDialect : public Dialect {
     return str("# ", s.buffer, "[", index.alone(), "] follows");
   }
   std::string fence() const override { return "# what was written may be read"; }
-  std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override {
+  std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit,
+                                Helpers&) const override {
     return {str("raise IndexError(", check.alone(), ", ", value.alone(), ", ", limit.alone(), ")")};
   }
 

@@ -129,6 +129,18 @@ TEST(Schedule, SquaresAreTransposedAtEveryWidth) {
   }
 }
 
+// Windows along the first axis overlap between the parts that threads would take; those of each image do not.
+TEST(Schedule, OneThreadAddsWhatOverlaps) {
+  const Expr w = floats({1'000'000, 3}, "w"), images = floats({64, 60'000, 3}, "images");
+  const auto step = [](const Expr& e) {
+    const std::string text = explained({e});
+    const size_t at = text.find("kernel add_windows");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(step(add_windows(w, {1'000'002}, {0}, {3}, {1})).find("threads from"), std::string::npos);
+  EXPECT_NE(step(add_windows(images, {64, 60'002}, {1}, {3}, {1})).find("threads from"), std::string::npos);
+}
+
 TEST(Schedule, ANestIsScalar) {
   kernel::Nest nest(Dims{10});
   EXPECT_THROW(nest.let("x", kernel::splat(kernel::constant(DType::kFloat32, 1), 8)), InternalError);

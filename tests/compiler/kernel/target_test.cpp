@@ -38,5 +38,15 @@ TEST(Target, ScalarC99HasNoVectorsAndNoLibraries) {
   EXPECT_EQ(Target().language(), Language::kCpp);
 }
 
+TEST(Target, ADeviceHasThreadsInBlocks) {
+  const Target device = emulated_cuda_target(3);
+  EXPECT_TRUE(device.is_device() && device.has_fma());
+  EXPECT_FALSE(device.has_vectors() || device.has_libraries() || device.is_x86() || device.has_gathers());
+  EXPECT_FALSE(Target().is_device() || c99_target().is_device());
+  EXPECT_EQ(device.lanes_of(DType::kFloat32), 1);
+  EXPECT_EQ(device.language(), Language::kCuda);
+  EXPECT_EQ(device.code_name(), "emulated CUDA");
+}
+
 }  // namespace
 }  // namespace thtrain::kernel

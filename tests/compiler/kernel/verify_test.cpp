@@ -27,9 +27,9 @@ Function made(const std::function<void(Code&)>& body) {
   return out;
 }
 
-std::string fault(const std::function<void(Code&)>& body, int vector_bytes = 32) {
+std::string fault_of(const Function& function, const Target& target) {
   try {
-    verify(made(body), {.vector_bytes = vector_bytes});
+    verify(function, target);
   } catch (const InternalError& e) {
     const std::string text = e.what(), mark = "kernel f: ";
     const size_t from = text.find(mark);
@@ -37,6 +37,10 @@ std::string fault(const std::function<void(Code&)>& body, int vector_bytes = 32)
                                      : text.substr(from + mark.size(), text.find('\n', from) - from - mark.size());
   }
   return "none";
+}
+
+std::string fault(const std::function<void(Code&)>& body, int vector_bytes = 32) {
+  return fault_of(made(body), {.vector_bytes = vector_bytes});
 }
 
 Term in(Term index, int lanes = 1, Term stride = 1, Term count = {}) {
@@ -128,6 +132,154 @@ TEST(Verify, NumbersConditionsAndLimits) {
   EXPECT_EQ(fault([&](Code& code) { code.local_array("part", kFloat, 200000); }), "local arrays of 800000 bytes");
   EXPECT_EQ(fault([&](Code& code) { code.let("x", -splat(in(0), 128)); }, 16), "a vector of 512 bytes");
   EXPECT_EQ(fault([&](Code& code) { code.fail(1, in(0, 8), 0); }), "a check shows a vector");
+}
+
+// ---- of devices
+
+// The same with 64 threads in a block.
+std::string device_fault(const std::function<void(Code&)>& body, int threads = 64) {
+  Function function = made(body);
+  function.threads = threads;
+  return fault_of(function, emulated_cuda_target());
+}
+
+const Term kBlock = variable("block", {DType::kInt64, 1, 0}), kThread = variable("thread", {DType::kInt64, 1, 0});
+
+TEST(VerifyDevice, AcceptsWhatIsRight) {
+  EXPECT_EQ(device_fault([](Code& code) {
+              const std::string part = code.shared_array("part", DType::kFloat32, 2);
+              const Term warp = code.let("warp", kThread / Term(32)), lane = code.let("lane", kThread % Term(32));
+              const Term acc = code.var("acc", constant(DType::kFloat32, 0));
+              code.loop("i", 0, variable("n", {DType::kInt64, 1, 0}), 1, LoopMark::kSequential,
+                        [&](const Term& i) { code.assign(acc, acc + in(i)); });
+              code.if_(warp < Term(1), [&] { code.shuffle("other", acc, LaneChoice::kBehind, 16); });
+              code.if_(lane == Term(0), [&] { code.store(part, warp, 1, acc); });
+              code.barrier();
+              code.if_(kBlock == Term(0), [&] { code.barrier(); });
+            }),
+            "none");
+}
+
+TEST(VerifyDevice, ABarrierIsWhereAllThreadsOfTheBlockCome) {
+  const std::string expected = "a barrier where not all threads of a block come";
+  const auto barrier = [](Code& code) { return [&code] { code.barrier(); }; };
+  EXPECT_EQ(device_fault([&](Code& code) { code.if_(kThread < Term(7), barrier(code)); }), expected);
+  // By way of a variable, of a load of what others may have written, and of a number of iterations.
+  EXPECT_EQ(device_fault([&](Code& code) {
+              const Term late = code.var("late", Term(0));
+              code.loop("i", 0, 3, 1, LoopMark::kSequential, [&](const Term&) {
+                code.if_(late < Term(2), barrier(code));
+                code.assign(late, late + kThread);
+              });
+            }),
+            expected);
+  EXPECT_EQ(device_fault([&](Code& code) {
+              code.if_(load("out0", DType::kFloat32, 1, 0, 1) < constant(DType::kFloat32, 1), barrier(code));
+            }),
+            expected);
+  EXPECT_EQ(device_fault([&](Code& code) {
+              code.loop("i", kThread, 100, 64, LoopMark::kSequential, [&](const Term&) { code.barrier(); });
+            }),
+            expected);
+  // A variable that is assigned in some of the threads differs from then on.
+  EXPECT_EQ(device_fault([&](Code& code) {
+              const Term flag = code.var("flag", Term(0));
+              code.if_(kThread == Term(0), [&] { code.assign(flag, Term(1)); });
+              code.if_(flag == Term(0), barrier(code));
+            }),
+            expected);
+}
+
+TEST(VerifyDevice, ABarrierOrShuffleOfAWarpIsWhereAllItsThreadsCome) {
+  const auto in_warp = [](Code& code) {
+    code.if_(kThread / Term(32) == Term(1), [&] {
+      code.barrier(Scope::kWarp);
+      code.shuffle("x", kThread, LaneChoice::kNumber, 0);
+    });
+  };
+  EXPECT_EQ(device_fault(in_warp), "none");
+  EXPECT_EQ(device_fault([](Code& code) {
+              code.if_(kThread / Term(16) == Term(1), [&] { code.shuffle("x", kThread, LaneChoice::kNumber, 0); });
+            }),
+            "a shuffle where not all threads of a warp come");
+  EXPECT_EQ(device_fault([](Code& code) { code.while_(kThread < Term(5), [&] { code.barrier(Scope::kWarp); }); }),
+            "a barrier of a warp where not all threads of a warp come");
+  EXPECT_EQ(device_fault([](Code& code) { code.shuffle("x", kThread, LaneChoice::kBehind, 32); }),
+            "a shuffle from lane 32 of 32");
+}
+
+TEST(VerifyDevice, NoThreadLeavesByACheckWhereOthersWaitForIt) {
+  const auto checked = [](bool in_all) {
+    return [in_all](Code& code) {
+      code.if_(in_all ? kBlock < Term(3) : kThread < Term(3), [&] { code.fail(0, 1, 2); });
+      code.barrier();
+    };
+  };
+  EXPECT_EQ(device_fault(checked(true)), "none");
+  EXPECT_EQ(device_fault(checked(false)), "a barrier in a kernel that single threads of a block leave by a check");
+}
+
+TEST(VerifyDevice, IndicesOfSharedArraysStayInside) {
+  const auto stored_at = [](const Term& index) {
+    return [index](Code& code) {
+      code.shared_array("part", DType::kFloat64, 64);
+      code.store("part", index, 1, constant(DType::kFloat64, 0));
+    };
+  };
+  EXPECT_EQ(device_fault(stored_at(kThread)), "none");
+  EXPECT_EQ(device_fault(stored_at(kThread + Term(1))), "elements 1 to 64 of part, which has 0 to 63");
+  EXPECT_EQ(device_fault(stored_at(kThread * Term(2))), "elements 0 to 126 of part, which has 0 to 63");
+}
+
+TEST(VerifyDevice, ABlockKeepsWithinTheLimitsOfTheDevice) {
+  EXPECT_EQ(device_fault([](Code&) {}, 1024), "none");
+  EXPECT_EQ(device_fault([](Code&) {}, 1056), "1056 threads in a block, which has at most 1024");
+  EXPECT_EQ(device_fault([](Code& code) {
+              code.shared_array("a", DType::kFloat64, 6144);
+              code.shared_array("b", DType::kInt8, 1);
+            }),
+            "shared arrays of 49153 bytes, and a block has 49152");
+  EXPECT_EQ(device_fault([](Code& code) { code.shared_array("a", DType::kFloat64, 0); }), "an array of 0 elements");
+}
+
+TEST(VerifyDevice, AtomicOperationsAreThoseOfLargeIntegersThatAreWritten) {
+  const auto added = [](const std::string& to, const Term& value) {
+    return [to, value](Code& code) {
+      code.shared_array("sums", value.dtype(), 8);
+      code.atomic(to, 7, value, AtomicKind::kAdd);
+    };
+  };
+  EXPECT_EQ(device_fault(added("sums", constant_int(DType::kUInt32, 1))), "none");
+  EXPECT_EQ(device_fault(added("sums", constant(DType::kFloat32, 1))),
+            "an atomic operation on elements of float32: integers of 32 and 64 bits have them");
+  EXPECT_EQ(device_fault(added("sums", constant_int(DType::kInt16, 1))),
+            "an atomic operation on elements of int16: integers of 32 and 64 bits have them");
+  EXPECT_EQ(device_fault(added("in0", constant(DType::kFloat32, 1))),
+            "an atomic operation on in0, which is not written");
+  EXPECT_EQ(device_fault(added("out0", constant_int(DType::kInt32, 1))),
+            "an atomic operation with an element of int32 on out0 of float32");
+}
+
+TEST(VerifyDevice, StatementsOfDevicesAreForDevicesAlone) {
+  const std::vector<std::pair<std::function<void(Code&)>, std::string>> kinds{
+      {[](Code& code) { code.barrier(); }, "a barrier"},
+      {[](Code& code) { code.shared_array("a", DType::kFloat32, 8); }, "a shared array"},
+      {[](Code& code) { code.shuffle("x", Term(1), LaneChoice::kNumber, 0); }, "a shuffle"},
+      {[](Code& code) { code.atomic("out0", 0, constant(DType::kFloat32, 1), AtomicKind::kAdd); },
+       "an atomic operation"}};
+  for (const auto& [body, what] : kinds) EXPECT_EQ(fault(body), what + " in a kernel of a processor");
+  Function of_device = made([](Code&) {});
+  of_device.threads = 32;
+  EXPECT_EQ(fault_of(of_device, {.vector_bytes = 32}), "written for a device, and the target is a processor");
+  EXPECT_EQ(fault_of(made([](Code&) {}), emulated_cuda_target()),
+            "written for a processor, and the target is a device");
+}
+
+TEST(VerifyDevice, ASharedArrayIsOutsideOfLoopsAndBranches) {
+  Function function = made([](Code&) {});
+  function.threads = 32;
+  function.body = {If{kBlock == Term(0), {SharedArray{"a", DType::kFloat32, 8}}}};
+  EXPECT_EQ(fault_of(function, emulated_cuda_target()), "a shared array within a loop or branch");
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Schedules for devices of the same nests: blocks of threads, one element or one row for some of them. What follows
+// here follows from the lengths and strides, never from how many threads a device runs at once. docs/decisions/0020.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/kernel/schedule/schedule.h"
+
+namespace thtrain::kernel {
+
+/// Without reductions: a thread for each iteration of the parallel axes; it runs through the sequential ones in order.
+void schedule_device_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
+/// With reductions: a thread, a warp or a block for each row.
+void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
+
+inline constexpr int kDeviceThreads = 256;  // of a block, where a shape gives no reason for others
+
+/// Iteration `i` of all these axes, in row-major order: the elements of all tracks, of which `at` are those without it.
+std::vector<Term> unravelled(StepBuilder& b, const std::vector<LoopAxis>& axes, const std::vector<Term>& at, Term i);
+
+/// Threads of a block for `count` things, each by one thread: whole warps, and no more than kDeviceThreads.
+int threads_for(const StepBuilder& b, const Dim& count);
+/// Blocks, each for so many of `count`.
+Dim blocks_for(const Dim& count, int64_t of_block);
+
+}  // namespace thtrain::kernel

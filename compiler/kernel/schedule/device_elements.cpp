@@ -1,0 +1,150 @@
+// Nests without reductions on a device, and what the schedules for devices share.
+#include <algorithm>
+
+#include "compiler/kernel/schedule/accumulators.h"
+#include "compiler/kernel/schedule/device.h"
+#include "compiler/kernel/schedule/places.h"
+
+namespace thtrain::kernel {
+
+std::vector<Term> unravelled(StepBuilder& b, const std::vector<LoopAxis>& axes, const std::vector<Term>& at, Term i) {
+  std::vector<Term> indices(axes.size());
+  for (size_t k = axes.size(); k-- > 0;) {
+    const Term length = b.length(axes[k].length);
+    indices[k] = k == 0 ? i : b.code().let(str("i", k), i % length);
+    if (k > 0) i = b.code().let("outer", i / length);
+  }
+  std::vector<Term> out = at;
+  for (size_t track = 0; track < out.size(); ++track) {
+    Term here = out[track];
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (!axes[k].strides[track].is(0)) here = here + indices[k] * b.length(axes[k].strides[track]);
+    if (&here.node() != &out[track].node()) out[track] = b.code().let("at", here);
+  }
+  return out;
+}
+
+int threads_for(const StepBuilder& b, const Dim& count) {
+  const int64_t warp = b.target().device.warp;
+  if (!count.is_known()) return kDeviceThreads;
+  return static_cast<int>(std::clamp((count.value() + warp - 1) / warp * warp, warp, int64_t{kDeviceThreads}));
+}
+
+Dim blocks_for(const Dim& count, int64_t of_block) {
+  return of_block == 1 ? count : floor_div(count + Dim(of_block - 1), Dim(of_block));
+}
+
+namespace {
+
+using Kind = Nest::Value::Kind;
+
+class DeviceElements {
+ public:
+  DeviceElements(StepBuilder& b, const Nest& nest) : b_(b), code_(b.code()), nest_(nest), tracks_(nest) {
+    find_sum();
+    for (LoopAxis& axis : tracks_.axes())
+      (axis.kind == AxisKind::kParallel || sum_ ? parallel_ : in_order_).push_back(std::move(axis));
+    if (sum_)
+      for (LoopAxis& axis : parallel_) axis.kind = AxisKind::kParallel;
+    parallel_ = collapse(parallel_);
+    in_order_ = collapse(in_order_);
+  }
+
+  void run(std::string name, std::string comment) {
+    const Dim count = product_of(parallel_);
+    const int threads = threads_for(b_, count);
+    const Dim blocks = blocks_for(count, threads);
+    const bool is_whole = count.is_known() && count.value() % threads == 0;
+    const Term i = code_.let("i", blocks.is(1) ? b_.thread() : b_.block() * Term(threads) + b_.thread());
+    const auto element = [&] { loops(0, unravelled(b_, parallel_, tracks_.firsts(), i)); };
+    if (count.is(0))
+      code_.comment("no element");
+    else if (is_whole)
+      element();
+    else
+      code_.if_(i < b_.length(count), element);
+    b_.finish_device_kernel(std::move(name), std::move(comment), blocks, threads,
+                            str("a thread for each element", sum_                ? ", by atomic sums"
+                                                             : in_order_.empty() ? ""
+                                                                                 : ", in order"));
+  }
+
+ private:
+  struct Sum {
+    size_t before, store;
+    Term addend;
+  };
+
+  // Integers that are added to elements which the data names, one index after the other: atomic sums have the same bits
+  // in any order.
+  void find_sum() {
+    if (nest_.stores().size() != 1) return;
+    const Place& to = nest_.stores()[0].place;
+    const DType dtype = to.operand.type.dtype;
+    const std::optional<size_t> stored = nest_.value_of(nest_.stores()[0].value);
+    if (!stored || !is_int(dtype) || size_of(dtype) < 4 || !to.is_indexed()) return;
+    const Term& sum = nest_.values()[*stored].term;
+    if (!static_cast<bool>(sum) || sum.node().prim != Prim::kAdd) return;
+    const std::optional<size_t> before = nest_.value_of(sum.node().args[0]);
+    if (!before || nest_.values()[*before].kind != Kind::kLoad || !is_same(nest_.values()[*before].place, to)) return;
+    int readers = 0;
+    for (const Nest::Value& value : nest_.values()) nest_.each_read(value, [&](size_t v) { readers += v == *before; });
+    if (readers == 1) sum_ = Sum{*before, *stored, sum.node().args[1]};
+  }
+
+  static bool is_same(const Place& a, const Place& b) {
+    return a.operand.index == b.operand.index && a.strides == b.strides && &a.first.node() == &b.first.node() &&
+           std::equal(a.moves.begin(), a.moves.end(), b.moves.begin(), b.moves.end(), [](const Move& x, const Move& y) {
+             return &x.position.node() == &y.position.node() && x.step == y.step;
+           });
+  }
+
+  void loops(size_t depth, const std::vector<Term>& at) {
+    if (depth == in_order_.size()) return bounded(at);
+    const LoopAxis& axis = in_order_[depth];
+    code_.loop(str("k", depth), b_.length(axis.length),
+               [&](const Term& k) { loops(depth + 1, further(b_, at, axis, k)); });
+  }
+
+  void bounded(const std::vector<Term>& at) {
+    Term holds;
+    for (size_t k = 0; k < nest_.bounds.size(); ++k) {
+      const Bound& bound = nest_.bounds[k];
+      const Term here = code_.let("at", at[tracks_.of_bound(k)] + b_.length(bound.first));
+      const Term is_inside = here >= Term(0) && here < b_.length(bound.length);
+      holds = static_cast<bool>(holds) ? holds && is_inside : is_inside;
+    }
+    if (!static_cast<bool>(holds)) return body(at, true);
+    code_.if_(
+        holds, [&] { body(at, true); }, [&] { body(at, false); });
+  }
+
+  void body(const std::vector<Term>& at, bool is_inside) {
+    const PlaceInLoops here{.at = at, .is_inside = is_inside};
+    const std::vector<bool> in_lanes(nest_.values().size(), false);
+    std::vector<Term> values(nest_.values().size());
+    for (size_t v = 0; v < values.size(); ++v)
+      if (!sum_ || (v != sum_->before && v != sum_->store)) tracks_.compute(b_, v, here, in_lanes, values);
+    if (sum_)
+      return b_.atomic(nest_.stores()[0].place.operand, tracks_.target(b_, 0, here, values),
+                       bound(nest_, sum_->addend, values), AtomicKind::kAdd);
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (!(nest_.stores()[s].is_outside && is_inside))
+        tracks_.store(b_, s, here, bound(nest_, nest_.stores()[s].value, values), values);
+  }
+
+  StepBuilder& b_;
+  Code& code_;
+  const Nest& nest_;
+  Tracks tracks_;
+  std::vector<LoopAxis> parallel_, in_order_;
+  std::optional<Sum> sum_ = {};
+};
+
+}  // namespace
+
+void schedule_device_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  DeviceElements(b, nest).run(std::move(name), std::move(comment));
+}
+
+}  // namespace thtrain::kernel

@@ -1,0 +1,325 @@
+// Rows on a device. One thread takes a row where neighbouring rows lie side by side, where rows are short, and where
+// something is checked for each element; else a warp takes a row of up to 1024 elements, and a block a longer one. A
+// thread combines every 32nd, or 256th, element; then the threads combine what they have in a tree.
+#include <algorithm>
+
+#include "compiler/kernel/schedule/accumulators.h"
+#include "compiler/kernel/schedule/device.h"
+#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/row_plan.h"
+
+namespace thtrain::kernel {
+namespace {
+
+using Kind = Nest::Value::Kind;
+
+constexpr int64_t kRowOfThread = 4;   // elements of a row that is not worth a warp
+constexpr int64_t kRowOfWarp = 1024;  // and a block
+constexpr int kWarpsOfRows = 4;       // of a block in which each has its row
+
+// An extremum and where it is; `where` is the number of elements where there is none yet.
+struct Best {
+  Term value, where;
+};
+
+class DeviceRows {
+ public:
+  DeviceRows(StepBuilder& b, const Nest& nest)
+      : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, tracks_), in_lanes_(nest.values().size()) {
+    for (LoopAxis& axis : tracks_.axes())
+      (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
+    kept_ = collapse(kept_);
+    reduced_ = collapse(reduced_);
+    count_ = product_of(reduced_);
+    warp_ = b.target().device.warp;
+    choose_threads();
+  }
+
+  void run(std::string name, std::string comment) {
+    for (const Nest::Value& now : nest_.values())
+      if (now.kind == Kind::kReduction && now.how->no_elements) {
+        check_elements(b_, *now.how, reduced_, kept_);
+        break;
+      }
+    declare_parts();
+    const Dim rows = product_of(kept_);
+    const int64_t of_block = threads_ / of_row_;
+    lane_ = of_row_ == 1 ? Term(0) : of_row_ == threads_ ? b_.thread() : code_.let("lane", b_.thread() % Term(warp_));
+    const Term in_block = of_row_ == 1          ? b_.thread()
+                          : of_row_ == threads_ ? Term(0)
+                                                : code_.let("warp", b_.thread() / Term(warp_));
+    const Term number = code_.let("row", of_block == 1 ? b_.block() : b_.block() * Term(of_block) + in_block);
+    const auto row_of = [&] { row(unravelled(b_, kept_, tracks_.firsts(), number)); };
+    if (of_block == 1 || (rows.is_known() && rows.value() > 0 && rows.value() % of_block == 0))
+      row_of();
+    else if (!rows.is(0))
+      code_.if_(number < b_.length(rows), row_of);
+    b_.finish_device_kernel(std::move(name), std::move(comment), blocks_for(rows, of_block), threads_,
+                            str("a ",
+                                of_row_ == 1       ? "thread"
+                                : of_row_ == warp_ ? "warp"
+                                                   : "block",
+                                " for each row", has_two_levels_ ? ", on two levels" : ""));
+  }
+
+ private:
+  const Nest::Value& value(size_t v) const { return nest_.values()[v]; }
+
+  // ---- geometry ----------------------------------------------------------------------------------------------------
+
+  // A thread that finds a broken check leaves the kernel, and would be missed by those that wait for it.
+  bool checks_elements() const {
+    return std::any_of(nest_.values().begin(), nest_.values().end(), [](const Nest::Value& value) {
+      return value.kind == Kind::kRequire || (value.kind == Kind::kPosition && value.index->check);
+    });
+  }
+  bool reduces_pairs() const {
+    return std::any_of(nest_.values().begin(), nest_.values().end(), [](const Nest::Value& value) {
+      return value.kind == Kind::kReduction && value.how->combine_pairs;
+    });
+  }
+
+  // Are more operands contiguous over neighbouring rows than along a row?
+  bool lies_across() const {
+    if (kept_.empty() || reduced_.empty()) return false;
+    int along = 0, across = 0;
+    const auto count = [&](size_t track) {
+      if (track == Tracks::kNone) return;
+      along += tracks_.is_contiguous(track, reduced_.back());
+      across += tracks_.is_contiguous(track, kept_.back());
+    };
+    for (size_t v = 0; v < nest_.values().size(); ++v)
+      if (value(v).kind == Kind::kLoad && plan_.varies(v)) count(tracks_.of_value(v));
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (plan_.stores_elements(s)) count(tracks_.of_store(s));
+    return across > along;
+  }
+
+  void choose_threads() {
+    const bool is_known = count_.is_known();
+    if (lies_across() || checks_elements() || reduces_pairs() || (is_known && count_.value() <= kRowOfThread)) {
+      of_row_ = 1;
+      threads_ = threads_for(b_, product_of(kept_));
+    } else if (is_known && count_.value() <= kRowOfWarp) {
+      of_row_ = warp_;
+      const Dim rows = product_of(kept_);
+      threads_ = warp_ * (rows.is_known() ? static_cast<int>(std::clamp<int64_t>(rows.value(), 1, kWarpsOfRows))
+                                          : kWarpsOfRows);
+      if (threads_ == warp_) of_row_ = threads_;
+    } else {
+      of_row_ = threads_ = kDeviceThreads;
+    }
+  }
+
+  // Elements that the threads of a row combine before the second level takes over; is there one?
+  int64_t run_elements() const { return kReduceBlock * of_row_; }
+  bool has_total(const Accumulation& how) const {
+    return how.rounds && is_float(how.dtype) && !how.combine_pairs &&
+           !(count_.is_known() && count_.value() <= run_elements());
+  }
+
+  // ---- rows --------------------------------------------------------------------------------------------------------
+
+  void row(const std::vector<Term>& at) {
+    values_.assign(nest_.values().size(), {});
+    between_loops(0, at);
+    for (size_t p = 0; p < plan_.loops(); ++p) {
+      row_loop(p, at);
+      between_loops(p + 1, at);
+    }
+    bool stores_rows = false, loads_rows = false;
+    for (size_t s = 0; s < nest_.stores().size(); ++s) stores_rows = stores_rows || !plan_.stores_elements(s);
+    for (size_t v = 0; v < nest_.values().size(); ++v)
+      loads_rows = loads_rows || (!plan_.varies(v) && value(v).kind == Kind::kLoad);
+    if (!stores_rows) return;
+    // What one thread stores may lie where the others still read.
+    if (of_row_ > 1 && loads_rows) code_.barrier(of_row_ > warp_ ? Scope::kBlock : Scope::kWarp);
+    const auto store = [&] {
+      for (size_t s = 0; s < nest_.stores().size(); ++s)
+        if (!plan_.stores_elements(s))
+          tracks_.store(b_, s, {.at = at}, bound(nest_, nest_.stores()[s].value, values_), values_);
+    };
+    if (of_row_ == 1)
+      store();
+    else
+      code_.if_(lane_ == Term(0), store);
+  }
+
+  void between_loops(size_t loops, const std::vector<Term>& at) {
+    for (size_t v = 0; v < nest_.values().size(); ++v)
+      if (!plan_.varies(v) && plan_.phase(v) == loops && value(v).kind != Kind::kReduction)
+        tracks_.compute(b_, v, {.at = at}, in_lanes_, values_);
+  }
+
+  void row_loop(size_t p, const std::vector<Term>& at) {
+    std::vector<Accumulator> accumulators;
+    std::vector<std::pair<size_t, Best>> extrema;
+    bool two_levels = false;
+    for (size_t v : plan_.reductions(p)) {
+      if (value(v).is_second) continue;
+      if (value(v).how->better) {
+        const DType dtype = value_dtype(v);
+        extrema.emplace_back(v, Best{code_.var("best", zero_of(dtype)), code_.var("where", b_.length(count_))});
+        continue;
+      }
+      Accumulator a{v, &*value(v).how, value(v).term.dtype(), 1, {}};
+      a.parts.push_back(code_.var("acc", a.identity()));
+      if (a.how->combine_pairs) a.seconds.push_back(code_.var("acc", constant_int(a.how->dtype, 0)));
+      if (has_total(*a.how)) {
+        a.total = code_.var("total", a.how->identity(wide_of(a.how->dtype)));
+        two_levels = true;
+      }
+      accumulators.push_back(std::move(a));
+    }
+    has_two_levels_ = has_two_levels_ || two_levels;
+    const Term count = b_.length(count_);
+    const auto some = [&](const Term& first, const Term& last) {
+      code_.loop("j", first, last, Term(of_row_), LoopMark::kSequential,
+                 [&](const Term& j) { element(p, at, j, accumulators, extrema); });
+    };
+    if (two_levels)
+      code_.loop("run", 0, count, Term(run_elements()), LoopMark::kSequential, [&](const Term& first) {
+        const Term stop = code_.let("stop", first + Term(run_elements()));
+        some(first + lane_, code_.let("last", select(stop < count, stop, count)));
+        for (Accumulator& a : accumulators)
+          if (static_cast<bool>(a.total)) a.flush(code_, true);
+      });
+    else
+      some(lane_, count);
+    for (Accumulator& a : accumulators) {
+      if (a.how->combine_pairs) {
+        const TermPair pair = a.combined_pair(code_, true);
+        values_[a.value] = code_.let(value(a.value).name, pair.first);
+        values_[a.value + 1] = code_.let(value(a.value + 1).name, pair.second);
+        continue;
+      }
+      const Term own = static_cast<bool>(a.total) ? a.total : a.parts[0];
+      const auto combine = [&](const Term& x, const Term& y) { return code_.let("part", a.how->combine(x, y)); };
+      values_[a.value] = code_.let(value(a.value).name, cast(of_all(a.value, own, combine), a.how->dtype));
+    }
+    for (const auto& [v, best] : extrema) values_[v] = where_best(v, best);
+  }
+
+  // What loop `p` does with element `j` of the row.
+  void element(size_t p, const std::vector<Term>& at, const Term& j, std::vector<Accumulator>& accumulators,
+               const std::vector<std::pair<size_t, Best>>& extrema) {
+    const PlaceInLoops here{.at = unravelled(b_, reduced_, at, j)};
+    std::vector<Term> values = values_;
+    for (size_t v : plan_.needed(p)) tracks_.compute(b_, v, here, in_lanes_, values);
+    for (Accumulator& a : accumulators) {
+      const Term x = bound(nest_, value(a.value).term, values);
+      if (a.how->combine_pairs)
+        a.add_pair(code_, 0, {x, bound(nest_, value(a.value).other, values)}, {});
+      else
+        a.add(code_, 0, x, {});
+    }
+    for (const auto& [v, best] : extrema) {
+      const Term x = code_.let("x", cast(bound(nest_, value(v).term, values), best.value.dtype()));
+      code_.if_(best.where == b_.length(count_) || value(v).how->better(best.value, x), [&] {
+        code_.assign(best.value, x);
+        code_.assign(best.where, j);
+      });
+    }
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (p + 1 == plan_.loops() && plan_.stores_elements(s))
+        tracks_.store(b_, s, here, bound(nest_, nest_.stores()[s].value, values), values);
+  }
+
+  // ---- among the threads of a row ----------------------------------------------------------------------------------
+
+  // A place for each warp's part, for each number that is combined by a block.
+  void declare_parts() {
+    if (of_row_ <= warp_) return;
+    for (size_t v = 0; v < nest_.values().size(); ++v) {
+      if (value(v).kind != Kind::kReduction) continue;
+      const Accumulation& how = *value(v).how;
+      const DType dtype = how.better ? value_dtype(v) : has_total(how) ? wide_of(how.dtype) : how.dtype;
+      parts_.emplace_back(v, code_.shared_array("parts", dtype, of_row_ / warp_));
+      if (how.better) places_.emplace_back(v, code_.shared_array("places", DType::kInt64, of_row_ / warp_));
+    }
+  }
+
+  static const std::string& of(const std::vector<std::pair<size_t, std::string>>& arrays, size_t v) {
+    return std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == v; })->second;
+  }
+
+  // The numbers of all threads of the row, combined in a tree. All of them have the result.
+  Term of_all(size_t v, Term own, const std::function<Term(const Term&, const Term&)>& combine) {
+    if (of_row_ == 1) return own;
+    for (int behind = warp_ / 2; behind > 0; behind /= 2)
+      own = combine(own, code_.shuffle("other", own, LaneChoice::kBehind, behind));
+    if (of_row_ == warp_) return code_.shuffle("all", own, LaneChoice::kNumber, 0);
+    share(of(parts_, v), own);
+    code_.barrier();
+    std::vector<Term> parts;
+    for (int w = 0; w < of_row_ / warp_; ++w) parts.push_back(shared(of(parts_, v), own.dtype(), w));
+    for (; parts.size() > 1; parts.resize(parts.size() / 2))
+      for (size_t i = 0; 2 * i < parts.size(); ++i) parts[i] = combine(parts[2 * i], parts[2 * i + 1]);
+    return parts[0];
+  }
+
+  // The first lane of each warp stores its warp's number.
+  void share(const std::string& array, const Term& own) {
+    code_.if_(b_.thread() % Term(warp_) == Term(0), [&] { code_.store(array, b_.thread() / Term(warp_), 1, own); });
+  }
+  Term shared(const std::string& array, DType dtype, int64_t number) {
+    return code_.let("part", kernel::load(array, dtype, 1, Term(number), 1));
+  }
+
+  // ---- extrema -----------------------------------------------------------------------------------------------------
+
+  DType value_dtype(size_t v) const { return is_bool(value(v).term.dtype()) ? DType::kUInt8 : value(v).term.dtype(); }
+  static Term zero_of(DType dtype) { return is_float(dtype) ? constant(dtype, 0) : constant_int(dtype, 0); }
+
+  // Of two the one that no other is better than; `better` is asked for the earlier and the later one.
+  Best better_of(size_t v, const Best& a, const Best& b) {
+    const auto& better = value(v).how->better;
+    const Term none = b_.length(count_);
+    const Term takes_b =
+        code_.let("takes", b.where < none && (a.where == none || select(a.where < b.where, better(a.value, b.value),
+                                                                        !better(b.value, a.value))));
+    return {code_.let("best", select(takes_b, b.value, a.value)),
+            code_.let("where", select(takes_b, b.where, a.where))};
+  }
+
+  Term where_best(size_t v, Best own) {
+    if (of_row_ == 1) return own.where;
+    for (int behind = warp_ / 2; behind > 0; behind /= 2) {
+      const Best other{code_.shuffle("other", own.value, LaneChoice::kBehind, behind),
+                       code_.shuffle("other", own.where, LaneChoice::kBehind, behind)};
+      own = better_of(v, own, other);
+    }
+    if (of_row_ == warp_) return code_.shuffle("all", own.where, LaneChoice::kNumber, 0);
+    share(of(parts_, v), own.value);
+    share(of(places_, v), own.where);
+    code_.barrier();
+    std::vector<Best> parts;
+    for (int w = 0; w < of_row_ / warp_; ++w)
+      parts.push_back({shared(of(parts_, v), own.value.dtype(), w), shared(of(places_, v), DType::kInt64, w)});
+    for (; parts.size() > 1; parts.resize(parts.size() / 2))
+      for (size_t i = 0; 2 * i < parts.size(); ++i) parts[i] = better_of(v, parts[2 * i], parts[2 * i + 1]);
+    return parts[0].where;
+  }
+
+  StepBuilder& b_;
+  Code& code_;
+  const Nest& nest_;
+  Tracks tracks_;
+  RowPlan plan_;
+  std::vector<bool> in_lanes_;  // none: there are no lanes of vectors
+  std::vector<LoopAxis> kept_, reduced_;
+  Dim count_ = 1;  // elements of a row
+  int warp_ = 32, of_row_ = 1, threads_ = 1;
+  bool has_two_levels_ = false;
+  Term lane_;                                                   // the thread's number among those of its row
+  std::vector<std::pair<size_t, std::string>> parts_, places_;  // by reduction: shared arrays
+  std::vector<Term> values_;                                    // of the row
+};
+
+}  // namespace
+
+void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  DeviceRows(b, nest).run(std::move(name), std::move(comment));
+}
+
+}  // namespace thtrain::kernel

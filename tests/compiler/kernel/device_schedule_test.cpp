@@ -1,0 +1,99 @@
+// The CUDA text of nests, at the lengths where a schedule takes another shape.
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/emit.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+#include "tests/support/golden_text.h"
+
+namespace thtrain::device_schedule_test {
+namespace {
+
+Expr floats(const Dims& dims, const std::string& name = "x") {
+  return tensor(name, dims, DType::kFloat32);
+}
+
+Program planned(const Expr& result) {
+  const std::vector<Expr> results{result};
+  const CanonicalGraph canonical = canonical_lengths(Graph{leaves_of(results), results, {}});
+  const kernel::Target target = kernel::emulated_cuda_target();
+  return plan(optimize(canonical.graph, {.target = target}), canonical.value_checks, {.target = target});
+}
+
+std::string launches_of(const std::string& entry) {
+  std::string out;
+  for (size_t at = entry.find("launch("); at != std::string::npos; at = entry.find("launch(", at + 1))
+    out += entry.substr(at, entry.find(';', at) - at) + "\n";
+  return out;
+}
+
+// Kernels, and how they are launched.
+std::string text_of(const std::vector<Expr>& results) {
+  std::string out;
+  for (const Expr& result : results) {
+    const SourceText text = emit_cpp(planned(result)).text;
+    out += str(out.empty() ? "" : "\n", device_text(text), launches_of(text.entry));
+  }
+  return out;
+}
+
+TEST(GoldenCode, ElementsOnADevice) {
+  expect_golden(text_of({floats({}) * 2.0, floats({0}) * 2.0, floats({1}) * 2.0, floats({32}) * 2.0, floats({33}) * 2.0,
+                         floats({"n", 300}) + floats({300}, "row")}),
+                "code/cuda_elements.txt");
+}
+
+TEST(GoldenCode, RowsOnADevice) {
+  const auto row_sums = [](const Dims& dims) { return sum(floats(dims), {1}); };
+  expect_golden(text_of({row_sums({5, 0}), row_sums({0, 32}), row_sums({5, 1}), row_sums({5, 32}), row_sums({5, 33}),
+                         row_sums({5, 1024}), row_sums({5, 1025}), row_sums({"n", "m"})}),
+                "code/cuda_rows.txt");
+}
+
+TEST(GoldenCode, ColumnsOnADevice) {
+  const auto column_sums = [](const Dims& dims) { return sum(floats(dims), {0}); };
+  expect_golden(text_of({column_sums({31, 33}), column_sums({"n", 600})}), "code/cuda_columns.txt");
+}
+
+TEST(GoldenCode, ChainsOfRowsOnADevice) {
+  expect_golden(text_of({softmax(floats({"n", 100})), softmax(floats({"n", 2000})), argmax(floats({7, 2000}), {1})}),
+                "code/cuda_row_chains.txt");
+}
+
+TEST(GoldenCode, GathersAndScattersOnADevice) {
+  const Expr at = tensor("at", {"m"}, DType::kInt64), counts = tensor("counts", {10, 3}, DType::kInt32),
+             more = tensor("more", {"m", 3}, DType::kInt32);
+  expect_golden(text_of({take(floats({10, 3}), at), scatter_add(floats({10, 3}), at, floats({"m", 3}, "y")),
+                         scatter_add(counts, at, more)}),
+                "code/cuda_scatters.txt");
+}
+
+TEST(DeviceSchedule, ExplainPrintsTheChoices) {
+  const auto prints = [](const Expr& e, const std::string& choices) {
+    EXPECT_NE(program_text(planned(e)).find(choices), std::string::npos) << program_text(planned(e));
+  };
+  prints(floats({1000}) * 2.0, ", blocks: 4 of 256 threads, a thread for each element");
+  prints(floats({"n"}) * 2.0, ", blocks: floor_div(n + 255, 256) of 256 threads, a thread for each element");
+  prints(sum(floats({50, 700}), {1}), ", blocks: 13 of 128 threads, a warp for each row");
+  prints(sum(floats({50, 70000}), {1}), ", blocks: 50 of 256 threads, a block for each row, on two levels");
+  prints(sum(floats({700, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");
+}
+
+// Neither the text nor the launch may follow from how many threads a device has.
+TEST(DeviceSchedule, FollowsFromTheShapeAlone) {
+  kernel::Target few = kernel::emulated_cuda_target(1), many = kernel::emulated_cuda_target(64);
+  const Expr result = softmax(floats({100, 3000}));
+  const auto text = [&](const kernel::Target& target) {
+    return whole_text(emit_cpp(plan(Graph{leaves_of(std::vector{result}), {result}, {}}, {}, {.target = target})).text);
+  };
+  EXPECT_EQ(text(few), text(many));
+}
+
+}  // namespace
+}  // namespace thtrain::device_schedule_test

@@ -1,0 +1,50 @@
+// Every op's own cases as CUDA kernels, which an emulated device runs on the host.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ops/registry.h"
+#include "tests/support/case_programs.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain::cuda_cases_test {
+namespace {
+
+constexpr const char* kOrder = "THTRAIN_EMULATED_ORDER";
+
+class CudaCases : public testing::TestWithParam<bool> {};
+
+// Blocks and threads in three orders. Without passes, the steps of the ops themselves are counted.
+TEST_P(CudaCases, EveryOpEqualsItsReferenceInEveryOrder) {
+  std::set<std::string> on_host;
+  for_each_case_program([&](const CaseProgram& program) {
+    Function f = program.compiled(kernel::emulated_cuda_target(), GetParam());
+    ASSERT_TRUE(f.is_native());
+    on_host.insert(f.info().reference_steps.begin(), f.info().reference_steps.end());
+    program.expect_references(f, GetParam());
+    const std::vector<Tensor> first = f(program.draws[0]);
+    for (const char* order : {"1", "12345"}) {
+      EnvironmentVariable other(kOrder, order);
+      const std::vector<Tensor> again = f(program.draws[0]);
+      for (size_t i = 0; i < again.size(); ++i)
+        EXPECT_TRUE(same_bits(again[i], first[i])) << program.names[i].first << " in order " << order;
+    }
+  });
+  if (GetParam()) return;
+  // Draws of the Mersenne twister, a factorization, output, and pow of complex numbers; all others have kernels.
+  const std::set<std::string> expected{
+      "inverse",   "mt_beta",        "mt_binomial", "mt_chisquare", "mt_choice",          "mt_exponential",
+      "mt_gamma",  "mt_geometric",   "mt_laplace",  "mt_logistic",  "mt_lognormal",       "mt_multinomial",
+      "mt_normal", "mt_permutation", "mt_poisson",  "mt_randint",   "mt_random_integers", "mt_uniform",
+      "pow",       "print"};
+  const auto with_cases = std::ranges::count_if(all_ops(), [](const Op* op) { return static_cast<bool>(op->cases); });
+  EXPECT_EQ(on_host, expected);
+  EXPECT_EQ(with_cases, 145);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, CudaCases, testing::Bool(),
+                         [](const auto& info) { return info.param ? "optimized" : "plain"; });
+
+}  // namespace
+}  // namespace thtrain::cuda_cases_test
