@@ -375,8 +375,12 @@ class Runner {
 std::map<std::string, std::string> isa_environment(const std::string& isa) {
   const bool is_avx2 = isa == "avx2", is_sse2 = isa == "sse2";
   return {{"THTRAIN_TARGET", "isa=" + isa},
-          {"OPENBLAS_CORETYPE", is_avx2 ? "Haswell" : is_sse2 ? "Prescott" : "SkylakeX"},
-          {"ONEDNN_MAX_CPU_ISA", is_avx2 ? "AVX2" : is_sse2 ? "SSE41" : "AVX512_CORE"}};
+          {"OPENBLAS_CORETYPE", is_avx2   ? "Haswell"
+                                : is_sse2 ? "Prescott"
+                                          : "SkylakeX"},
+          {"ONEDNN_MAX_CPU_ISA", is_avx2   ? "AVX2"
+                                 : is_sse2 ? "SSE41"
+                                           : "AVX512_CORE"}};
 }
 
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,

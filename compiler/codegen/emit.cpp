@@ -305,18 +305,17 @@ class Emitter {
   }
 
   static bool may_fail(const Step& s) {
-    if (std::holds_alternative<ReferenceCall>(s.code)) return true;
-    if (const KernelCall* call = std::get_if<KernelCall>(&s.code); call && call->function->is_of_device()) return true;
-    if (const KernelCall* call = std::get_if<KernelCall>(&s.code))
-      for (const auto& length : call->lengths)
-        if (std::holds_alternative<RuntimeCheck>(length)) return true;
-    return false;
+    const KernelCall* call = std::get_if<KernelCall>(&s.code);
+    if (!call) return std::holds_alternative<ReferenceCall>(s.code);
+    return call->function->is_of_device() || std::ranges::any_of(call->lengths, [](auto& length) {
+             return std::holds_alternative<RuntimeCheck>(length);
+           });
   }
 
   void probe(const Step& s, int after) { line(forms_.probe(steps_, after, operand_list(s), join(iterations_, ", "))); }
 
   std::string operand_list(const Step& s) const {
-    return join(s.operands, ", ", [&](const BufferView& view) { return pointer(view); });
+    return join(s.operands, ", ", [&](auto& v) { return pointer(v); });
   }
 
   // "hidden_tanh = tanh(dot(train_x, hidden_W) + hidden_b)  [hidden]"
@@ -337,8 +336,7 @@ class Emitter {
 
   static bool writes_nothing(const Step& s) {
     const KernelCall* call = std::get_if<KernelCall>(&s.code);
-    return call && std::none_of(call->function->buffers.begin(), call->function->buffers.end(),
-                                [](const kernel::BufferParameter& buffer) { return buffer.written; });
+    return call && std::ranges::none_of(call->function->buffers, &kernel::BufferParameter::written);
   }
 
   // The kernel is printed under a name of its own, unless an equal one is there already.
