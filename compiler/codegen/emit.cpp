@@ -153,16 +153,13 @@ class Emitter {
       if (buffer.allocated)
         temporaries_text_ += str("  ", pointer, " ", name, " = 0;\n");
       else if (buffer.kind == BufferKind::kTemporary)
-        temporaries_text_ += str("  ", pointer, " const ", name, " = (", pointer, ")",
-                                 buffer.arena_offset.is(0) ? "ctx->arena" : place_in_arena(buffer), ";\n");
+        temporaries_text_ += str(
+            "  ", pointer, " const ", name, " = (", pointer, ")",
+            buffer.arena_offset.is(0) ? "ctx->arena" : str("(ctx->arena + ", code(buffer.arena_offset), ")"), ";\n");
       else
         arguments_text_ += str("  ", pointer, " const ", name, " = (", pointer, ")args[",
                                argument(buffer.kind, buffer.index), "].data;\n");
     }
-  }
-
-  std::string place_in_arena(const Buffer& buffer) const {
-    return str("(ctx->arena + ", code(buffer.arena_offset), ")");
   }
 
   std::string code(const Dim& dim) const { return length_code(dim, lengths_); }
@@ -307,9 +304,8 @@ class Emitter {
   static bool may_fail(const Step& s) {
     const KernelCall* call = std::get_if<KernelCall>(&s.code);
     if (!call) return std::holds_alternative<ReferenceCall>(s.code);
-    return call->function->is_of_device() || std::ranges::any_of(call->lengths, [](auto& length) {
-             return std::holds_alternative<RuntimeCheck>(length);
-           });
+    auto is_check = [](auto& length) { return std::holds_alternative<RuntimeCheck>(length); };
+    return call->function->is_of_device() || std::ranges::any_of(call->lengths, is_check);
   }
 
   void probe(const Step& s, int after) { line(forms_.probe(steps_, after, operand_list(s), join(iterations_, ", "))); }
