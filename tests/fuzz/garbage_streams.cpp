@@ -125,6 +125,7 @@ void add_generator(std::vector<GarbageCall>& calls) {
   TH_RANDOM(integer, (int64_t low, int64_t high), (low, high))
   TH_RANDOM(integers, (int64_t low, int64_t high, size_t n), (low, high, n))
   TH_RANDOM(interval, (uint64_t most), (most))
+  TH_RANDOM(whole_numbers, (int64_t low, int64_t most, std::vector<int64_t> x), (low, most, x.data(), x.size()))
   TH_RANDOM(permutation, (int64_t n), (n))
   TH_RANDOM(next_uint32, (), ())
   TH_RANDOM(next_uint64, (), ())
