@@ -290,7 +290,7 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
                             : multiple == 1 ? begin() + Term(1)
                                             : select(begin() + Term(multiple) < all, begin() + Term(multiple), all)});
   if (is_split)
-    body.push_back(If{begin() < all, std::move(part)});
+    body.push_back(If{begin() < all, std::move(part), {}});
   else
     body.insert(body.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
   const int64_t of_block = threads * multiple;
