@@ -250,7 +250,7 @@ class Runner {
                        dtype,
                        "--threads",
                        std::to_string(threads)};
-      if (!options_.isa.empty()) added.environment["THTRAIN_TARGET"] = "isa=" + options_.isa;
+      if (!options_.isa.empty()) added.environment = isa_environment(options_.isa);
       if (bench_.family == "compile") added.environment["THTRAIN_CACHE_DIR"] = cache_.path();
     };
     for (const std::string& form : bench_.forms) add_own("thtrain", form);
@@ -371,6 +371,17 @@ class Runner {
 };
 
 }  // namespace
+
+std::map<std::string, std::string> isa_environment(const std::string& isa) {
+  const bool is_avx2 = isa == "avx2", is_sse2 = isa == "sse2";
+  return {{"THTRAIN_TARGET", "isa=" + isa},
+          {"OPENBLAS_CORETYPE", is_avx2   ? "Haswell"
+                                : is_sse2 ? "Prescott"
+                                          : "SkylakeX"},
+          {"ONEDNN_MAX_CPU_ISA", is_avx2   ? "AVX2"
+                                 : is_sse2 ? "SSE41"
+                                           : "AVX512_CORE"}};
+}
 
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
                       const std::function<void(const std::string&)>& progress,

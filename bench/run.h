@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ struct BenchOptions {
   std::string isa = {};  // "sse2", "avx2", "avx512": everybody uses these instructions and no wider ones; "": all
   std::string mkl = {};  // a libmkl_rt for NumPy and SciPy to use besides their own BLAS
 };
+
+/// What holds thtrain, and OpenBLAS and oneDNN under it, to an instruction set: variables of the environment.
+std::map<std::string, std::string> isa_environment(const std::string& isa);
 
 struct BenchResult {
   std::vector<Measurement> measurements;  // in the order of dtypes, threads, cases, implementations

@@ -1,4 +1,4 @@
-// Runs as a command line names them: their folders, and those of sweeps, which stand for their runs.
+// Runs as a command line names them: their folders, and those of sweeps, which name their runs.
 #pragma once
 
 #include <optional>

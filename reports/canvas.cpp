@@ -49,7 +49,7 @@ void Canvas::polyline(const std::vector<Point>& points, const LineStyle& style) 
   Polyline line{{}, style};
   for (const Point& p : points)
     if (line.points.empty() || p != line.points.back()) line.points.push_back(p);
-  shapes_.push_back(std::move(line));
+  shapes_.emplace_back(std::move(line));
 }
 
 void Canvas::fill(const Box& box, Colour colour) {

@@ -221,7 +221,7 @@ void EventFile::picture(const std::string& tag, int64_t step, const std::string&
   if (!png.starts_with(kSignature) || png.size() < 26) return;
   const std::string_view bytes = png;
   constexpr std::array<int, 7> kChannels = {1, 1, 3, 3, 2, 1, 4};  // by the kind: grey, -, RGB, palette, ...
-  const auto kind = static_cast<size_t>(bytes[25]);
+  const size_t kind = static_cast<unsigned char>(bytes[25]);
   ProtoMessage image;
   image.integer(1, big_endian(bytes.substr(20, 4))).integer(2, big_endian(bytes.substr(16, 4)));
   image.integer(3, kind < kChannels.size() ? kChannels[kind] : 3).bytes(4, png);

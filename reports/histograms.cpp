@@ -91,8 +91,9 @@ std::vector<std::string> draw_histograms(const std::string& path, const std::vec
     if (!std::isfinite(x.low) || !std::isfinite(x.high)) x.low = one.edges.front(), x.high = one.edges.back();
     const Axis y{.high = std::max(1.0, 1.05 * largest), .whole = true, .ticks = 4};
     const Margins around = Panel::margins(x, y);
+    const size_t row = i / columns;
     const double left = kSide + width * static_cast<double>(i % columns),
-                 top = kTop + kHeight * static_cast<double>(i / columns);
+                 top = kTop + kHeight * static_cast<double>(row);
     Panel panel(canvas,
                 {std::round(left + 8 + around.left), top + around.top + 18, std::round(left + width - 8 - around.right),
                  top + kHeight - 10 - around.bottom},

@@ -290,9 +290,9 @@ void Panel::draw_legend(const LegendLayout& layout, const std::vector<Curve>& na
                 {.colour = {205, 205, 205}});
   for (size_t i = 0; i < named.size(); ++i) {
     const CurveStyle& style = named[i].style;
+    const size_t row = i / layout.columns;
     const double left = box.left + kPadding + static_cast<double>(i % layout.columns) * layout.column_width;
-    const double y =
-        std::round(box.top + kPadding / 2 + (static_cast<double>(i / layout.columns) + 0.5) * kRow - 0.5) + 0.5;
+    const double y = std::round(box.top + kPadding / 2 + (static_cast<double>(row) + 0.5) * kRow - 0.5) + 0.5;
     canvas_.line(left, y, left + kSample, y,
                  {.thickness = style.thickness, .colour = style.colour, .dash = style.dash});
     if (style.marker) draw_marker(canvas_, left + kSample / 2, y, style);

@@ -50,9 +50,16 @@ void check_candidate_lists(const Experiment& experiment, const std::function<con
   check_lists(lists, choices_of_phases(experiment, data, config_folder), machine(), at);
 }
 
-Explanation explain_training(const Experiment& given, const Dataset& data, const std::string& config_folder) {
+Explanation explain_training(const Experiment& given, const Dataset& data, const std::string& config_folder,
+                             std::vector<Tensor>* minibatch) {
   const Experiment experiment = checked_experiment(given);
-  return TrainingProgram(experiment, data, config_folder).explain();
+  TrainingProgram program(experiment, data, config_folder);
+  if (minibatch) {
+    RandomState random = program.model().random();
+    program.begin_epoch(random);
+    for (const Tensor& argument : program.arguments(0)) minibatch->push_back(argument.copy());
+  }
+  return program.explain();
 }
 
 Explanation explain_errors(const Experiment& given, const Dataset& data, const std::string& config_folder) {

@@ -32,8 +32,10 @@ void check_candidate_lists(const Experiment& experiment, const std::function<con
 std::vector<kernel::ChoiceKey> choices_of_phases(const Experiment& experiment,
                                                  const std::function<const Dataset&(size_t phase)>& data,
                                                  const std::string& config_folder);
-/// The function of one training step, explained (`thtrain explain`). Runs nothing.
-Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+/// The function of one training step, explained (`thtrain explain`). Runs nothing. `minibatch`, where it is not null,
+/// becomes what the function takes for its first minibatch; shared variables of the graph have their first values then.
+Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                             std::vector<Tensor>* minibatch = nullptr);
 /// The function that counts the errors on the validation examples. UserError where there are none.
 Explanation explain_errors(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 

@@ -145,8 +145,11 @@ def torch_mkldnn(task):
     if task.dtype != "float32" or task.which != "fprop":
         raise RuntimeError("oneDNN's own layouts are measured forward in float32")
     x = torch.from_numpy(task.x).to_mkldnn()
-    w = torch._C._nn.mkldnn_reorder_conv2d_weight(torch.from_numpy(task.w).to_mkldnn(), task.pad, task.stride, (1, 1),
-                                                  1, x.shape)
+    reorder, given = torch._C._nn.mkldnn_reorder_conv2d_weight, torch.from_numpy(task.w).to_mkldnn()
+    try:
+        w = reorder(given, task.pad, task.stride, (1, 1), 1, x.shape)
+    except TypeError:  # before 2.0 it was not told the images
+        w = reorder(given, task.pad, task.stride, (1, 1), 1)
 
     @torch.no_grad()
     def forward():

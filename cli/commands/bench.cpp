@@ -212,7 +212,8 @@ int run_choices(const BenchArguments& arguments) {
     throw UserError(Message{.what = "bench choices: more than one number of threads is given", .expected = "one"});
   ChoicesOptions options{
       .seed = arguments.seed, .threads = o.threads.empty() ? 1 : o.threads.front(), .quick = o.quick};
-  if (!o.isa.empty()) setenv("THTRAIN_TARGET", ("isa=" + o.isa).c_str(), 1);  // before this process asks for it
+  if (!o.isa.empty())  // before this process asks for them
+    for (const auto& [name, value] : isa_environment(o.isa)) setenv(name.c_str(), value.c_str(), 1);
   if (!o.dtypes.empty()) options.dtypes.clear();
   for (const std::string& dtype : o.dtypes) options.dtypes.push_back(*dtype_named(dtype));
   std::vector<TimedChoice> all;

@@ -9,8 +9,8 @@
 #include "datasets/file.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
+#include "trainers/inspect.h"
 #include "trainers/load_data.h"
-#include "trainers/trainer.h"
 
 namespace thtrain {
 
@@ -51,10 +51,12 @@ static std::string passes_text(const Explanation& explanation) {
 }
 
 static void write_page(const ExplainArguments& arguments, const std::string& config, const Explanation& explanation,
-                       AtomicFile& file) {
+                       const std::vector<Tensor>& minibatch, AtomicFile& file) {
   const bool trains = arguments.function == "train";
-  std::string page = explain_page(explanation, {.experiment = config.substr(config.rfind('/') + 1),
-                                                .function = trains ? "the training step" : "the counting of errors"});
+  std::string page = explain_page(explanation,
+                                  {.experiment = config.substr(config.rfind('/') + 1),
+                                   .function = trains ? "the training step" : "the counting of errors"},
+                                  minibatch);
   file.write(page);
   file.commit();
   print_text(str("page of ", bytes_text(static_cast<double>(page.size())), " written to ", arguments.html, "\n"));
@@ -69,10 +71,13 @@ static int run_explain(const ExplainArguments& arguments) {
   if (!arguments.html.empty()) page.emplace(arguments.html);
   if (arguments.stage == "c99") use_target(kernel::c99_target(machine().cores));
   if (arguments.stage == "cuda") use_target(kernel::emulated_cuda_target(machine().cores));
-  auto explain = arguments.function == "valid" ? explain_errors : explain_training;
-  Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
+  std::vector<Tensor> minibatch;
+  const Explanation explanation =
+      arguments.function == "valid"
+          ? explain_errors(loaded.experiment, data, loaded.config_folder)
+          : explain_training(loaded.experiment, data, loaded.config_folder, page ? &minibatch : nullptr);
   if (page) {
-    write_page(arguments, loaded.config_file, explanation, *page);
+    write_page(arguments, loaded.config_file, explanation, minibatch, *page);
     return kDone;
   }
   const std::string& stage = arguments.stage;

@@ -1,4 +1,4 @@
-// `thtrain report`: what runs came to, as one page for a browser.
+// `thtrain report`: the results of runs as one page for a browser.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +57,7 @@ static int run_report(const ReportArguments& arguments) {
   for (bool is_first = true;; is_first = false) {
     const Clock::time_point begin = Clock::now();
     if (!write_report(arguments, pictures, bytes)) break;
-    if (is_first) print_text(str("report ", printable(arguments.output), ", written anew while runs go on\n"));
+    if (is_first) print_text(str("report ", printable(arguments.output), ", written again while runs go on\n"));
     // A report that takes long to make takes no more than a tenth of the time from the runs.
     std::this_thread::sleep_for(std::max<Clock::duration>(std::chrono::seconds(kReload), 9 * (Clock::now() - begin)));
   }
@@ -69,20 +69,20 @@ static int run_report(const ReportArguments& arguments) {
 
 static Command declare_report(CLI::App& command, const Invocation&) {
   auto arguments = std::make_shared<ReportArguments>();
-  command.add_option("DIR", arguments->runs, "the folders of runs; that of a sweep stands for its runs")
+  command.add_option("DIR", arguments->runs, "the folders of runs; that of a sweep names its runs")
       ->required()
       ->expected(1, -1);
   command
       .add_option("--output", arguments->output,
                   "the page; without it report.html; a file that came from elsewhere is not overwritten")
       ->type_name("FILE");
-  command.add_flag("--watch", arguments->watch, "write it anew while runs go on; the page reads itself again");
+  command.add_flag("--watch", arguments->watch, "write it again while runs go on; the page reads itself again");
   return [arguments] { return run_report(*arguments); };
 }
 
 CommandSpec report_command() {
   return {"report",
-          "write what runs came to as one page for a browser",
+          "write the results of runs as one page for a browser",
           {{"thtrain report runs/lab-1", "curves, configuration, pictures and profile, as report.html"},
            {"thtrain report runs/lab-1 runs/lab-2 --output labs.html", "two runs, and where they differ"},
            {"thtrain report --watch runs/lab-sweep-1", "a sweep, while its runs go on"}},

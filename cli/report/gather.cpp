@@ -46,8 +46,8 @@ ReportGroup group_of(const SweepPart& sweep) {
   ReportGroup out{.title = "sweep " + run_title(sweep.folder.path())};
   const auto begun = std::count_if(sweep.runs.begin(), sweep.runs.end(), [](const SweepRun& r) { return r.record; });
   out.about =
-      str(count_text(std::ssize(sweep.runs), "run"), ", ", begun, " begun; the best one is told below in detail.");
-  out.tables.push_back({"what they came to", results_rows(sweep.points, sweep.runs), sweep.names});
+      str(count_text(std::ssize(sweep.runs), "run"), ", ", begun, " begun; the details of the best one are below.");
+  out.tables.push_back({"results", results_rows(sweep.points, sweep.runs), sweep.names});
   if (std::vector<std::vector<std::string>> seeds = seeds_rows(sweep.points, sweep.runs); !seeds.empty())
     out.tables.push_back({"over the seeds, mean and standard deviation (n - 1)", std::move(seeds)});
   const std::optional<MetricName> metric = common_metric(sweep.runs);
@@ -84,7 +84,7 @@ ReportGroup group_of(const std::vector<NamedRun>& runs) {
     names.push_back(run.name);
     configs.push_back(compared_config(load_run(run.record.folder, {}).experiment));
   }
-  out.tables.push_back({"what they came to", runs_rows(rows), names});
+  out.tables.push_back({"results", runs_rows(rows), names});
   std::vector<std::vector<std::string>> differences = short_differences(configs);
   ReportPlot plot{.larger_is_better = runs[0].record.metric.larger_is_better, .names = names};
   plot.values.resize(runs.size());

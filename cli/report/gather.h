@@ -13,8 +13,8 @@ struct GatheredReport {
   Report report;
   bool is_going_on = false;  // does a process write to one of the runs or sweeps?
 };
-/// Folders of runs and of sweeps. Of a sweep its best run is told in detail, and all are in its tables; of all runs the
-/// kMostCurves first ones have curves, those of a sweep in the order of what they came to. Where `leaves_running`, runs
+/// Folders of runs and of sweeps. Of a sweep its best run has a section, and all are in its tables; of all runs the
+/// kMostCurves first ones have curves, those of a sweep in the order of their results. Where `leaves_running`, runs
 /// that go on are not drawn. UserError as read_run(), and where no run was named, or one twice.
 GatheredReport gather_report(const std::vector<std::string>& words, RunPictures& pictures, bool leaves_running);
 

@@ -1,4 +1,4 @@
-// What a report tells of one run: what it came to, its curves, its profile.
+// What a report has of one run: its results, its curves, its profile.
 #pragma once
 
 #include "cli/named_runs.h"

@@ -13,6 +13,7 @@
 #include "compiler/codegen/identifiers.h"
 #include "compiler/codegen/length_code.h"
 #include "compiler/codegen/library_calls.h"
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/kernel/c/terms.h"
@@ -48,6 +49,7 @@ class Emitter {
         writers_(first_writers(program)) {}
 
   Source run() {
+    for (const Expr& output : program_.graph.outputs) defined_outside_.insert(defined_name(output));
     list_libraries();
     name_lengths();
     name_buffers();
@@ -209,12 +211,15 @@ class Emitter {
     }
   }
 
-  // From here on the lengths are variables, and what waited for them goes on.
+  // From here on the lengths are variables, and what waited for them goes on. Those of a body have names of their own
+  // (canonical_lengths()): nothing outside of its region is named after them.
   void define(const std::vector<LengthDefinition>& lengths) {
     for (const LengthDefinition& length : lengths) {
       if (lengths_.count(length.name)) continue;  // computed twice
       const std::string name = names_.unique("n_" + length.name);
       line(str("const long ", name, " = ", scalar(length.value), ";"));
+      if (!defined_outside_.contains(length.name))
+        line(str("ctx->lengths[", number_of_length(length.name), "] = ", name, ";"));
       lengths_[length.name] = name;
     }
     check_lengths();
@@ -300,18 +305,17 @@ class Emitter {
   }
 
   static bool may_fail(const Step& s) {
-    if (std::holds_alternative<ReferenceCall>(s.code)) return true;
-    if (const KernelCall* call = std::get_if<KernelCall>(&s.code); call && call->function->is_of_device()) return true;
-    if (const KernelCall* call = std::get_if<KernelCall>(&s.code))
-      for (const auto& length : call->lengths)
-        if (std::holds_alternative<RuntimeCheck>(length)) return true;
-    return false;
+    const KernelCall* call = std::get_if<KernelCall>(&s.code);
+    if (!call) return std::holds_alternative<ReferenceCall>(s.code);
+    return call->function->is_of_device() || std::ranges::any_of(call->lengths, [](auto& length) {
+             return std::holds_alternative<RuntimeCheck>(length);
+           });
   }
 
   void probe(const Step& s, int after) { line(forms_.probe(steps_, after, operand_list(s), join(iterations_, ", "))); }
 
   std::string operand_list(const Step& s) const {
-    return join(s.operands, ", ", [&](const BufferView& view) { return pointer(view); });
+    return join(s.operands, ", ", [&](auto& v) { return pointer(v); });
   }
 
   // "hidden_tanh = tanh(dot(train_x, hidden_W) + hidden_b)  [hidden]"
@@ -332,8 +336,7 @@ class Emitter {
 
   static bool writes_nothing(const Step& s) {
     const KernelCall* call = std::get_if<KernelCall>(&s.code);
-    return call && std::none_of(call->function->buffers.begin(), call->function->buffers.end(),
-                                [](const kernel::BufferParameter& buffer) { return buffer.written; });
+    return call && std::ranges::none_of(call->function->buffers, &kernel::BufferParameter::written);
   }
 
   // The kernel is printed under a name of its own, unless an equal one is there already.
@@ -433,7 +436,8 @@ class Emitter {
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
-  std::vector<std::string> iterations_;  // of the loops around
+  std::set<std::string> defined_outside_;  // lengths of the program\'s graph, which are among its outputs
+  std::vector<std::string> iterations_;    // of the loops around
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   const std::vector<Writer> writers_;

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 7
+#define TH_ABI_VERSION 8
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element, in the memory that the program computes in. */
@@ -58,6 +58,9 @@ struct ThContext {
   /* A buffer whose lengths the data decides, aligned to 64 bytes: of output `slot`, or of a temporary, which have the
      slots after the outputs. Released by the runtime. May fail. */
   void* (*allocate)(ThContext*, int slot, long bytes);
+
+  /* The last values of the lengths that bodies of loops and branches define, by their numbers. */
+  long* lengths;
 
   void* host; /* the runtime's own */
 };

@@ -225,7 +225,7 @@ Cpu detect_cpu(const char* vector_bytes_override, const TargetParts& forced) {
     force_vectors(out, "THTRAIN_VECTOR_BYTES", wanted);
   }
   out.feature_text += str(" vector ", out.vector_bytes);
-  if (out.is_restricted()) out.feature_text += str(" isa ", out.isa);
+  if (out.isa != out.widest_isa()) out.feature_text += str(" isa ", out.isa);
   return out;
 }
 

@@ -33,8 +33,6 @@ struct Cpu {
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
   /// The isa that has all of the processor's instructions.
   std::string widest_isa() const;
-  /// Does THTRAIN_TARGET name an isa that has fewer? Libraries are held to it too.
-  bool is_restricted() const { return isa != widest_isa(); }
 };
 
 /// Asks the processor anew, with `vector_bytes_override` (the text of THTRAIN_VECTOR_BYTES, may be null) and what

@@ -67,7 +67,7 @@ class Threader {
     const Expr first = make_input(token_type(), "token");
     Expr token = first;
     Graph made = thread(*body, token);
-    made.effects.clear();
+    std::erase_if(made.effects, [](const Expr& effect) { return !effect.node().op->defines; });
     made.inputs.push_back(first);
     made.outputs.push_back(token);
     return bodies_[body.get()] = std::make_shared<const Graph>(std::move(made));
@@ -127,7 +127,8 @@ Graph without_effects(const Graph& graph) {
       return has_effect(node) ? without_effect(node, inputs) : std::vector<Expr>();
     });
   });
-  std::erase_if(out.effects, [](const Expr& effect) { return !has_effect(effect.node()); });
+  std::erase_if(out.effects,
+                [](const Expr& effect) { return !has_effect(effect.node()) && !effect.node().op->defines; });
   return out;
 }
 

@@ -49,7 +49,8 @@ Graph thread_effects(const Graph& graph);
 /// Does a body, and so the node that it belongs to, take a token as its last input and give one as its last output?
 bool carries_token(const Graph& body);
 
-/// The graph without its effects: the values alone. Its inputs and outputs stay, the token among them.
+/// The graph without its effects: the values alone, and in a body the lengths that it defines. Its inputs and outputs
+/// stay, the token among them.
 Graph without_effects(const Graph& graph);
 
 /// The outputs of a node that has an effect, on these inputs, without it.

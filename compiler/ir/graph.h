@@ -26,8 +26,8 @@ struct Graph {
   std::vector<Expr> inputs;
   std::vector<Expr> outputs;
   std::vector<Update> updates;
-  /// What has an effect and belongs to the graph although nothing may read its result. Once the effects are in order
-  /// (thread_effects in ir/effects.h): the last token, or none.
+  /// What belongs to the graph although nothing may read it: what has an effect, once in order (ir/effects.h) the last
+  /// token or none; and the lengths that a body defines (ir/defined_lengths.h).
   std::vector<Expr> effects = {};
 
   /// Outputs, then the values of the updates, then the effects.

@@ -54,4 +54,16 @@ LengthCondition condition_of(const LengthCheck& check) {
   return {as_written(str(left, " == ", right)), "{value} and {limit}"};
 }
 
+void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, const std::string& hint) {
+  LengthCondition condition = condition_of(check);
+  for (const auto& [name, value] : {std::pair("{value}", left), std::pair("{limit}", right)})
+    condition.got.replace(condition.got.find(name), std::string_view(name).size(), std::to_string(value));
+  throw UserError({.what = check.what,
+                   .expected = std::move(condition.expected),
+                   .got = std::move(condition.got),
+                   .node = check.origin.text(),
+                   .config = check.origin.config(),
+                   .hint = hint});
+}
+
 }  // namespace thtrain

@@ -18,4 +18,8 @@ std::string as_written(const Dim& number);
 /// `max(a, b) == b` is a <= b, and `max(a, min(b, c)) == b` is a <= b <= c.
 LengthCondition condition_of(const LengthCheck& check);
 
+/// The UserError of a check whose lengths have these values.
+[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right,
+                                       const std::string& hint = {});
+
 }  // namespace thtrain

@@ -98,7 +98,7 @@ struct ForLoop {
   std::string name;  // of its int64 variable
   Term begin, end, step;
   LoopMark mark = LoopMark::kSequential;
-  Block body = {};
+  Block body;
   static void fields(auto& s, auto& visit) {
     visit.define(s.name, TermType{DType::kInt64, 1, 0});
     visit.option(s.mark);
@@ -111,7 +111,7 @@ struct ForLoop {
 
 struct If {
   Term condition;
-  Block then = {}, otherwise = {};
+  Block then, otherwise;
   static void fields(auto& s, auto& visit) {
     visit.term(s.condition);
     visit.block(s.then);
@@ -121,7 +121,7 @@ struct If {
 
 struct While {
   Term condition;
-  Block body = {};
+  Block body;
   static void fields(auto& s, auto& visit) {
     visit.term(s.condition);
     visit.block(s.body);

@@ -53,20 +53,20 @@ Block Code::block(const std::function<void()>& statements) {
 
 void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark,
                 const std::function<void(Term)>& body) {
-  ForLoop out{unique(std::move(name)), std::move(begin), std::move(end), std::move(step), mark};
+  ForLoop out{unique(std::move(name)), std::move(begin), std::move(end), std::move(step), mark, {}};
   out.body = block([&] { body(variable(out.name, {DType::kInt64, 1, 0})); });
   current_->push_back(std::move(out));
 }
 
 void Code::if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
-  If out{std::move(condition)};
+  If out{std::move(condition), {}, {}};
   out.then = block(then);
   if (otherwise) out.otherwise = block(otherwise);
   current_->push_back(std::move(out));
 }
 
 void Code::while_(Term condition, const std::function<void()>& body) {
-  While out{std::move(condition)};
+  While out{std::move(condition), {}};
   out.body = block(body);
   current_->push_back(std::move(out));
 }

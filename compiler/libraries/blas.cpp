@@ -79,7 +79,6 @@ void* load_with_kernels(std::span<const char* const> names, const Cpu& cpu, std:
 
 std::optional<std::string> openblas_coretype(const Cpu& cpu) {
   if (cpu.architecture != "x86-64") return std::nullopt;  // arm64's detection falls back to good kernels
-  if (cpu.is_restricted()) return cpu.isa == "avx2" ? "Haswell" : "Prescott";
   if (cpu.vendor == "AuthenticAMD") {
     // Known to 0.3.21: Zen to Zen 4 (families 0x17 and 0x19) and all older ones. Newer ones fall to Barcelona.
     if (cpu.family <= 0x19) return std::nullopt;
@@ -159,7 +158,7 @@ const Blas& blas() {
   static const Blas once = [] {
     const char* const names[] = {"libopenblas.so.0", "libopenblas.so"};
     Blas out = detail::load_blas(names, cpu());
-    if (out.has_old_kernels() && cpu().avx2 && cpu().isa != "sse2" && !user_chose_kernels()) {
+    if (out.has_old_kernels() && cpu().avx2 && !user_chose_kernels()) {
       std::string text = str("thtrain: warning: ", out.version, " uses its ", out.corename, " kernels on ", cpu().model,
                              ": matrix products are several times slower than they could be");
       auto better = openblas_coretype(cpu());

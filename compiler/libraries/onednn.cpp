@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "compiler/base/error.h"
-#include "compiler/host/cpu.h"
 #include "compiler/libraries/matrix_products.h"
 #include "compiler/libraries/threads.h"
 
@@ -32,10 +31,6 @@ std::unique_ptr<OneDnn> load_onednn() {
     find(library, "dnnl_sgemm", out->sgemm);
     find(library, "omp_set_num_threads", out->set_threads);
     if (version && out->sgemm) {
-      constexpr int kSse41 = 0x1, kAvx2 = 0x7;  // dnnl_cpu_isa_t
-      int (*set_most)(int) = nullptr;
-      find(library, "dnnl_set_max_cpu_isa", set_most);
-      if (cpu().is_restricted() && set_most) set_most(cpu().isa == "avx2" ? kAvx2 : kSse41);
       const Version& v = *version();
       out->library = library;
       out->major = v.major;

@@ -100,8 +100,8 @@ std::unique_ptr<OnednnApi> load_conv() {
 }
 
 const OnednnApi* api() {
-  static const std::unique_ptr<OnednnApi> once = load_conv();
-  return once.get();
+  static const OnednnApi* const once = load_conv().release();  // its engine is there as long as the process
+  return once;
 }
 
 // ---- A part of a convolution, for one thread: some images, groups, channels and filters of a group. Its operands lie

@@ -130,6 +130,8 @@ std::vector<Bounded> of_body(const Graph& body, std::span<const Bounded> inputs,
   for (size_t i = 0; i < body.inputs.size(); ++i) evaluator.set(body.inputs[i], inputs[i]);
   evaluator.expect(body.outputs);
   std::vector<Bounded> out;
+  for (const Expr& effect : body.effects)
+    if (effect.node().op->defines) evaluator(effect);
   for (const Expr& output : body.outputs) out.push_back(evaluator(output));
   return out;
 }

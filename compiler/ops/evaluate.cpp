@@ -1,15 +1,31 @@
 #include "compiler/ops/evaluate.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/defined_lengths.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
 
+// The checks of lengths that the data decides, as soon as these are there: references read what they say.
+static void check_defined_lengths(const Node& node, const Lengths& lengths) {
+  const auto is_open = [](const Expr& input) { return is_data_dependent(input.dims()); };
+  if (node.op->defines || std::none_of(node.inputs.begin(), node.inputs.end(), is_open)) return;
+  std::vector<LengthCheck> checks;
+  node.op->infer({*node.op, node.inputs, node.props, node.bodies, node.origin, &checks});
+  for (const LengthCheck& check : checks) {
+    if (!is_data_dependent(check.left) && !is_data_dependent(check.right)) continue;
+    const int64_t left = lengths.evaluate(check.left), right = lengths.evaluate(check.right);
+    if (left != right) throw_lengths_differ(check, left, right);
+  }
+}
+
 std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths,
                                   const std::vector<bool>& read) {
+  check_defined_lengths(node, lengths);
   const auto is_read = [&](size_t output) { return read.empty() || read[output]; };
   std::vector<Shape> shapes;
   for (size_t i = 0; i < node.types.size(); ++i) {
@@ -23,11 +39,14 @@ std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inpu
         for (size_t i = 0; i < body.inputs.size(); ++i) bound.emplace_back(body.inputs[i], values[i]);
         Lengths inner = lengths;
         for (const auto& [input, value] : bound) inner.bind(input, value);
-        std::vector<Expr> roots = body.outputs;  // and what nobody reads
-        roots.insert(roots.end(), body.effects.begin(), body.effects.end());
-        std::vector<Tensor> out = evaluate_with(roots, bound, inner);
-        out.resize(body.outputs.size());
-        return out;
+        // The lengths that it defines come first, what else nobody reads comes last.
+        std::vector<Expr> roots = body.effects;
+        const auto others = std::stable_partition(roots.begin(), roots.end(),
+                                                  [](const Expr& effect) { return effect.node().op->defines; });
+        const auto first = others - roots.begin(), end = first + static_cast<std::ptrdiff_t>(body.outputs.size());
+        roots.insert(others, body.outputs.begin(), body.outputs.end());
+        const std::vector<Tensor> out = evaluate_with(roots, bound, inner);
+        return std::vector<Tensor>(out.begin() + first, out.begin() + end);
       };
   std::vector<Tensor> out = node.op->reference({node, inputs, shapes, length_of, run_body});
   TH_CHECK(out.size() == node.types.size(), "the reference of ", node.op->name, " gives ", out.size(), " outputs");

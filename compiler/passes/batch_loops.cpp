@@ -361,7 +361,8 @@ Graph batch_loops(const Graph& graph, const PassContext& context) {
   if (read.size() == 0) return graph;
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.op != &scan_op()) return {};
-    if (const ScanParts parts(node); parts.until || parts.token || parts.in_turns) return {};
+    if (const ScanParts parts(node); parts.until || parts.token || parts.in_turns || !parts.body.effects.empty())
+      return {};
     InheritOrigin origin(node.origin);
     const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
     const std::vector<bool>& is_read = read.at(&node);

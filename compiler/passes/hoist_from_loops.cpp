@@ -1,9 +1,11 @@
 #include "compiler/passes/hoist_from_loops.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
@@ -34,6 +36,7 @@ bool cannot_fail(const Node& node) {
 class Invariants {
  public:
   explicit Invariants(const ScanParts& parts) : has_turns_(parts.count.is_at_least(1)) {
+    for (const Expr& length : parts.body.effects) defined_.insert(defined_name(length));
     for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.body_capture(k)].node());
     const std::vector<const Node*> order = topological_order(parts.body.roots());
     for (const Node* node : order)
@@ -56,8 +59,16 @@ class Invariants {
   bool is_fixed(const Node& node) const {
     if (has_effect(node) || node.op == &start_token_op()) return false;
     if (!has_turns_ && !cannot_fail(node)) return false;
+    if (node.op->defines || names_defined_length(node)) return false;
     return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(),
                                                [&](const Expr& input) { return fixed_.count(&input.node()) > 0; });
+  }
+
+  // What has a length that the body defines stays with it.
+  bool names_defined_length(const Node& node) const {
+    std::set<std::string> names;
+    if (!defined_.empty()) collect_defined_names(node, names);
+    return std::ranges::any_of(names, [&](const std::string& name) { return defined_.contains(name); });
   }
 
   // A view costs nothing: what it looks at moves.
@@ -72,6 +83,7 @@ class Invariants {
   }
 
   bool has_turns_;
+  std::set<std::string> defined_;  // lengths of the body
   std::unordered_set<const Node*> fixed_, worth_;
   std::vector<Expr> found_;
 };

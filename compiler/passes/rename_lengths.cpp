@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/lengths.h"
 
 namespace thtrain {
@@ -38,9 +39,21 @@ std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>
   return named(Expr(out), node.name).node_ptr();
 }
 
-Rebuilder::Rewrite renaming(const LengthMap& map);
+// "#mask~57" -> "#mask~0", and so on: for the lengths that these values define and that have no other name yet.
+void number_definitions(std::span<const Expr> values, size_t& defined, LengthMap& map) {
+  for (const Expr& value : values) {
+    const std::string name = defined_name(value);
+    if (name.empty() || map.contains(name)) continue;
+    map.emplace(name, Dim::defined(str(name.substr(0, name.rfind('~')), "~", defined++), nullptr));
+  }
+}
 
-GraphPtr renamed_body(const GraphPtr& body, const LengthMap& map) {
+Rebuilder::Rewrite renaming(const LengthMap& map, size_t* defined);
+
+// With `defined`, how many lengths have been numbered, those of each body get numbers of their own.
+GraphPtr renamed_body(const GraphPtr& body, const LengthMap& around, size_t* defined) {
+  LengthMap map = around;
+  if (defined) number_definitions(body->effects, *defined, map);
   Rebuilder rebuilder;
   std::vector<Expr> inputs;
   bool changed = false;
@@ -52,23 +65,24 @@ GraphPtr renamed_body(const GraphPtr& body, const LengthMap& map) {
     rebuilder.replace(input, inputs.back());
   }
   auto out = std::make_shared<Graph>(
-      map_roots(*body, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map)); }));
+      map_roots(*body, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map, defined)); }));
   out->inputs = std::move(inputs);
   return changed || !same_roots(*out, *body) ? GraphPtr(out) : body;
 }
 
-Rebuilder::Rewrite renaming(const LengthMap& map) {
-  return [&map](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+Rebuilder::Rewrite renaming(const LengthMap& map, size_t* defined) {
+  return [&map, defined](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.is_leaf()) return {};
     std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies) bodies.push_back(renamed_body(body, map));
+    for (const GraphPtr& body : node.bodies) bodies.push_back(renamed_body(body, map, defined));
     std::shared_ptr<const Node> fresh = with_props(node, inputs, bodies, map);
     if (!fresh && bodies != node.bodies) fresh = clone_with_inputs(node, inputs, std::move(bodies));
     return fresh ? outputs_of(*fresh) : std::vector<Expr>();
   };
 }
 
-Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs,
+// With `defined` as of renamed_body(), and inputs numbered too.
+Graph rename(const Graph& graph, const LengthMap& map, size_t* defined,
              std::span<const std::pair<Expr, Expr>> replacements = {}) {
   Rebuilder rebuilder;
   std::vector<Expr> inputs;
@@ -76,13 +90,13 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs,
     const Expr& input = graph.inputs[i];
     Type type = input.type();
     type.dims = renamed(type.dims, map);
-    uint64_t serial = number_inputs ? i : input.node().serial;
+    uint64_t serial = defined ? i : input.node().serial;
     bool same = type == input.type() && serial == input.node().serial;
     inputs.push_back(same ? input : leaf_like(input, type, serial));
     rebuilder.replace(input, inputs.back());
   }
   for (const auto& [from, to] : replacements) rebuilder.replace(from, to);
-  Graph out = map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map)); });
+  Graph out = map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map, defined)); });
   out.inputs = std::move(inputs);
   return out;
 }
@@ -90,7 +104,7 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs,
 }  // namespace
 
 Graph rename_lengths(const Graph& graph, const LengthMap& map, std::span<const std::pair<Expr, Expr>> replacements) {
-  return rename(graph, map, false, replacements);
+  return rename(graph, map, nullptr, replacements);
 }
 
 std::vector<LengthCheck> collect_checks(const Graph& graph) {
@@ -168,17 +182,12 @@ CanonicalGraph canonical_lengths(const Graph& graph) {
     map.emplace(value_name(input.node()), Dim::named(str("@", in_length_name(input.name()), "~", i)));
   }
   size_t defined = 0;
-  for (const Node* node : topological_order(graph.roots()))  // "#mask~57" -> "#mask~0" for the first that is defined
-    if (node->op->defines)
-      for (const DefinedLength& length : node->op->defines(*node)) {
-        const std::string canonical = str(length.name.substr(0, length.name.rfind('~')), "~", defined);
-        if (map.emplace(length.name, Dim::defined(canonical, nullptr)).second) ++defined;
-      }
+  for (const Node* node : topological_order(graph.roots())) number_definitions(outputs_of(*node), defined, map);
   std::vector<LengthCheck> checks = collect_checks(graph);
   LengthMap all = solve(checks);
   for (auto& entry : all) entry.second = renamed(entry.second, map);
   for (const auto& entry : map) all.emplace(entry.first, entry.second);
-  out.graph = rename(graph, all, true);
+  out.graph = rename(graph, all, &defined);
   for (LengthCheck& check : checks)
     if (of_shapes_only(check)) out.shape_checks.push_back(std::move(check));
   for (LengthCheck& check : collect_checks(out.graph))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
@@ -48,7 +49,7 @@ class Trimmer {
       sequences += add(parts_.body_sequence(k), parts_.sequence(k), *body, inputs);
     for (size_t k = 0; k < parts_.captures; ++k) add(parts_.body_capture(k), parts_.capture(k), *body, inputs);
     body->outputs = roots();
-    body->effects = parts_.body.effects;
+    body->effects = effects();
     if (parts_.token) {
       body->inputs.push_back(parts_.body.inputs.back());
       inputs.push_back(loop_.inputs.back());
@@ -82,11 +83,22 @@ class Trimmer {
     return out;
   }
 
+  // Lengths that nothing names any more go too.
+  std::vector<Expr> effects() const {
+    std::vector<Expr> out = parts_.body.effects, all = roots();
+    std::erase_if(out, [](const Expr& effect) { return effect.node().op->defines != nullptr; });
+    all.insert(all.end(), out.begin(), out.end());
+    const std::vector<Expr> lengths = needed_definitions(all, parts_.body.effects);
+    out.insert(out.end(), lengths.begin(), lengths.end());
+    return out;
+  }
+
   // Is there another state that one of the kept ones reads?
   bool keep_what_is_needed() {
     needed_.clear();
     std::vector<Expr> all = roots();
-    all.insert(all.end(), parts_.body.effects.begin(), parts_.body.effects.end());
+    const std::vector<Expr> others = effects();
+    all.insert(all.end(), others.begin(), others.end());
     for (const Expr& leaf : leaves_of(all)) needed_.insert(&leaf.node());
     bool more = false;
     for (size_t i = 0; i < parts_.states; ++i)

@@ -45,7 +45,7 @@ class RegionPlanner : public kernel::RegionBuilder {
   void body(const Graph& body, std::span<const kernel::RegionValue> inputs,
             std::span<const kernel::RegionValue> outputs) override {
     // An output that goes where an input lies is the input's update.
-    Graph graph{.inputs = body.inputs, .outputs = {}, .updates = {}};
+    Graph graph{.inputs = body.inputs, .outputs = {}, .updates = {}, .effects = body.effects};
     std::vector<BufferView> places;
     for (size_t k = 0; k < outputs.size(); ++k) {
       const BufferView& place = at(outputs[k]);

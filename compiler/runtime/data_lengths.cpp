@@ -27,11 +27,14 @@ ThTensor& argument_of_output(State& s, size_t k) {
   return s.args[s.args.size() - s.graph.outputs.size() + k];
 }
 
-std::string name_defined_by(const Expr& value) {
-  for (const DefinedLength& length : value.node().op->defines(value.node()))
-    if (length.output == value.output()) return length.name;
-  TH_CHECK(false, value.node().op->name, " defines no length by output ", value.output());
-  return {};
+// The lengths that bodies define, each with its number in the canonical graph.
+void add_lengths_of_bodies(const Graph& graph, std::map<std::string, size_t>& names) {
+  for (const Node* node : topological_order(graph.roots()))
+    for (const GraphPtr& body : node->bodies) {
+      for (const Expr& effect : body->effects)
+        if (const std::string name = defined_name(effect); !name.empty()) names.emplace(name, number_of_length(name));
+      add_lengths_of_bodies(*body, names);
+    }
 }
 
 bool is_known(const LengthCheck& check, const Lengths& lengths) {
@@ -46,6 +49,7 @@ void check_one_value_each(const Graph& graph) {
   std::map<std::string, const Node*> definers;
   const Graph merged = rewrite_graph(graph, [](const Node&, const std::vector<Expr>&) { return std::vector<Expr>(); });
   for (const Node* node : topological_order(merged.roots())) {
+    for (const GraphPtr& body : node->bodies) check_one_value_each(*body);
     if (!node->op->defines) continue;
     for (const DefinedLength& length : node->op->defines(*node)) {
       auto [at, fresh] = definers.try_emplace(length.name, node);
@@ -87,17 +91,23 @@ Graph with_definitions(Graph graph, size_t seen_outputs) {
 }
 
 void name_definitions(State& s) {
+  s.lengths.inside.clear();
+  add_lengths_of_bodies(s.canonical.graph, s.lengths.inside);
   if (!s.lengths.any()) return;
   check_one_value_each(s.canonical.graph);
+  size_t numbers = s.lengths.names.size();
+  for (const auto& [name, number] : s.lengths.inside) numbers = std::max(numbers, number + 1);
+  s.lengths.values.assign(numbers, 0);
   for (size_t i = 0; i < s.lengths.names.size(); ++i) {
     const size_t k = seen_outputs(s) + i;
-    s.lengths.names[i] = {name_defined_by(s.graph.outputs[k]), name_defined_by(s.canonical.graph.outputs[k])};
+    s.lengths.names[i] = {defined_name(s.graph.outputs[k]), defined_name(s.canonical.graph.outputs[k])};
   }
   for (size_t k = 0; k < s.graph.outputs.size(); ++k)
     if (is_data_dependent(s.graph.outputs[k].dims())) s.lengths.late_outputs.push_back(k);
 }
 
 void begin_lengths(State& s, std::span<const Tensor> inputs) {
+  s.context.lengths = s.lengths.values.data();
   s.lengths.inputs = inputs;
   s.lengths.late_values.assign(s.graph.outputs.size(), Tensor());
   for (size_t k : s.lengths.late_outputs) {
@@ -114,6 +124,7 @@ void read_lengths(State& s) {
     s.user_lengths.set(s.lengths.names[i].first, value);
     s.canonical_lengths.set(s.lengths.names[i].second, value);
   }
+  for (const auto& [name, number] : s.lengths.inside) s.canonical_lengths.set(name, s.lengths.values[number]);
 }
 
 void finish_lengths(State& s, std::vector<Tensor>& outputs) {
@@ -169,6 +180,7 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<con
     return out;
   }
   for (const auto& [user, canonical] : s.lengths.names) s.canonical_lengths.forget(canonical);
+  for (const auto& [name, number] : s.lengths.inside) s.canonical_lengths.forget(name);
   check_known();
   for (size_t i = 0; i < s.lengths.names.size(); ++i) {
     const Expr definition = s.graph.outputs[seen_outputs(s) + i];
@@ -182,18 +194,6 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<con
     check_known();
   }
   return out;
-}
-
-void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write) {
-  LengthCondition condition = condition_of(check);
-  for (const auto& [name, value] : {std::pair("{value}", left), std::pair("{limit}", right)})
-    condition.got.replace(condition.got.find(name), std::string_view(name).size(), std::to_string(value));
-  throw UserError({.what = check.what,
-                   .expected = std::move(condition.expected),
-                   .got = std::move(condition.got),
-                   .node = check.origin.text(),
-                   .config = check.origin.config(),
-                   .hint = after_write ? kMayHaveChanged : ""});
 }
 
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {

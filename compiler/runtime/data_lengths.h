@@ -1,6 +1,7 @@
 // Lengths that the data decides, in a call: their values, their checks, and the buffers that wait for them.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,8 +22,11 @@ struct DataLengths {
   std::vector<Tensor> late_values;   // one for each output of the graph
   std::vector<Tensor> temporaries;   // kept from call to call
   std::span<const Tensor> inputs;    // of the call
+  // Those that bodies define, with their numbers in the canonical graph, and under these numbers the last values.
+  std::map<std::string, size_t> inside;
+  std::vector<long> values;
 
-  bool any() const { return !names.empty(); }
+  bool any() const { return !names.empty() || !inside.empty(); }
   void forget_buffers() { late_values.clear(), temporaries.clear(); }
 };
 
@@ -49,7 +53,6 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(Function::State& state,
 
 /// The hint of an error that comes after a step that writes a shared variable.
 inline constexpr const char* kMayHaveChanged = "shared variables that this call updates may have changed already";
-[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write = false);
 /// Each equality that the types could not prove.
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
 /// The same for those of which all lengths are known.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/print.h"
 #include "compiler/runtime/function_state.h"
 
@@ -36,11 +37,15 @@ void note(const std::function<void(const std::string&)>& sink, const std::string
   if (said.insert(line).second) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-// Says of which bodies' inputs a value knows nothing: those of loops are not among the leaves.
-bool closed(const Expr& value, const std::unordered_set<const Node*>& bound) {
-  for (const Expr& leaf : leaves_of(std::vector<Expr>{value}))
-    if (!bound.count(&leaf.node())) return false;
-  return true;
+// Is it no value of a loop's or a branch's body? Inputs of bodies are not among the leaves, and lengths that bodies
+// define are not known.
+bool closed(const Expr& value, const std::unordered_set<const Node*>& bound, const Lengths& lengths) {
+  std::set<std::string> names;
+  for (const Node* node : topological_order(std::vector<Expr>{value})) {
+    if (node->is_leaf() && !bound.count(node)) return false;
+    collect_defined_names(*node, names);
+  }
+  return std::ranges::all_of(names, [&](const std::string& name) { return lengths.has(name); });
 }
 
 // Expressions of float32 as they are in float64, on leaves with the same values.
@@ -121,12 +126,13 @@ class Rewrites {
   explicit Rewrites(const RewriteCase& rewritten)
       : on_note_(rewritten.on_note),
         evaluator_(rewritten.leaves, rewritten.lengths, Infinities::kUnknown),
-        widened_(rewritten) {
+        widened_(rewritten),
+        lengths_(rewritten.lengths) {
     for (const auto& [leaf, value] : rewritten.leaves) leaves_.insert(&leaf.node());
   }
 
   void check(const Fired& rewrite) {
-    if (!closed(rewrite.before, leaves_) || !closed(rewrite.after, leaves_)) return;
+    if (!closed(rewrite.before, leaves_, lengths_) || !closed(rewrite.after, leaves_, lengths_)) return;
     Bounded before = evaluator_(rewrite.before), after = evaluator_(rewrite.after);
     if (rewrite.safety == Safety::kExact) before = exactly(before.value), after = exactly(after.value);
     const bool range_may_grow = rewrite.safety == Safety::kRangeChanging;
@@ -166,6 +172,7 @@ class Rewrites {
   const std::function<void(const std::string&)>& on_note_;
   BoundedEvaluator evaluator_;
   Widened widened_;
+  const Lengths& lengths_;
   std::unordered_set<const Node*> leaves_;
 };
 

@@ -12,6 +12,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/threads.h"
@@ -94,12 +95,8 @@ void compile_native(State& s) {
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
-State& state_of(ThContext* context) {
-  return *static_cast<State*>(context->host);
-}
-
 void on_reference(ThContext* context, int step, void* const* buffers) {
-  State& s = state_of(context);
+  State& s = *static_cast<State*>(context->host);
   try {
     run_reference_step(s, static_cast<size_t>(step), buffers);
   } catch (...) {
@@ -124,7 +121,8 @@ std::string filled(std::string text, long value, long limit) {
   TH_CHECK(number < s.program->image.checks.size(), "check ", number);
   const CheckText& check = s.program->image.checks[number];
   if (number < s.canonical.value_checks.size())
-    throw_lengths_differ(s.canonical.value_checks[number], failure.value, failure.limit, check.after_write);
+    throw_lengths_differ(s.canonical.value_checks[number], failure.value, failure.limit,
+                         check.after_write ? kMayHaveChanged : "");
   throw UserError({.what = filled(check.what, failure.value, failure.limit),
                    .expected = filled(check.expected, failure.value, failure.limit),
                    .node = check.node,

@@ -4,6 +4,7 @@
 namespace thtrain {
 
 const char* const kExplainStyle = R"(
+header, main, nav div { max-width: 1900px; }
 .safety { white-space: nowrap; border-radius: 4px; padding: .05rem .45rem; font-size: .85rem;
   border: 1px solid var(--line); }
 .safety.exact { border-color: var(--come); color: var(--come); }
@@ -15,23 +16,33 @@ ul.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; list-style: none;
   font-size: .92rem; }
 ul.legend svg { width: 26px; height: 16px; vertical-align: -2px; margin-right: .4rem; }
 figure { margin: .5rem 0; border: 1px solid var(--line); border-radius: 8px; }
-figure .view { overflow: auto; max-height: 86vh; text-align: center; }
-figure .zoom { display: none; gap: .25rem; justify-content: end; padding: .35rem .5rem;
-  border-bottom: 1px solid var(--line); }
-.scripted figure .zoom { display: flex; }
-.zoom button { font: inherit; line-height: 1; padding: .25rem .6rem; border: 1px solid var(--line);
+figure .view { overflow: auto; max-height: 76vh; }
+.scripted figure .view { cursor: grab; }
+.scripted figure .view.held { cursor: grabbing; user-select: none; }
+figure .zoom, figure .steps { display: none; gap: .25rem; align-items: center; padding: .35rem .5rem; }
+.scripted figure .zoom, .scripted figure .steps { display: flex; }
+figure .zoom { float: right; }
+figure .steps { flex-wrap: wrap; padding-right: 11rem; min-height: 2.9rem; }
+figure .steps ol { display: none; }
+figure .steps output { font-size: .95rem; padding-left: .6rem; overflow-wrap: anywhere; }
+figure .view { clear: both; border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); }
+.zoom button, .steps button { font: inherit; line-height: 1; padding: .25rem .6rem; border: 1px solid var(--line);
   border-radius: 6px; background: var(--panel); color: var(--ink); cursor: pointer; }
-.pick { position: absolute; opacity: 0; }
-.pick + label { display: inline-block; padding: .15rem .9rem; border: 1px solid var(--line); border-radius: 999px;
-  cursor: pointer; margin: .4rem .3rem 0 0; }
-.pick:checked + label { background: var(--ink); color: var(--paper); }
-.pick:focus-visible + label { outline: 2px solid var(--accent); }
-.pick.before:checked ~ figure.after, .pick.after:checked ~ figure.before { display: none; }
-svg.graph, svg.memory { display: inline-block; vertical-align: top; }
+.steps button:disabled { color: var(--soft); cursor: default; opacity: .6; }
+.told { display: none; padding: .3rem .9rem .6rem; min-height: 5.2rem; }
+.scripted .told { display: block; }
+.told pre { margin: .4rem 0; max-height: 12rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+.told p { margin: .3rem 0; }
+table.values { margin: .2rem 0; font-size: .82rem; font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
+table.values td { border: 1px solid var(--line); padding: .1rem .45rem; }
+@media (max-width: 40rem) { figure .steps { padding-right: .5rem; } figure .zoom { float: none; } }
+svg.graph { display: block; margin: 0 auto; }
+svg.memory { display: inline-block; vertical-align: top; }
+svg .past { display: none; }
 svg text { fill: var(--ink); text-anchor: middle; }
-svg .op { font-size: 13px; font-weight: 600; }
-svg .about { font-size: 11px; fill: var(--soft); }
-svg .type { font-size: 11px; fill: var(--ink); stroke: var(--paper); stroke-width: 5px; paint-order: stroke; }
+svg .op { font-size: 14px; font-weight: 600; }
+svg .about { font-size: 12px; fill: var(--soft); }
+svg .type { font-size: 12px; fill: var(--ink); stroke: var(--paper); stroke-width: 5px; paint-order: stroke; }
 svg .edge { fill: none; stroke: var(--edge); stroke-width: 1.5; }
 svg .tip { fill: var(--edge); }
 svg .edge.of-length { stroke-dasharray: 5 4; }
@@ -54,6 +65,12 @@ svg .fused rect { fill: var(--fused); stroke: var(--fused-line); }
 svg .output rect { fill: var(--end); stroke: var(--end-line); }
 svg .update rect { fill: var(--shared); stroke: var(--end-line); stroke-width: 2; }
 svg .come rect { stroke: var(--come); stroke-width: 3.5; }
+svg .node.gone:not(.past) { opacity: .75; }
+svg .edge.come { stroke: var(--come); stroke-width: 2.5; }
+svg .edge.gone { stroke: var(--gone); stroke-dasharray: 7 4; }
+svg .tip.come { fill: var(--come); }
+svg .tip.gone { fill: var(--gone); }
+svg .node.kept rect { stroke: var(--accent); stroke-width: 4; }
 svg .gone rect { stroke: var(--gone); stroke-width: 3.5; stroke-dasharray: 7 4; }
 svg .role { fill: none; stroke-width: 5; }
 svg .of-gradient .role { stroke: var(--gradient); }

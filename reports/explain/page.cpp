@@ -9,6 +9,7 @@
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
 #include "reports/explain/graph_drawing.h"
+#include "reports/explain/graph_figures.h"
 #include "reports/explain/memory_drawing.h"
 #include "reports/explain/pass_changes.h"
 #include "reports/json.h"
@@ -22,36 +23,43 @@ const std::string kAboutGraph = R"(<section id="graph">
 <h2>The expression graph</h2>
 <p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
 but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
-edge carries a value of the type that stands on it. A dashed edge carries an integer that is a length or a place of
-what the box at its end gives. Scalar constants stand in the boxes that read them. Point at a
-box for its line of the text form and its place in the source. A box that says <b>gradient</b> and has a bar at its left
-belongs to the derivative of the loss; it has the layer of the node that was differentiated. One that says <b>update</b>
-belongs to the step that the optimizer takes. All others are the forward pass. Where passes fuse nodes, one box may be
-of several.</p>
+edge carries a value of the type that is written on it. A dashed edge carries an integer that is a length or an index
+of what the box at its end gives. Scalar constants are written in the boxes that read them. A box with the sign
+<b>&#8706;</b> and a bar at its left belongs to the gradient, the derivative of the loss; it has the layer of the node
+that was differentiated. One with the sign <b>&#916;</b> belongs to the update, the step that the optimizer takes. All
+others are the forward pass. Where passes fuse nodes, one box may be of several.</p>
 )";
 const std::string kAboutPasses = R"(<section id="passes">
 <h2>The passes</h2>
 <p>Each pass takes a graph and gives a graph that computes the same. A rule says how far:
 <span class="safety exact">exact</span> keeps every bit, <span class="safety">reassociating</span> is equal up to
 rounding, <span class="safety">range-changing</span> is finite in more cases,
-<span class="safety finite-math">finite-math</span> takes all values for finite. Nodes inside fused ones are counted
-too.</p>
+<span class="safety finite-math">finite-math</span> takes all values for finite. In the picture of a pass every box
+stays at one place, while the arrows go from rewrite to rewrite.</p>
+<p>A fused node has a graph of its own inside, its body, whose nodes are counted too: the operations that one kernel
+does, and the inputs that it reads, once more in each body that reads them. So the number of nodes grows by fusion,
+although fewer steps are left.</p>
 )";
 const std::string kAboutProgram = R"(<section id="program">
 <h2>The program</h2>
-<p>The steps of one call, in order. A step is a generated kernel, whose C++ stands below, or a call of a library. Its
+<p>The steps of one call, in order. A step is a generated kernel, whose text is below, or a call of a library. Its
 role says whether it belongs to the forward pass, the gradient or the updates, or computes parts of several.</p>
 )";
-const std::string kAboutCpp = R"(<section id="cpp">
-<h2>The C++ text</h2>
-<p>One translation unit: first the entry, which runs the steps, then the kernels, last what they call.</p>
-)";
+std::string language_of(const Explanation& e) {
+  return e.plan->target.language() == kernel::Language::kC99 ? "C99" : "C++";
+}
 
 std::string number_text(int64_t count, const std::string& noun) {
   return str(count, " ", noun, count == 1 ? "" : "s");
 }
 
 // ---- the function as a whole ---------------------------------------------------------------------------------------
+
+// Nodes that are in no body.
+size_t outer_count(const Graph& graph) {
+  const std::vector<Expr> roots = graph.roots();
+  return topological_order(roots).size();
+}
 
 size_t step_count(const Explanation& e) {
   size_t out = 0;
@@ -66,23 +74,27 @@ std::string header(const Explanation& e, const PageTitle& title) {
   std::string out =
       str("<header>\n<h1>", markup_text(title.experiment), "</h1>\n<p class=\"soft\">", markup_text(title.function),
           ": from the expression to the code that runs</p>\n<ol class=\"way\">\n",
-          item("graph", node_count(e.given), "nodes in the graph"));
+          item("graph", outer_count(e.given), "nodes in the graph"));
   for (size_t i = 0; i < e.passes.size(); ++i) {
     const PassRecord& pass = e.passes[i];
     if (i + 1 == e.passes.size() || e.passes[i + 1].stage != pass.stage)
-      out += item(str("pass-", pass.name).c_str(), pass.nodes_after, pass.stage);
+      out += item(str("pass-", pass.name).c_str(), outer_count(pass.after),
+                  pass.nodes_after > outer_count(pass.after)
+                      ? str(pass.stage, ", with ", pass.nodes_after - outer_count(pass.after), " inside")
+                      : pass.stage);
   }
   const auto lines = static_cast<size_t>(std::count(e.cpp.begin(), e.cpp.end(), '\n'));
-  return out + item("program", step_count(e), "steps") + item("cpp", lines, "lines of C++") + "</ol>\n</header>\n";
+  return out + item("program", step_count(e), "steps") + item("cpp", lines, "lines of " + language_of(e)) +
+         "</ol>\n</header>\n";
 }
 
-std::string navigation(const std::vector<PassChange>& changes) {
+std::string navigation(const std::vector<PassChange>& changes, const std::string& language) {
   std::string out = "<nav><div><a href=\"#graph\">graph</a>\n";
   for (const PassChange& change : changes)
     out += str("<a href=\"#pass-", markup_text(change.pass->name), "\"",
                change.difference.empty() ? " class=\"still\"" : "", ">", markup_text(change.pass->name), "</a>\n");
-  return out +
-         "<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">C++</a></div></nav>\n";
+  return out + str("<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">", language,
+                   "</a></div></nav>\n");
 }
 
 // The kinds that occur in any of the graphs.
@@ -120,45 +132,17 @@ std::string legend(const Explanation& e) {
     out += str(
         "<li><svg xmlns=\"http://www.w3.org/2000/svg\"><g class=\"node input of-", role,
         "\"><rect x=\"2\" y=\"2\" width=\"22\" height=\"12\" rx=\"3\"/><path class=\"role\" d=\"M5 3v10\"/></g></svg>",
-        role, "</li>\n");
+        role, std::string_view(role) == "gradient" ? ": &#8706;" : ": &#916;", "</li>\n");
   return out + row("output", "output") + row("update", "update of a shared variable") +
-         row("gone", "removed by this pass") + row("come", "added by this pass") + "</ul>\n";
+         row("gone", "removed by a rewrite") + row("come", "added by a rewrite") + "</ul>\n";
 }
 
-// ---- graphs --------------------------------------------------------------------------------------------------------
-
-struct View {
-  const Graph& graph;
-  const NodeNumbers& numbers;
-  std::span<const Node* const> marked = {};
-  std::string kind = {};  // "before", "after", "" for a graph that stands alone
-};
-
-std::string figure(const View& view, const std::string& label) {
-  return str(
-      "<figure class=\"", view.kind,
-      "\"><div class=\"zoom\"><button value=\"+\" title=\"larger\">+</button><button value=\"-\" "
-      "title=\"smaller\">&#8722;</button><button value=\"fit\" title=\"as wide as the page\">fit</button><button "
-      "value=\"1:1\" title=\"plain size\">1:1</button></div>\n<div class=\"view\">",
-      graph_drawing(view.graph, view.numbers, view.marked, view.kind == "before" ? "gone" : "come", label),
-      "</div></figure>\n");
-}
-
-std::string too_large(const Graph& graph) {
-  return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMaxDrawn,
-             " that a picture can show; its text form is shown instead.</p>\n");
-}
-
-std::string text_of(const Graph& graph, std::string_view summary, bool is_open = false) {
-  return html_folded(summary, html_pre(markup_text(readable(text_with_roles(graph)))), is_open);
-}
-
-std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
-  std::string out = kAboutGraph;
-  out += legend(e);
-  const bool is_drawn = drawn_count(e.given) <= kMaxDrawn;
-  out += is_drawn ? figure({e.given, numbers}, "the expression graph") : too_large(e.given);
-  return out + text_of(e.given, is_drawn ? "the same as text" : "the graph as text", !is_drawn) + "</section>\n";
+std::string given_graph(const Explanation& e, GraphFigures& figures) {
+  std::string out = kAboutGraph + legend(e);
+  if (!figures.why_no_values().empty())
+    out += str("<p class=\"soft\">Values of a minibatch are not shown: ", markup_text(figures.why_no_values()),
+               ". A smaller minibatch may do: <code>trainer.batch_size=10</code> behind the command.</p>\n");
+  return out + figures.of_given() + "</section>\n";
 }
 
 // ---- passes --------------------------------------------------------------------------------------------------------
@@ -212,28 +196,21 @@ std::string coloured_difference(const std::string& text) {
   return out;
 }
 
-bool is_drawn(const PassChange& change) {
-  return std::max(drawn_count(*change.before), drawn_count(change.pass->after)) <= kMaxDrawn;
+// Of a pass without rules: what became of the numbers of nodes.
+std::string about_counts(const PassChange& change) {
+  const PassRecord& pass = *change.pass;
+  std::string out = "<p>No rules, and so no rewrites to count: the pass rebuilds parts of the graph as a whole.";
+  const size_t outer_before = outer_count(*change.before), outer = outer_count(pass.after);
+  const size_t inside_before = pass.nodes_before - outer_before, inside = pass.nodes_after - outer;
+  if (inside > inside_before)
+    out += str(" The graph itself had ", outer_before, " nodes and has ", outer,
+               " now. The bodies of its fused nodes have ", inside,
+               inside_before > 0 ? str(" (", inside_before, " before)") : std::string(),
+               ", the inputs of each body among them: ", pass.nodes_after, " in all.");
+  return out + "</p>\n";
 }
 
-std::string both_graphs(const PassChange& change) {
-  const std::string name = markup_text(change.pass->name);
-  const Graph& after = change.pass->after;
-  if (!is_drawn(change))
-    return too_large(drawn_count(after) > kMaxDrawn ? after : *change.before) +
-           text_of(*change.before, "the graph before") + text_of(after, "the graph after");
-  auto pick = [&](const char* kind, const char* what, bool checked) {
-    return str("<input type=\"radio\" class=\"pick ", kind, "\" name=\"view-", name, "\" id=\"", kind, "-", name, "\"",
-               checked ? " checked=\"checked\"" : "", "/><label for=\"", kind, "-", name, "\">", what, "</label>\n");
-  };
-  return str(
-      pick("before", "before", false), pick("after", "after", true),
-      figure({*change.before, change.numbers, change.difference.removed, "before"},
-             str("the graph before ", change.pass->name)),
-      figure({after, change.numbers, change.difference.added, "after"}, str("the graph after ", change.pass->name)));
-}
-
-std::string pass_section(const PassChange& change) {
+std::string pass_section(const PassChange& change, GraphFigures& figures) {
   const PassRecord& pass = *change.pass;
   const bool still = change.difference.empty() && change.rules.empty();
   std::string out = str("<details class=\"pass\" id=\"pass-", markup_text(pass.name), "\"",
@@ -244,16 +221,16 @@ std::string pass_section(const PassChange& change) {
                         "</span></summary>\n");
   if (still) return out + "<p>The graph is as it was.</p>\n</details>\n";
   if (change.rules.empty())
-    out += "<p>No rules: the pass rebuilds parts of the graph as a whole.</p>\n";
+    out += about_counts(change);
   else
     out += rule_table(change.rules);
   if (!change.difference.empty()) {
-    out += both_graphs(change);
+    out += figures.of_pass(change);
     out += html_folded(
         str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.removed.size()), "node"),
             " removed, ", number_text(static_cast<int64_t>(change.difference.added.size()), "node"), " added, ",
             number_text(static_cast<int64_t>(change.difference.same), "node"), " unchanged"),
-        html_pre(coloured_difference(readable(change.difference.text))), !is_drawn(change));
+        html_pre(coloured_difference(readable(change.difference.text))), !GraphFigures::is_drawn(change));
   }
   return out + "</details>\n";
 }
@@ -367,7 +344,7 @@ std::string memory_section(const Program& program) {
 }
 
 // Each kernel's definition can be linked to.
-std::string cpp_section(const std::string& cpp) {
+std::string cpp_section(const std::string& cpp, const std::string& language) {
   const std::string_view opening = "static void ";
   std::string out;
   size_t from = 0;
@@ -380,23 +357,30 @@ std::string cpp_section(const std::string& cpp) {
     from = at;
   }
   out += cpp_markup(std::string_view(cpp).substr(from));
-  return kAboutCpp + html_pre(out) + "</section>\n";
+  return str(
+      "<section id=\"cpp\">\n<h2>The ", language,
+      " text</h2>\n<p>One translation unit: first the entry, which runs the steps, then the kernels, last what they "
+      "call.</p>\n",
+      html_pre(out), "</section>\n");
 }
 
 }  // namespace
 
-std::string explain_page(const Explanation& explanation, const PageTitle& title) {
+std::string explain_page(const Explanation& explanation, const PageTitle& title, std::span<const Tensor> minibatch) {
   const std::vector<PassChange> changes = pass_changes(explanation);
-  std::string out = header(explanation, title) + navigation(changes) + "<main>\n";
-  out += given_graph(explanation, StableNumbers(explanation.given).of);
+  const std::string language = language_of(explanation);
+  GraphFigures figures(explanation, changes, minibatch);
+  std::string out = header(explanation, title) + navigation(changes, language) + "<main>\n";
+  out += given_graph(explanation, figures);
   out += kAboutPasses + pass_table(changes, title.with_times);
-  for (const PassChange& change : changes) out += pass_section(change);
+  for (const PassChange& change : changes) out += pass_section(change, figures);
   out += "</section>\n";
-  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp);
+  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp, language);
   return page_text({.title = str(title.experiment, ", explained"),
                     .maker = "thtrain explain",
                     .style = kExplainStyle,
                     .body = out + "</main>\n",
+                    .data = figures.data(),
                     .script = kExplainScript});
 }
 

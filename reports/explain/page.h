@@ -1,9 +1,11 @@
-// A page that explains a compiled function: one HTML file that needs no network, for a browser beside the lesson.
+// A page that explains a compiled function: one HTML file that needs no network, for a browser.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "compiler/runtime/function.h"
+#include "reports/explain/graph_figures.h"
 
 namespace thtrain {
 
@@ -13,13 +15,12 @@ struct PageTitle {
   bool with_times = true;  // of the passes; all else depends on the function and the machine alone
 };
 
-/// The whole page, which is well-formed XML too: the graph, and for each pass the rules that fired, the graph before
-/// and after it as pictures (as text where it has more than kMaxDrawn boxes) and the lines that changed; then the
-/// steps of the program, its memory plan, and the C++ text. Styles, pictures and script stand inline; light and dark as
-/// the reader's system says.
-std::string explain_page(const Explanation& explanation, const PageTitle& title);
-
-inline constexpr size_t kMaxDrawn = 400;
+/// The whole page (reports/page/page.h): the graph, and for each pass the rules that fired, the graph from before it to
+/// after it as a picture in which every box stays at one place, rewrite by rewrite (as text where it has more than
+/// kMaxDrawn boxes), and the lines that changed; then the steps of the program, its memory plan, and the text that is
+/// compiled. Where `minibatch` is given, what the function takes, boxes tell their values on it.
+std::string explain_page(const Explanation& explanation, const PageTitle& title,
+                         std::span<const Tensor> minibatch = {});
 
 /// The styles, besides those of all pages, and the script.
 extern const char* const kExplainStyle;

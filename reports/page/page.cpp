@@ -25,7 +25,7 @@ std::string html_pre(std::string_view markup) {
   return str("<pre><code>", markup, "</code></pre>\n");
 }
 
-// As JSON allows it, so that nothing in a text ends the element that it stands in.
+// As JSON allows it, so that nothing in a text ends the element that it is in.
 static std::string json_in_markup(std::string_view json) {
   std::string out;
   for (char c : json)

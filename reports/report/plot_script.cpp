@@ -46,7 +46,8 @@ document.querySelectorAll(".parallel").forEach(box => {
   };
   const draw = () => {
     svg.replaceChildren();
-    const width = Math.max(260, box.clientWidth - 26), narrow = width > 600 ? 0 : 1;
+    const width = Math.max(260, box.clientWidth - 26, 84 * count), narrow = width > 600 ? 0 : 1;
+    svg.style.width = width + "px";  // wider than a small window, it can be scrolled
     const height = 380, top = 46, bottom = height - 14, side = narrow ? 46 : 90;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const x = k => count > 1 ? side + k * (width - 2 * side) / (count - 1) : width / 2;
@@ -75,7 +76,7 @@ document.querySelectorAll(".parallel").forEach(box => {
           part("td", {class: "number"}, row, plot.values[i][k] || "-");
         });
         const at = box.getBoundingClientRect();
-        placeTip(tip, box, event.clientX - at.left, event.clientY - at.top);
+        placeTip(tip, box, event.clientX - at.left + box.scrollLeft, event.clientY - at.top);
       });
       target.addEventListener("pointerleave", () => { light(null); tip.hidden = true; });
       wide.push(target);

@@ -1,4 +1,4 @@
-// The page of `thtrain report`: what runs came to, with curves that can be read off, for a browser.
+// The page of `thtrain report`: the results of runs, with curves that can be read off, for a browser.
 #pragma once
 
 #include <map>
@@ -59,13 +59,13 @@ struct ReportRun {
 
 /// Lines through values of several keys, one for each run.
 struct ReportPlot {
-  std::vector<std::string> axes = {};                 // names; the last one is what the runs came to
+  std::vector<std::string> axes = {};                 // names; the last one is that of the results
   bool larger_is_better = false;                      // of the last axis
   std::vector<std::string> names = {};                // of the runs
   std::vector<std::vector<std::string>> values = {};  // of each run on each axis; "": none
 };
 
-/// Runs that are told together: those of a sweep, or those that were named.
+/// Runs in one section: those of a sweep, or those that were named.
 struct ReportGroup {
   std::string title;
   std::string about = {};
@@ -87,7 +87,7 @@ struct Report {
 inline constexpr const char* kReportMaker = "thtrain report";
 
 /// The whole page (reports/page/page.h). Texts of it may be anything: they are escaped, and control characters become
-/// visible. Pictures stand in it as data.
+/// visible. Pictures are in it as data.
 std::string report_page(const Report& report);
 
 /// Styles and scripts of the page.

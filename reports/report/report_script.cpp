@@ -34,7 +34,7 @@ const numberText = value => {
 };
 const placeTip = (tip, box, x, y) => {
   tip.hidden = false;
-  const left = x + 16 + tip.offsetWidth > box.clientWidth ? x - 16 - tip.offsetWidth : x + 16;
+  const left = x + 16 + tip.offsetWidth > box.clientWidth + box.scrollLeft ? x - 16 - tip.offsetWidth : x + 16;
   tip.style.left = Math.max(4, left) + "px";
   tip.style.top = Math.max(4, Math.min(y, box.clientHeight - tip.offsetHeight - 4)) + "px";
 };

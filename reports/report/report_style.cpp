@@ -26,6 +26,7 @@ tr[data-run] { cursor: default; }
 tr.lit td { background: var(--panel); }
 .chart, .parallel { position: relative; border: 1px solid var(--line); border-radius: 10px; padding: .7rem .8rem;
   margin: .6rem 0 1rem; }
+.parallel { overflow-x: auto; }
 .chart svg, .parallel svg { display: block; width: 100%; touch-action: pan-y; }
 .chart svg:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .bar { display: flex; flex-wrap: wrap; gap: .35rem 1.2rem; align-items: center; margin-bottom: .4rem; }

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 THTRAIN = os.path.abspath(sys.argv.pop(1))
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -132,6 +133,7 @@ class PagesInBrowserTest(unittest.TestCase):
 
     def test_every_link_works_and_no_page_is_wider_than_its_window(self):
         for name, least in (("one.html", 2), ("all.html", 8), ("explain.html", 25)):
+            ElementTree.fromstring(self.read(name))  # every element is closed, every text escaped
             for width in (1400, 390):
                 links = self.look(name, LINKS, width)["links"]
                 self.assertGreaterEqual(len(links), least, name)
@@ -183,6 +185,75 @@ class PagesInBrowserTest(unittest.TestCase):
         self.assertEqual(said["lines"], [2, 4])
         self.assertRegex(said["tip"], r"learning_rate=.*seed=.*learning_rate0\.\d+seed\dvalidation error\d")
         self.assertEqual((said["lit"], said["hidden"]), (1, True))
+
+    def test_boxes_keep_their_places_from_step_to_step(self):
+        said = self.look("explain.html", """
+          const figure = document.querySelector("#pass-canonicalize figure"), view = figure.querySelector(".view");
+          const press = name => figure.querySelector(`button[value="${name}"]`).click();
+          const places = () => Object.fromEntries([...figure.querySelectorAll("g.node")]
+            .filter(node => node.getBoundingClientRect().width > 0)
+            .map(node => [node.dataset.i, node.querySelector("text.op").getAttribute("x") + " " +
+              node.querySelector("rect").getAttribute("y")]));
+          const marked = name => figure.querySelectorAll(`g.node.${name}:not(.past)`).length;
+          press("+");
+          view.scrollTop = 120;
+          const zoom = figure.querySelector("svg.graph").getAttribute("width");
+          press("before");
+          said.texts = [figure.querySelector("output").textContent];
+          said.before = [Object.keys(places()).length, marked("come"), marked("gone")];
+          said.moved = 0;
+          said.steps = [];
+          for (let last = places(); !figure.querySelector(`button[value="on"]`).disabled;) {
+            press("on");
+            const now = places();
+            for (const [box, x] of Object.entries(now)) if (last[box] !== undefined && last[box] !== x) said.moved += 1;
+            last = now;
+            said.steps.push(marked("come") + marked("gone"));
+          }
+          said.texts.push(figure.querySelector("output").textContent);
+          press("after");
+          said.texts.push(figure.querySelector("output").textContent);
+          said.after = [marked("come") > 0, marked("gone")];
+          said.kept = [view.scrollTop, zoom === figure.querySelector("svg.graph").getAttribute("width")];""")
+        self.assertEqual(said["moved"], 0)
+        self.assertGreater(said["before"][0], 50)
+        self.assertEqual(said["before"][1], 0)
+        self.assertGreater(said["before"][2], 3)
+        self.assertGreater(len(said["steps"]), 5)
+        self.assertTrue(all(count > 0 for count in said["steps"]), said)
+        self.assertEqual(said["after"], [True, 0])
+        self.assertEqual(said["kept"], [120, True])
+        self.assertEqual(said["texts"][0], "before the pass: dashed red is what it removes")
+        self.assertRegex(said["texts"][1], r"^step (\d+) of \1: ")
+        self.assertEqual(said["texts"][2], "after the pass: green is what it has added")
+
+    def test_a_box_tells_its_value_on_the_first_minibatch(self):
+        said = self.look("explain.html", """
+          const figure = document.querySelector("#graph figure"), told = figure.querySelector(".told");
+          const node = name => [...figure.querySelectorAll("g.node")].find(
+            one => one.querySelector(".op").textContent === name);
+          const point = name => node(name).dispatchEvent(new PointerEvent("pointerenter"));
+          point("log_softmax");
+          said.value = told.textContent;
+          said.cells = told.querySelectorAll("td").length;
+          said.lit = figure.querySelectorAll(".edge.lit").length;
+          node("log_softmax").dispatchEvent(new MouseEvent("click", {bubbles: true}));
+          point("train_y");
+          said.kept = told.textContent === said.value;
+          node("log_softmax").dispatchEvent(new MouseEvent("click", {bubbles: true}));
+          point("train_y");
+          said.other = told.textContent;
+          said.left = figure.querySelector("g.node rect").getBoundingClientRect().left;
+          said.letters = parseFloat(getComputedStyle(figure.querySelector("text.about")).fontSize) *
+            figure.querySelector("svg.graph").getBoundingClientRect().width /
+            figure.querySelector("svg.graph").viewBox.baseVal.width;""")
+        self.assertIn("float32[20, 10]: from ", said["value"])
+        self.assertIn("the first 64 of 200 elements", said["value"])
+        self.assertEqual(said["cells"], 64)
+        self.assertGreater(said["lit"], 1)
+        self.assertTrue(said["kept"])
+        self.assertIn("int64[200]", said["other"])
+        self.assertGreaterEqual(said["letters"], 9)
 
     def test_filters_of_each_epoch_are_seen_by_a_slider(self):
         said = self.look("one.html", """

@@ -333,7 +333,7 @@ error: trainer.keep_checkpoints is out of range
       1 | trainer.keep_checkpoints=0
         |                          ^
   hint:     keep_checkpoints: how many checkpoints stay in the run folder: the last one is `checkpoint.npz`, )"
-            R"(those before it stand in `checkpoints/`
+            R"(earlier ones are in `checkpoints/`
 error: trainer.max_seconds is out of range
   expected: a number, at least 0 (seconds)
   got:      -1

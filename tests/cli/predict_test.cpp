@@ -36,9 +36,7 @@ class CliPredict : public testing::Test {
     Ended ended = workshop.run(words);
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "");
-    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
-      ended.err.replace(at, workshop.path().size(), "HERE");
-    EXPECT_EQ("\n" + ended.err, text);
+    EXPECT_EQ("\n" + without_resolved_lines(replaced(ended.err, workshop.path(), "HERE"), workshop), text);
     EXPECT_EQ(workshop.list(), before);
   }
   std::string output(const std::string& input, const std::string& name,
@@ -194,14 +192,14 @@ TEST_F(CliPredict, SaysWhatIsWrongWithWeights) {
 error: all.npz: there is no softmax/W
   expected: softmax/W, softmax/b
   got:      x
-  config:   run/config.toml:27:1
-     27 | [[model.layers]]
+  config:   run/config.toml:LINE:1
+     LINE | [[model.layers]]
         | ^^^^^^^^^^^^^^^^
 error: all.npz: there is no softmax/b
   expected: softmax/W, softmax/b
   got:      x
-  config:   run/config.toml:27:1
-     27 | [[model.layers]]
+  config:   run/config.toml:LINE:1
+     LINE | [[model.layers]]
         | ^^^^^^^^^^^^^^^^
 error: all.npz: the model has no x float64[1, 2]
   expected: softmax/W, softmax/b

@@ -69,6 +69,13 @@ TEST_F(CliReport, OfSeveralRunsTellsWhereTheyDiffer) {
                       "[\"7\",\"0.05\",\"", "<section id=\"run-1\">"});
 }
 
+TEST_F(CliReport, EpochsOfPhasesAreCountedOverAllOfThem) {
+  workshop.write("tiny.toml", tiny_experiment() + "[[phase]]\nname = \"first\"\n[[phase]]\nname = \"second\"\n");
+  train("run");
+  expect_parts(page_of({"run"}), {"\"valid_error\": [[1,2,3,4,5,6],[", "\"phases\": [[0.5,\"first\"],[3.5,\"second\"]]",
+                                  "<span>phase</span><b>second</b>"});
+}
+
 TEST_F(CliReport, OfASweepHasATableAndAPlotAndItsBestRun) {
   ASSERT_EQ(workshop
                 .run({"sweep", "tiny.toml", "trainer.learning_rate=0.1,0.0001", "seed=1,2", "trainer.epochs=1",
@@ -76,10 +83,10 @@ TEST_F(CliReport, OfASweepHasATableAndAPlotAndItsBestRun) {
                 .code,
             0);
   const std::string page = page_of({"sweep"});
-  expect_parts(page, {"<h2>sweep sweep</h2>", "4 runs, 4 begun", "<h3>what they came to</h3>",
+  expect_parts(page, {"<h2>sweep sweep</h2>", "4 runs, 4 begun", "<h3>results</h3>",
                       "<h3>over the seeds, mean and standard deviation (n - 1)</h3>",
                       "\"axes\": [\"learning_rate\",\"seed\",\"validation error\"]", "[\"0.0001\",\"2\",\""});
-  EXPECT_EQ(page.find("<section id=\"run-1\">"), std::string::npos);  // one run alone is told in detail
+  EXPECT_EQ(page.find("<section id=\"run-1\">"), std::string::npos);  // one run alone has a section
   expect_parts(page, {"<section id=\"run-0\">\n<h2>learning_rate=0.1,seed="});
 }
 
@@ -106,7 +113,7 @@ TEST_F(CliReport, WatchWritesItAnewUntilTheRunsAreOver) {
   ASSERT_TRUE(workshop.exists("run/metrics.jsonl"));
   const Ended watched = workshop.run({"report", "--watch", "run"});
   EXPECT_EQ(watched.code, 0) << watched.err;
-  EXPECT_EQ(watched.out.find("report report.html, written anew while runs go on\nreport of "), 0u) << watched.out;
+  EXPECT_EQ(watched.out.find("report report.html, written again while runs go on\nreport of "), 0u) << watched.out;
   Workshop::wait(training);
   const std::string page = workshop.read("report.html");
   expect_parts(page, {"\"reload\": 0", "<b>max_seconds</b>", "data:image/svg+xml"});

@@ -1,9 +1,6 @@
 // `thtrain sample`: text from a model of the next symbol, and what it refuses.
 #include <gtest/gtest.h>
 
-#include <regex>
-#include <sstream>
-
 #include "compiler/base/str.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -55,23 +52,7 @@ class CliSample : public testing::Test {
     Ended ended = workshop.run(words);
     EXPECT_EQ(ended.code, 2);
     EXPECT_TRUE(ended.out.empty());
-    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
-      ended.err.replace(at, workshop.path().size(), "HERE");
-    return without_line_numbers(ended.err);
-  }
-  // "run/config.toml:LINE:8", "LINE | type": which line of the resolved configuration it is does not matter, but the
-  // one that is quoted must be it.
-  std::string without_line_numbers(const std::string& text) const {
-    std::smatch place;
-    if (!std::regex_search(text, place, std::regex("run/config\\.toml:([0-9]+):[0-9]+\n +([0-9]+) \\| (.*)\n")))
-      return text;
-    std::istringstream config(workshop.read("run/config.toml"));
-    std::string line;
-    for (int i = std::stoi(place[1]); i > 0; --i) std::getline(config, line);
-    EXPECT_EQ(place[1], place[2]);
-    EXPECT_EQ(place[3], line);
-    const std::string number = "\\b" + place[1].str() + "(?=:[0-9]+\n| \\|)";
-    return std::regex_replace(text, std::regex(number), "LINE");
+    return without_resolved_lines(replaced(ended.err, workshop.path(), "HERE"), workshop);
   }
   Workshop workshop;
 };

@@ -129,6 +129,22 @@ TEST(ClassPagesLists, EveryLessonHasALine) {
   }
 }
 
+// Q1.1 and so on.
+std::set<std::string> questions_of(const std::string& page) {
+  const std::string text = read_file(page);
+  const std::regex question("Q[1-6]\\.[0-9]");
+  std::set<std::string> out;
+  for (std::sregex_iterator i(text.begin(), text.end(), question), end; i != end; ++i) out.insert(i->str());
+  return out;
+}
+
+TEST(ClassPagesLists, EveryQuestionIsAskedInTheLabsAndAnswered) {
+  const std::set<std::string> questions = questions_of("docs/worksheet.md");
+  EXPECT_GE(questions.size(), 30u);
+  EXPECT_EQ(questions_of("docs/labs.md"), questions);
+  EXPECT_EQ(questions_of("docs/worksheet_answers.md"), questions);
+}
+
 // The labs that need no files.
 TEST(ClassPagesLists, EveryBuiltInLabHasALine) {
   std::ifstream stream("docs/labs.md");

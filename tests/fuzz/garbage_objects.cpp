@@ -43,7 +43,11 @@ void add_tensors(std::vector<GarbageCall>& calls) {
   TH_TENSOR(bytes, (), ());
   TH_TENSOR(is_contiguous, (), ());
   TH_TENSOR(raw, (), ());
+  TH_TENSOR(address, (), ());
+  TH_TENSOR(is_on_host, (), ());
+  TH_TENSOR(space, (), ());
   TH_TENSOR(copy, (), ());
+  TH_TENSOR(on_host, (), ());
   TH_TENSOR(contiguous, (), ());
   TH_TENSOR(type_text, (), ());
   TH_TENSOR(dim, (size_t axis), (axis));

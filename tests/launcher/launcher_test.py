@@ -11,7 +11,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
-TOOLS = "cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sed sh sleep sort tail touch".split()
+TOOLS = ("awk cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sed sh sleep sort tail touch tr "
+         "uniq wc").split()
 
 STAND_INS = {
     # `--preset` configures, `--build` makes a program that prints its arguments, under the name of its target.
@@ -41,9 +42,10 @@ class LauncherTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.place)
         self.root = os.path.join(self.place, "a checkout")
         self.calls = os.path.join(self.place, "calls")
-        for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli"):
+        for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli", "tests"):
             os.makedirs(os.path.join(self.root, folder))
-        for file in ("thtrain", "run_tests", "cmake/bootstrap.sh", "CMakeLists.txt", "CMakePresets.json"):
+        for file in ("thtrain", "run_tests", "tests/long_checks.sh", "cmake/bootstrap.sh", "CMakeLists.txt",
+                     "CMakePresets.json"):
             shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
         self.source = os.path.join(self.root, "compiler", "a.cpp")
         open(self.source, "w").close()
@@ -232,6 +234,31 @@ class LauncherTest(unittest.TestCase):
         self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
         self.assertFalse(os.path.exists(cache))
         self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))
+
+    def long(self, *parts, **options):
+        return self.run_it(os.path.join(self.root, "run_tests"), "--long", *parts, **options)
+
+    def test_a_part_of_the_long_checks(self):
+        code, out, err, calls = self.long("tsan")
+        self.assertEqual((code, out), (0, "tsan: passed, 0 min\n"), err)
+        self.assertRegex(err, r"^thtrain: tsan: at work \(its log: .*/build/long/tsan\.log\)\n$")
+        self.assertEqual(calls[0], "cmake --preset tsan")
+        self.assertIn(" --target test_compiler_libraries ", calls[1])
+        self.assertIn("-L ^(compiler_libraries|", calls[2])
+        self.assertEqual(glob.glob(os.path.join(self.root, "build/tsan/cache.*")), [])
+
+    def test_long_checks_that_fail_do_not_keep_others_from_being_made(self):
+        self.put("ctest", 'case $* in *build/asan*) echo "50% tests passed, 1 tests failed out of 2"; exit 8 ;; esac')
+        code, out, err, calls = self.long("asan", "fuzz", MISSING="libclang-rt-dev")
+        self.assertEqual((code, out), (1, "asan: FAILED, 0 min\n  50% tests passed, 1 tests failed out of 2\n"
+                                          "fuzz: passed, 0 min\n"), err)
+        self.assertIn("--target fuzz_toml fuzz_npy ", calls[-1])
+        self.assertTrue(any(call.startswith("apt-get") and call.endswith(" libclang-rt-dev") for call in calls), calls)
+
+    def test_a_long_check_that_there_is_not(self):
+        code, out, err, calls = self.long("tidy", "asna")
+        self.assertEqual((code, out, calls), (1, "", []))
+        self.assertEqual(err, "thtrain: there is no long check asna: tidy asan tsan fuzz coverage\n")
 
     def test_run_tests_of_continuous_integration(self):
         code, _, err, calls = self.run_it(os.path.join(self.root, "run_tests"), "--ci", "-R", "a name")

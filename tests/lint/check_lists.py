@@ -19,7 +19,7 @@ OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
 # In these folders every .cpp needs a test that includes its header or is named after it.
 TESTED = ["compiler/passes", "compiler/autodiff", "compiler/plan", "nn/optimizers", "nn/schedules", "nn/updates",
-          "nn/batch_methods", "datasets/sources"]
+          "nn/batch_methods", "nn/objectives", "datasets/sources"]
 
 
 def check_rooms(root):

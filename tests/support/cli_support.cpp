@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 namespace thtrain {
@@ -145,6 +146,22 @@ std::string without_seconds(const std::string& metrics) {
   std::istringstream lines(metrics);
   for (std::string line; std::getline(lines, line);) out += line.substr(0, line.find(", \"seconds\"")) + "\n";
   return out;
+}
+
+std::string without_resolved_lines(std::string text, const Workshop& workshop) {
+  static const std::regex location("run/config\\.toml:([0-9]+):[0-9]+\n +([0-9]+) \\| (.*)\n");
+  for (std::smatch at; std::regex_search(text, at, location);) {
+    std::istringstream config(workshop.read("run/config.toml"));
+    std::string line;
+    for (int i = std::stoi(at[1]); i > 0; --i) std::getline(config, line);
+    EXPECT_EQ(at[1], at[2]) << text;
+    EXPECT_EQ(at[3], line) << text;
+    // The second one first, whose replacement moves no other.
+    const auto first = at.position(1), second = at.position(2);
+    text.replace(static_cast<size_t>(second), static_cast<size_t>(at.length(2)), "LINE");
+    text.replace(static_cast<size_t>(first), static_cast<size_t>(at.length(1)), "LINE");
+  }
+  return text;
 }
 
 std::string npy_bytes(const std::string& header, const std::string& data) {

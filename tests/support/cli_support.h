@@ -65,6 +65,11 @@ std::string without_seconds(const std::string& metrics);
 /// The bytes of a version 1.0 .npy file: a header of this text (completed with spaces), then `data`.
 std::string npy_bytes(const std::string& header, const std::string& data);
 
+/// `text` with LINE for the numbers of lines of run/config.toml ("run/config.toml:LINE:8", "   LINE | type = ..."):
+/// which line of a resolved configuration it is does not matter. Fails the test where the line that is quoted is
+/// another one.
+std::string without_resolved_lines(std::string text, const Workshop& workshop);
+
 /// `text` without the folder of the workshop in its paths.
 inline std::string without_folder(std::string text, const Workshop& workshop) {
   const std::string folder = workshop.path() + "/";

@@ -190,6 +190,11 @@ CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed
   return out;
 }
 
+std::complex<double> complex_element(const Tensor& x, int64_t i) {
+  if (x.dtype() == DType::kComplex64) return x.contiguous().data<std::complex<float>>()[i];
+  return x.dtype() == DType::kComplex128 ? x.contiguous().data<std::complex<double>>()[i] : x.as_double(i);
+}
+
 Expr projection(const std::vector<Expr>& outputs, uint64_t seed) {
   std::mt19937_64 random(seed);
   Expr total;

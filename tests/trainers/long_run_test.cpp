@@ -82,6 +82,11 @@ TEST(LongRun, HoldsItsLastEpochsAndGoesOnToTheSameBits) {
   const RunCurves curves = read_curves(whole.path(), "error");
   EXPECT_EQ(curves.valid.front().first, 1);
   EXPECT_EQ(curves.valid.back().first, static_cast<double>(kEpochs));
+  const RunSeries series = read_series(whole.path());
+  EXPECT_EQ(series.values.at("valid_error"), curves.valid);
+  EXPECT_EQ(series.values.at("train_loss").back(), std::pair(static_cast<double>(kEpochs), all.back().train_loss));
+  EXPECT_FALSE(series.values.contains("seconds"));
+  EXPECT_TRUE(series.phases.empty());
 
   // A checkpoint of an earlier version has every epoch.
   Checkpoint earlier = end;

@@ -1,8 +1,12 @@
 // Nests whose iterations hand numbers on, or of which some iterations end early: the parallel axes outside, and inside
 // them the sequential ones in order, with what is carried in variables. Vectors run over the innermost parallel axis,
 // each lane with numbers of its own, where all that is loaded and stored lies side by side along it; so no bit depends
-// on them. On a device a thread takes one iteration of all parallel axes.
+// on them. Where a bound cuts the results' iterations, vectors are those that it leaves alone, and the others are
+// computed one by one.
+// On a device a thread takes one iteration of all parallel axes.
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
@@ -77,11 +81,32 @@ class CarriedLoops {
 
   // ---- lanes -------------------------------------------------------------------------------------------------------
 
+  // The bounds that are other ones for each lane.
+  std::vector<size_t> bounds_of_lanes() const {
+    std::vector<size_t> out;
+    for (size_t k = 0; k < nest_.bounds.size(); ++k)
+      if (moves_lanes(k)) out.push_back(k);
+    return out;
+  }
+
+  // Does a bound hold for most of the axis, in all iterations of the loops inside?
+  bool leaves_most(size_t bound, const LoopAxis& axis) const {
+    const size_t track = tracks_.of_bound(bound);
+    Dim moved = 0;
+    for (const LoopAxis& inner : inner_) {
+      if (!inner.strides[track].is_known()) return false;
+      moved = moved + std::abs(inner.strides[track].value()) * (inner.length - 1);
+    }
+    if (!axis.strides[track].is_known()) return false;
+    if (!axis.length.is_known()) return true;
+    return moved.is_known() && moved.value() < std::abs(axis.strides[track].value()) * axis.length.value();
+  }
+
   bool may_be_vectors() const {
     if (outer_.empty()) return false;
     const LoopAxis& axis = outer_.back();
-    for (size_t k = 0; k < nest_.bounds.size(); ++k)
-      if (!axis.strides[tracks_.of_bound(k)].is(0)) return false;
+    for (size_t k : bounds_of_lanes())
+      if (!leaves_most(k, axis)) return false;
     const std::vector<bool> varies = tracks_.varying(axis);
     bool is_moved = false;
     const auto is_near = [&](const Place& place, size_t track, bool is_stored) {
@@ -117,12 +142,33 @@ class CarriedLoops {
     const LoopAxis& axis = outer_[depth];
     const Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
     if (lanes_ > 1 && depth + 1 == outer_.size()) {
-      if (!axis.length.is_known() || axis.length.value() % lanes_ != 0) choice_.tail = ScheduleChoice::Tail::kMasked;
-      return each_vector(code_, "i", first, last, lanes_, known_length(axis.length),
-                         [&](const Term& i, const Term& lanes) { outer(depth + 1, further(b_, at, axis, i), lanes); });
+      const std::vector<size_t> bounds = bounds_of_lanes();
+      if (!bounds.empty() || !axis.length.is_known() || axis.length.value() % lanes_ != 0)
+        choice_.tail = ScheduleChoice::Tail::kMasked;
+      if (bounds.empty()) return vectors(at, first, last, known_length(axis.length));
+      const auto [low, high] = tracks_.inside(b_, bounds, axis, at, first, last, inner_);
+      one_by_one(at, first, low);
+      is_within_ = true;
+      vectors(at, low, high, {});
+      is_within_ = false;
+      return one_by_one(at, high, last);
     }
     code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
                [&](const Term& i) { outer(depth + 1, further(b_, at, axis, i), {}); });
+  }
+
+  // Over the innermost parallel axis.
+  void vectors(const std::vector<Term>& at, const Term& first, const Term& last, std::optional<int64_t> length) {
+    each_vector(code_, "i", first, last, lanes_, length, [&](const Term& i, const Term& lanes) {
+      outer(outer_.size(), further(b_, at, outer_.back(), i), lanes);
+    });
+  }
+  void one_by_one(const std::vector<Term>& at, const Term& first, const Term& last) {
+    const int lanes = std::exchange(lanes_, 1);
+    const std::vector<bool> in_lanes = std::exchange(in_lanes_, std::vector<bool>(in_lanes_.size(), false));
+    vectors(at, first, last, {});
+    lanes_ = lanes;
+    in_lanes_ = in_lanes;
   }
 
   // What one iteration of the parallel axes gives, or a vector of them.
@@ -154,12 +200,14 @@ class CarriedLoops {
     const LoopAxis& axis = inner_[depth];
     std::vector<size_t> bounds;
     for (size_t k = 0; k < nest_.bounds.size(); ++k)
-      if (cut_loop(tracks_.of_bound(k)) == depth) bounds.push_back(k);
+      if (cut_loop(tracks_.of_bound(k)) == depth && !(is_within_ && moves_lanes(k))) bounds.push_back(k);
     std::pair<Term, Term> range{0, b_.length(axis.length)};
     if (!bounds.empty()) range = tracks_.inside(b_, bounds, axis, at, range.first, range.second);
     code_.loop(str("k", depth), range.first, range.second, 1, LoopMark::kSequential,
                [&](const Term& k) { inner(depth + 1, further(b_, at, axis, k), count); });
   }
+
+  bool moves_lanes(size_t bound) const { return !outer_.back().strides[tracks_.of_bound(bound)].is(0); }
 
   size_t cut_loop(size_t track) const {
     for (size_t depth = inner_.size(); depth-- > 1;)
@@ -203,6 +251,7 @@ class CarriedLoops {
   std::vector<bool> stores_inside_;
   std::vector<bool> in_lanes_;  // values that differ from lane to lane
   int lanes_ = 1;
+  bool is_within_ = false;  // of the bounds of all lanes
   ScheduleChoice choice_;
   std::vector<Term> values_;
 };

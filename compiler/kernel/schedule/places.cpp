@@ -96,7 +96,8 @@ std::vector<bool> Tracks::varying(const LoopAxis& axis) const {
 }
 
 std::pair<Term, Term> Tracks::inside(StepBuilder& b, const std::vector<size_t>& bounds, const LoopAxis& axis,
-                                     const std::vector<Term>& at, const Term& first, const Term& last) const {
+                                     const std::vector<Term>& at, const Term& first, const Term& last,
+                                     const std::vector<LoopAxis>& within) const {
   Code& code = b.code();
   Term low = first, high = last;
   const auto greater = [](const Term& a, const Term& b) { return select(a > b, a, b); };
@@ -105,9 +106,17 @@ std::pair<Term, Term> Tracks::inside(StepBuilder& b, const std::vector<size_t>& 
   for (size_t k : bounds) {
     const Bound& bound = nest_.bounds[k];
     const Dim& step = axis.strides[of_bound_[k]];
+    Dim least_move = 0, most_move = 0;
+    for (const LoopAxis& inner : within) {
+      const Dim& moves = inner.strides[of_bound_[k]];
+      TH_CHECK(moves.is_known(), "a bound that an axis moves by ", moves.text());
+      Dim& move = moves.value() < 0 ? least_move : most_move;
+      move = move + moves * (inner.length - 1);
+    }
     const Term here = code.let("at", at[of_bound_[k]] + b.length(bound.first)), length = b.length(bound.length);
+    const Term lowest = here + b.length(least_move), highest = here + b.length(most_move);
     if (step.is(0)) {
-      const Term is_inside = here >= Term(0) && here < length;
+      const Term is_inside = lowest >= Term(0) && highest < length;
       holds = static_cast<bool>(holds) ? holds && is_inside : is_inside;
       continue;
     }
@@ -119,9 +128,9 @@ std::pair<Term, Term> Tracks::inside(StepBuilder& b, const std::vector<size_t>& 
       const Term steps = code.let("steps", greater(code.let("steps", x), 0));
       return size == 1 ? steps : code.let("steps", (steps + Term(size - 1)) / Term(size));
     };
-    const Term begin = iteration(is_up ? Term(0) - here : here - length + Term(1));
+    const Term begin = iteration(is_up ? Term(0) - lowest : highest - length + Term(1));
     low = is_constant(low, 0) ? begin : code.let("low", greater(low, begin));
-    high = code.let("high", least(high, iteration(is_up ? length - here : here + Term(1))));
+    high = code.let("high", least(high, iteration(is_up ? length - highest : lowest + Term(1))));
   }
   low = code.let("low", least(low, last));
   high = greater(low, high);

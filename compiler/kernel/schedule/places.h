@@ -52,9 +52,10 @@ class Tracks {
   std::vector<bool> varying(const LoopAxis& axis) const;
 
   /// The iterations among [first, last) of an axis of loops where these bounds of the nest hold, [low, high), where the
-  /// tracks have come to `at` without it.
+  /// tracks have come to `at` without it: in all iterations of the axes `within`, which move bounds by known steps.
   std::pair<Term, Term> inside(StepBuilder& b, const std::vector<size_t>& bounds, const LoopAxis& axis,
-                               const std::vector<Term>& at, const Term& first, const Term& last) const;
+                               const std::vector<Term>& at, const Term& first, const Term& last,
+                               const std::vector<LoopAxis>& within = {}) const;
 
   /// Computes a value of the nest: one element, or a vector where it differs from lane to lane (`in_lanes`). A position
   /// that differs is left out: whoever reads through it asks for it lane by lane.

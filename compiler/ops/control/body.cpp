@@ -1,6 +1,7 @@
 #include "compiler/ops/control/body.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "compiler/ir/defined_lengths.h"
@@ -40,11 +41,23 @@ std::vector<Expr> captures_of(const std::vector<Expr>& roots, const std::vector<
 
 }  // namespace
 
-// What a node calls the length that this output defines.
-static std::string name_of_length(const Expr& value) {
-  for (const DefinedLength& length : value.node().op->defines(value.node()))
-    if (length.output == value.output()) return readable(length.name);
-  return {};
+// Each iteration has a length of its own, and outside nobody could tell it.
+static void require_lengths_from_outside(std::span<const Expr> results, std::span<const Expr> defined) {
+  for (const Expr& result : results)
+    for (const Dim& dim : result.dims()) {
+      std::set<std::string> names;
+      dim.collect_names(names);
+      for (const Expr& length : defined)
+        if (const std::string name = defined_name(length); names.contains(name))
+          throw UserError({.what = "a result of the body of a loop or a branch has a length that the body defines",
+                           .expected = "results whose lengths are known outside the body",
+                           .got = str(readable(result.type().text()), "; the length ", readable(name), " is ",
+                                      length.node().origin.text()),
+                           .node = result.node().origin.text(),
+                           .config = result.node().origin.config(),
+                           .hint = "reduce it inside the body, as sum(x[mask]) does, or keep the length of x: "
+                                   "switch_(mask, x, 0)"});
+    }
 }
 
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
@@ -66,6 +79,10 @@ Body make_body(const std::function<BodyParts()>& build, const std::source_locati
   for (const Expr& result : roots) require_value(result, "a result of the body", where);
   const auto results = static_cast<std::ptrdiff_t>(roots.size());
   roots.insert(roots.end(), effects.begin(), effects.end());
+  std::vector<Expr> defined = definitions_of(roots);
+  std::erase_if(defined, [&](const Expr& length) { return length.node().serial < first_serial; });
+  require_lengths_from_outside(std::span(roots).first(static_cast<size_t>(results)), defined);
+  roots.insert(roots.end(), defined.begin(), defined.end());
   Body out{std::make_shared<Graph>(), captures_of(roots, inputs, first_serial)};
   // What was built outside is captured as it is there, also where it follows from a leaf that is replaced inside.
   std::vector<std::pair<Expr, Expr>> replacements = parts.replaced;
@@ -82,15 +99,6 @@ Body make_body(const std::function<BodyParts()>& build, const std::source_locati
   roots = substitute(roots, replacements);
   out.graph->outputs.assign(roots.begin(), roots.begin() + results);
   out.graph->effects.assign(roots.begin() + results, roots.end());
-  for (const Expr& length : definitions_of(out.graph->roots()))
-    if (length.node().serial >= first_serial)
-      throw UserError({.what = "the body of a loop or a branch defines a length that its data decides",
-                       .expected = "masks, nonzero and computed lengths outside the body, or of values from outside",
-                       .got = str("the length ", name_of_length(length)),
-                       .node = length.node().origin.text(),
-                       .hint =
-                           "build the mask, nonzero or the computed length before the lambda, and use it inside; "
-                           "switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same"});
   return out;
 }
 

@@ -23,8 +23,9 @@ struct Body {
 
 /// The graph of what `build` gives for `inputs` (input leaves, made for this body). A node that was built while `build`
 /// ran is in the body; any other value that the body reads is captured, but for constants, which are part of the body.
-/// What has an effect and was built while `build` ran is
-/// an effect of the body, also where no result needs it. UserError, located at `where`, where a result is empty.
+/// What has an effect and was built while `build` ran is an effect of the body, also where no result needs it, and so
+/// are the lengths that the body defines. UserError, located at `where`, where a result is empty, and where it has a
+/// length that the body defines.
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where);
 

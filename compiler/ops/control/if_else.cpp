@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
@@ -40,7 +41,7 @@ const Graph& taken(const Node& node, const Tensor& condition) {
 
 // The outputs of a body that something reads, each in its place.
 void lower_side(kernel::RegionBuilder& b, const Graph& body) {
-  Graph side{.inputs = body.inputs, .outputs = {}, .updates = {}};
+  Graph side{.inputs = body.inputs, .outputs = {}, .updates = {}, .effects = body.effects};
   std::vector<kernel::RegionValue> inputs, outputs;
   for (size_t i = 1; i < b.node().inputs.size(); ++i) inputs.push_back(b.input(i));
   for (size_t o = 0; o < body.outputs.size(); ++o)
@@ -89,6 +90,7 @@ std::vector<Expr> branch_of_derivatives(const Node& node, std::vector<Expr> give
   for (size_t side = 0; side < 2; ++side) {
     sides[side]->inputs = node.bodies[side]->inputs;
     sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
+    sides[side]->effects = needed_definitions(sides[side]->outputs, without_effects(*node.bodies[side]).effects);
   }
   std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
   captures.insert(captures.end(), given.begin(), given.end());

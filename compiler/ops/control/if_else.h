@@ -19,7 +19,7 @@ namespace thtrain {
 ///
 /// Both sides give equally many values, of equal ranks (UserError). Of two dtypes the result has the one that both
 /// promote to. Where two lengths are known to differ, or the data decides one of them, that of the result is one that
-/// the data decides, which a body cannot define; the shorter value is filled up to the longer one on the way. Other
+/// the data decides; the shorter value is filled up to the longer one on the way. Other
 /// lengths that only a call knows, such as those of two inputs of lengths "n" and "m", must be equal, which it checks
 /// whichever side is taken.
 std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
@@ -47,7 +48,7 @@ std::vector<Type> infer_op_from_graph(const TypeArgs& a) {
 
 void lower_op_from_graph(kernel::RegionBuilder& b) {
   const Graph& whole = *b.node().bodies[0];
-  Graph read{.inputs = whole.inputs, .outputs = {}, .updates = {}};
+  Graph read{.inputs = whole.inputs, .outputs = {}, .updates = {}, .effects = whole.effects};
   std::vector<kernel::RegionValue> inputs, outputs;
   for (size_t i = 0; i < b.node().inputs.size(); ++i) inputs.push_back(b.input(i));
   for (size_t o = 0; o < whole.outputs.size(); ++o)
@@ -70,13 +71,15 @@ std::vector<Expr> make_call(std::vector<GraphPtr> bodies, std::vector<Expr> inpu
   return out;
 }
 
-// A call of a graph of derivatives: those that are there, in terms of `inside`, which stand for `given` outside.
-std::vector<Expr> call_of_derivatives(const Node& node, std::vector<Expr> derivatives, std::vector<Expr> inside,
-                                      std::vector<Expr> given) {
+// A call of a graph of derivatives, of values of `body`: those that are there, in terms of `inside`, which stand for
+// `given` outside.
+std::vector<Expr> call_of_derivatives(const Node& node, const Graph& body, std::vector<Expr> derivatives,
+                                      std::vector<Expr> inside, std::vector<Expr> given) {
   auto graph = std::make_shared<Graph>();
   for (const Expr& d : derivatives)
     if (d.has_value()) graph->outputs.push_back(d);
   if (graph->outputs.empty()) return derivatives;
+  graph->effects = needed_definitions(graph->outputs, body.effects);
   if (std::optional<Expr> kept = kept_for_effects(node)) {
     given.push_back(*kept);
     inside.push_back(make_input(kept->type(), "printed"));
@@ -102,7 +105,7 @@ std::vector<Expr> given_gradient(const GradientArgs& a, const CallParts& parts) 
   std::vector<Expr> derivatives;
   for (size_t i = 0, next = 0; i < parts.arguments; ++i)
     derivatives.push_back(parts.given[i] ? body.outputs[next++] : Expr());
-  return call_of_derivatives(a.node, std::move(derivatives), body.inputs, std::move(given));
+  return call_of_derivatives(a.node, body, std::move(derivatives), body.inputs, std::move(given));
 }
 
 // Of the inputs from `first` on by the derivative of the graph.
@@ -117,7 +120,7 @@ std::vector<Expr> derived_gradient(const GradientArgs& a, const CallParts& parts
     given.push_back(a.cotangents[o]);
   }
   std::vector<Expr> derivatives = a.differentiate(outputs, cotangents, std::span(body.inputs).subspan(first));
-  return call_of_derivatives(a.node, std::move(derivatives), std::move(inside), std::move(given));
+  return call_of_derivatives(a.node, body, std::move(derivatives), std::move(inside), std::move(given));
 }
 
 std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {

@@ -1,7 +1,9 @@
 // The gradient of a loop: the turns backwards, each with the gradient of the body at the state that it began with.
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/if_else.h"
@@ -185,8 +187,13 @@ class Backward {
 
   std::vector<Expr> loop(std::vector<Expr> next, std::vector<Expr> idle) {
     std::vector<Expr> captures, inside;  // values from outside, and what stands for them in the body
+    const auto values = static_cast<std::ptrdiff_t>(next.size());
+    const std::vector<Expr> lengths = needed_definitions(next, body_.effects);
+    next.insert(next.end(), lengths.begin(), lengths.end());
     next = with_kept_values(next);
     add_forward_values(next, captures, inside);
+    std::vector<Expr> defined(next.begin() + values, next.end());
+    next.resize(static_cast<size_t>(values));
     if (parts_.until) {
       // A turn that did not run, or that a truncated gradient does not reach, changes nothing: running cotangents stay,
       // elements get zeros.
@@ -206,6 +213,7 @@ class Backward {
       all.insert(all.end(), inside.begin(), inside.end());
       then->inputs = otherwise->inputs = all;
       then->outputs = next;
+      then->effects = std::exchange(defined, {});
       otherwise->outputs = std::move(idle);
       Expr runs = lt(turn, turns);
       if (parts_.truncate >= 0) runs = logical_and(runs, ge(turn, sub(turns, parts_.truncate)));
@@ -214,6 +222,7 @@ class Backward {
     }
     auto body = std::make_shared<Graph>();
     body->outputs = std::move(next);
+    body->effects = std::move(defined);
     std::vector<Expr> inputs = initial_;
     for (const auto* more : {&sequences_, &captures}) inputs.insert(inputs.end(), more->begin(), more->end());
     body->inputs = states_;
@@ -249,7 +258,7 @@ class Backward {
 
   // Values of the forward body that the gradient reads, and that take a product to compute from what is kept anyway.
   std::vector<Expr> expensive_values(const std::vector<Expr>& values) const {
-    if (parts_.until || parts_.token || parts_.in_turns) return {};
+    if (parts_.until || parts_.token || parts_.in_turns || !body_.effects.empty()) return {};
     std::unordered_set<const Node*> kept, takes_product;
     for (size_t o = 0; o < parts_.states + parts_.elements; ++o) kept.insert(&body_.outputs[o].node());
     const std::vector<const Node*> forward = topological_order(body_.outputs);

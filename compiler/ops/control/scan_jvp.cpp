@@ -115,6 +115,7 @@ std::vector<Expr> scan_jvp(const JvpArgs& a) {
       outputs.push_back(typed_as(tangent, body.outputs[parts.body_element(k)].type()));
     }
   if (parts.until) outputs.push_back(body.outputs[parts.body_done()]);
+  made.graph->effects = body.effects;
 
   const size_t all = taps.size();
   const std::vector<Expr> loop = make_scan({.count = parts.count,

@@ -317,7 +317,7 @@ class Lowering {
 
   std::optional<kernel::RegionValue> turn(const Dim& t) {
     std::vector<kernel::RegionValue> inputs, outputs;
-    Graph turn{.inputs = parts_.body.inputs, .outputs = {}, .updates = {}};
+    Graph turn{.inputs = parts_.body.inputs, .outputs = {}, .updates = {}, .effects = parts_.body.effects};
     auto give = [&](size_t output, kernel::RegionValue place) {
       turn.outputs.push_back(parts_.body.outputs[output]);
       outputs.push_back(place);

@@ -1,5 +1,7 @@
 #include "compiler/ops/conv/geometry.h"
 
+#include <vector>
+
 #include "compiler/base/str.h"
 #include "compiler/ops/conv/conv.h"
 
@@ -206,23 +208,30 @@ void for_each_conv_term(const ConvGeometry& g, const Ints& before, const Shape& 
     axes[3 - rank + i] = {x[2 + i], w[w.size() - rank + i], y[2 + i], g.stride[i], g.dilation[i], before[i]};
   const auto& [d, h, v] = axes;
   const int64_t n = x[0], c = x[1], f = y[1], of_group = c / g.groups, filters = f / g.groups;
-  const int64_t places = d.out * h.out * v.out, taps = d.kernel * h.kernel * v.kernel;
-  auto input = [](const Axis& axis, int64_t o, int64_t k) { return o * axis.stride + k * axis.dilation - axis.before; };
+  const int64_t places = d.out * h.out * v.out;
+  struct Location {
+    int64_t d, h, v;
+  };
+  std::vector<Location> taps;  // what each reads, from what the first one does
+  for (int64_t kd = 0; kd < d.kernel; ++kd)
+    for (int64_t kh = 0; kh < h.kernel; ++kh)
+      for (int64_t kv = 0; kv < v.kernel; ++kv) taps.push_back({kd * d.dilation, kh * h.dilation, kv * v.dilation});
   auto is_inside = [](const Axis& axis, int64_t i) { return i >= 0 && i < axis.in; };
   for (int64_t image = 0; image < n; ++image)
     for (int64_t filter = 0; filter < f; ++filter)
       for (int64_t place = 0; place < places; ++place) {
-        const int64_t od = place / (h.out * v.out), oh = place / v.out % h.out, ov = place % v.out;
-        for (int64_t channel = 0; channel < of_group; ++channel)
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            const int64_t id = input(d, od, tap / (h.kernel * v.kernel)), ih = input(h, oh, tap / v.kernel % h.kernel),
-                          iv = input(v, ov, tap % v.kernel);
-            if (!is_inside(d, id) || !is_inside(h, ih) || !is_inside(v, iv)) continue;
-            const int64_t at_c = image * c + filter / filters * of_group + channel;
-            const int64_t at_w = g.unshared ? filter * places + place : filter;
-            term(((at_c * d.in + id) * h.in + ih) * v.in + iv, (at_w * of_group + channel) * taps + tap,
-                 (image * f + filter) * places + place);
+        const Location first{place / (h.out * v.out) * d.stride - d.before, place / v.out % h.out * h.stride - h.before,
+                             place % v.out * v.stride - v.before};
+        const int64_t to = (image * f + filter) * places + place;
+        int64_t at_w = (g.unshared ? filter * places + place : filter) * of_group * std::ssize(taps);
+        for (int64_t channel = 0; channel < of_group; ++channel) {
+          const int64_t at_c = image * c + filter / filters * of_group + channel;
+          for (const Location& tap : taps) {
+            const int64_t id = first.d + tap.d, ih = first.h + tap.h, iv = first.v + tap.v, at = at_w++;
+            if (is_inside(d, id) && is_inside(h, ih) && is_inside(v, iv))
+              term(((at_c * d.in + id) * h.in + ih) * v.in + iv, at, to);
           }
+        }
       }
 }
 

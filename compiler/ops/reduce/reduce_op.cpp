@@ -1,6 +1,8 @@
 #include "compiler/ops/reduce/reduce_op.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_lower.h"
@@ -33,17 +35,18 @@ std::vector<Tensor> evaluate(const Reduction& record, const ReferenceArgs& args)
   for (size_t i = 0; i < x.rank(); ++i) (contains(axes, i) ? outer : inner)[i] = 1;
   int64_t count = element_count(inner), result = 0;
   if (!record.empty_allowed && count == 0 && out.size() > 0) throw_no_elements(args.node);
-  size_t size = size_of(x.dtype()), out_size = size_of(out.dtype());
-  std::vector<char> line(static_cast<size_t>(count) * size);
-  for_each_index(outer, [&](const Shape& at) {
-    const char* first = static_cast<const char*>(x.raw()) + static_cast<size_t>(x.offset(at)) * size;
-    char* next = line.data();
-    for_each_index(inner, [&](const Shape& in) {
-      std::copy_n(first + static_cast<size_t>(x.offset(in)) * size, size, next);
-      next += size;
+  std::vector<int64_t> from;  // the elements of a result, from the first of them
+  from.reserve(static_cast<size_t>(count));
+  for_each_index(inner, [&](const Shape& in) { from.push_back(x.offset(in)); });
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto line = std::make_unique<T[]>(from.size());
+    for_each_index(outer, [&](const Shape& at) {
+      const T* first = x.data<T>() + x.offset(at);
+      for (size_t i = 0; i < from.size(); ++i) line[i] = first[from[i]];
+      char* to = static_cast<char*>(out.raw()) + static_cast<size_t>(result++) * size_of(out.dtype());
+      record.reference(x.dtype(), line.get(), count, to);
     });
-    char* to = static_cast<char*>(out.raw()) + static_cast<size_t>(result++) * out_size;
-    record.reference(x.dtype(), line.data(), count, to);
   });
   return {out};
 }

@@ -278,7 +278,7 @@ TEST(VerifyDevice, StatementsOfDevicesAreForDevicesAlone) {
 TEST(VerifyDevice, ASharedArrayIsOutsideOfLoopsAndBranches) {
   Function function = made([](Code&) {});
   function.threads = 32;
-  function.body = {If{kBlock == Term(0), {SharedArray{"a", DType::kFloat32, 8}}}};
+  function.body = {If{kBlock == Term(0), {SharedArray{"a", DType::kFloat32, 8}}, {}}};
   EXPECT_EQ(fault_of(function, emulated_cuda_target()), "a shared array within a loop or branch");
 }
 

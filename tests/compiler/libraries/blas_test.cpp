@@ -24,7 +24,6 @@ Cpu processor(const char* vendor, int family, int model, bool avx2, bool avx512)
   out.model_number = model;
   out.avx2 = out.fma = avx2;
   out.avx512f = out.avx512dq = out.avx512vl = out.avx512bw = avx512;
-  out.isa = out.widest_isa();
   return out;
 }
 
@@ -39,16 +38,6 @@ TEST(OpenblasCoretype, KnownAmdsChooseThemselvesAndNewerOnesDoNot) {
   EXPECT_EQ(openblas_coretype(processor("AuthenticAMD", 0x17, 0x31, true, false)), std::nullopt);
   EXPECT_EQ(openblas_coretype(processor("AuthenticAMD", 0x1a, 0x02, true, true)), "SkylakeX");
   EXPECT_EQ(openblas_coretype(processor("AuthenticAMD", 0x1a, 0x02, true, false)), "Haswell");
-}
-
-TEST(OpenblasCoretype, ARestrictedProcessorGetsTheKernelsOfItsInstructions) {
-  for (const char* vendor : {"GenuineIntel", "AuthenticAMD"}) {
-    Cpu restricted = processor(vendor, 0x19, 0x11, true, true);
-    restricted.isa = "avx2";
-    EXPECT_EQ(openblas_coretype(restricted), "Haswell");
-    restricted.isa = "sse2";
-    EXPECT_EQ(openblas_coretype(restricted), "Prescott");
-  }
 }
 
 TEST(OpenblasCoretype, OtherArchitecturesChooseThemselves) {

@@ -97,7 +97,7 @@ TEST(Lowering, FactorsOfAProductArePrintedAndSoTellCallsApart) {
   for_each_step(program.body, [&](const Step& step) {
     if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code))
       for (const auto& argument : call->arguments)
-        if (const double* number = std::get_if<double>(&argument)) alphas.insert(*number);
+        if (const kernel::NumberAt* number = std::get_if<kernel::NumberAt>(&argument)) alphas.insert(number->value);
   });
   EXPECT_TRUE(alphas.contains(2.0));
   EXPECT_TRUE(alphas.contains(3.0));

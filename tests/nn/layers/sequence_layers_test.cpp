@@ -201,7 +201,7 @@ TEST(SequenceLayerErrors, Options) {
             "error: units is out of range\n"
             "  expected: an integer, at least 1 (outputs)\n"
             "  got:      0\n"
-            "  hint:     units: number of outputs, which are also the state that goes from step to step");
+            "  hint:     units: number of outputs, which are also the state that is passed from step to step");
   EXPECT_EQ(error_text([] {
               read<Rnn::Options>({{"units", number(2)}, {"activation", word("tan")}});
             }),

@@ -170,7 +170,7 @@ TEST(Optimizer, BadOptionsGiveOneMessage) {
             "hint:     initial_square: where the sums of squares start");
   EXPECT_EQ(message_of<RmsProp>({.rho = 1}),
             "error: rmsprop: rho is out of range\n  expected: a number, at least 0 and below 1\n  got:      1.0\n  "
-            "hint:     rho: what the running means keep of themselves in a step");
+            "hint:     rho: decay rate of the running means: the part that a step keeps");
   EXPECT_EQ(message_of<AdaDelta>({.epsilon = 0}),
             "error: adadelta: epsilon is out of range\n  expected: a number above 0\n  got:      0.0\n  hint:     "
             "epsilon: added to both means below their roots; the first steps are about its root");

@@ -11,6 +11,8 @@
 #include "reports/canvas.h"
 #include "reports/explain/graph_drawing.h"
 #include "reports/explain/memory_drawing.h"
+#include "reports/explain/node_values.h"
+#include "reports/explain/pass_states.h"
 #include "reports/page/page.h"
 
 namespace thtrain {
@@ -43,7 +45,9 @@ void expect_well_formed(std::string page) {
   while (at < page.size()) {
     if (page[at] == '&') {
       const std::string entity = page.substr(at, page.find(';', at) + 1 - at);
-      EXPECT_TRUE((std::set<std::string>{"&lt;", "&gt;", "&amp;", "&quot;", "&#8594;", "&#8722;"}.count(entity)))
+      EXPECT_TRUE((
+          std::set<std::string>{"&lt;", "&gt;", "&amp;", "&quot;", "&#8592;", "&#8594;", "&#8722;", "&#8706;", "&#916;"}
+              .count(entity)))
           << page.substr(at, 30);
     }
     if (page[at] != '<') {
@@ -180,7 +184,8 @@ TEST(GraphDrawing, LengthsAreDashedEdges) {
   NodeNumbers numbers;
   for (const Node* node : text_order(graph)) numbers[node] = numbers.size();
   ASSERT_EQ(text_order(graph).size(), 4u) << graph_text(graph);
-  const std::string svg = graph_drawing(graph, numbers, {}, "come", "a graph");
+  const DrawnState state{&graph, &numbers};
+  const std::string svg = graph_drawing({&state, 1}, numbers, "a graph");
   EXPECT_EQ(count(svg, "<path class=\"edge of-length\" data-a=\"1\" data-b=\"2\""), 1u) << svg;
   EXPECT_EQ(count(svg, "<path class=\"edge\""), 3u) << svg;  // x to its rows, these to exp, and that to the output
 }
@@ -202,19 +207,120 @@ TEST(GraphDrawing, BoxesAndEdges) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 3}}, "x");
   Shared w(Tensor::zeros(DType::kFloat32, {2, 3}), "w");
   Graph graph{{x}, {exp(x) * 2.0}, {{w, w.expr() + x}}};
-  EXPECT_EQ(drawn_count(graph), 7u);  // x, exp, mul, w, add, output, update
-  const Node* mark[] = {&graph.outputs[0].node()};
   NodeNumbers numbers;
   for (const Node* node : text_order(graph)) numbers[node] = numbers.size();
-  const std::string svg = graph_drawing(graph, numbers, mark, "come", "a & b");
+  const DrawnState state{&graph, &numbers};
+  EXPECT_EQ(drawn_count({&state, 1}), 7u);  // x, exp, mul, w, add, output, update
+  const std::string svg = graph_drawing({&state, 1}, numbers, "a & b", [](const Node& node) { return node.name; });
   EXPECT_EQ(count(svg, "<g class=\"node "), 7u);
   EXPECT_EQ(count(svg, "<path class=\"edge\""), 6u);
   EXPECT_EQ(count(svg, "<text class=\"type\""), 5u);
-  EXPECT_EQ(count(svg, "class=\"node elemwise come\""), 1u);
+  EXPECT_EQ(count(svg, "data-v=\"x\""), 1u);
+  EXPECT_EQ(count(svg, "data-v="), 2u);  // exp, mul and add have no name
+  EXPECT_EQ(count(svg, "data-from="), 0u);
   EXPECT_EQ(count(svg, ">mul(·, 2)</text>"), 1u);
-  EXPECT_EQ(count(svg, ">update w</text>"), 1u);
+  EXPECT_EQ(count(svg, ">update</text><text class=\"about\""), 1u);
+  EXPECT_EQ(count(svg, "<title>update w &lt;- %"), 1u);
   EXPECT_EQ(count(svg, "aria-label=\"a &amp; b\""), 1u);
   EXPECT_EQ(count(svg, "built at tests/reports/explain/page_test.cpp:"), 5u) << svg;
+}
+
+// y = exp(x) * 1 + 2 becomes exp(x) + 2, and that tanh(x) + 2.
+TEST(GraphDrawing, BoxesKeepTheirPlacesFromStateToState) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 3}}, "x");
+  const Graph first{{x}, {exp(x) * 1.0 + 2.0}, {}}, second{{x}, {exp(x) + 2.0}, {}}, third{{x}, {tanh(x) + 2.0}, {}};
+  StableNumbers boxes(first);
+  graph_difference(first, second, boxes);
+  graph_difference(second, third, boxes);
+  const DrawnState states[] = {{&first, &boxes.of}, {&second, &boxes.of}, {&third, &boxes.of}};
+  EXPECT_EQ(drawn_count(states), 5u);  // x, exp and tanh in one place, mul, add, output
+  const std::string svg = graph_drawing(states, boxes.of, "three");
+  EXPECT_EQ(count(svg, "data-last=\"2\""), 1u);
+  auto place = [&](const std::string& label) {
+    const size_t text = svg.find(">" + label + "</text>"), box = svg.rfind("<rect x=", text);
+    EXPECT_NE(text, std::string::npos) << label << svg;
+    return svg.substr(box, svg.find("/>", box) - box);
+  };
+  EXPECT_EQ(count(svg, "<g class=\"node elemwise past\" data-from=\"0\" data-to=\"0\""), 2u) << svg;  // mul; add of it
+  EXPECT_EQ(count(svg, "<g class=\"node elemwise past\" data-from=\"0\" data-to=\"1\""), 1u) << svg;  // exp
+  EXPECT_EQ(count(svg, "<g class=\"node elemwise\" data-from=\"2\" data-to=\"2\""), 1u) << svg;       // tanh
+  EXPECT_EQ(count(svg, ">exp</text>"), 1u);
+  EXPECT_EQ(count(svg, ">tanh</text>"), 1u);
+  EXPECT_NE(place("exp"), "");
+}
+
+// A step after each rewrite; what fires within a loop has none.
+TEST(PassStates, EveryRewriteIsAStepAndTheLastIsTheGraphAfterThePass) {
+  Expr x = vector("x");
+  const Explanation e = function({x}, {Out(-(-x) * 1.0 + exp(-(-x)))}).explain();
+  bool has_steps = false;
+  for (const PassChange& change : pass_changes(e)) {
+    if (change.difference.empty()) continue;
+    const std::vector<PassState> states = pass_states(change, e);
+    ASSERT_GE(states.size(), 2u) << change.pass->name;
+    EXPECT_TRUE(same_roots(states.front().graph, *change.before));
+    EXPECT_TRUE(same_roots(states.back().graph, change.pass->after));
+    EXPECT_LE(states.size(), static_cast<size_t>(change.fired) + 2);
+    for (size_t i = 1; i < states.size(); ++i) {
+      EXPECT_NE(states[i].step, "");
+      EXPECT_FALSE(same_graph(states[i - 1].graph, states[i].graph)) << change.pass->name << ": " << states[i].step;
+    }
+    has_steps |= states.size() > 2;
+  }
+  EXPECT_TRUE(has_steps);
+}
+
+TEST(NodeValues, AreThoseOfTheReferencesAndEqualOnesAreComputedOnce) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {"n", 3}}, "x");
+  Shared w(Tensor::zeros(DType::kFloat32, {3}), "w");
+  const Explanation e = function({x}, {Out(exp(x * 1.0) + w)}, {}, {.threads = 1}).explain();
+  Tensor value = Tensor::zeros(DType::kFloat32, {20, 3});
+  value.data<float>()[0] = 1;
+  const std::vector<Tensor> arguments{value};
+  ASSERT_FALSE(NodeValues::why_none(e.given, arguments));
+  NodeValues values(e.given, arguments);
+  for (const Node* node : text_order(e.given)) {
+    if (node->op->name != "exp") continue;
+    const std::string json = values.json_of(*node);
+    EXPECT_EQ(json.find("[{\"type\": \"float32[20, 3]\", \"least\": 1, \"largest\": 2.718"), 0u) << json;
+    EXPECT_EQ(count(json, "[1,1,1]"), 7u) << json;  // of 8 rows that are shown
+  }
+  const std::string page = explain_page(e, kTitle, arguments);
+  EXPECT_GE(count(page, " data-v=\""), 5u);
+  EXPECT_EQ(count(page, "\"least\": 1, \"largest\": 2.718"), 1u);  // of exp, and of what adds w to it
+}
+
+TEST(NodeValues, TooLargeOnesAreLeftOutAndThePageSaysWhy) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {4000, 4000}}, "x");
+  const Explanation e = function({x}, {dot(x, x)}).explain();
+  const std::vector<Tensor> arguments{Tensor::zeros(DType::kFloat32, {4000, 4000})};
+  EXPECT_EQ(NodeValues::why_none(e.given, arguments),
+            "a minibatch needs 128000 million operations, and at most 300 million are done for this page");
+  EXPECT_EQ(count(explain_page(e, kTitle, arguments),
+                  "Values of a minibatch are not shown: a minibatch needs 128000 million "),
+            1u);
+}
+
+TEST(ExplainPage, FusionSaysWhereItsNodesComeFrom) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {"n", 4}}, "x");
+  const std::string page = explain_page(function({x}, {tanh(exp(x) + 1.0)}).explain(), kTitle);
+  EXPECT_GE(count(page,
+                  "No rules, and so no rewrites to count: the pass rebuilds parts of the graph as a whole. The "
+                  "graph itself had 5 nodes and has 2 now. The bodies of its fused nodes have "),
+            1u)
+      << page.substr(page.find("No rules"), 400);
+}
+
+TEST(ExplainPage, OfC99IsHeadedC99) {
+  const Explanation cpp = odd_names();
+  EXPECT_EQ(count(explain_page(cpp, kTitle), "<h2>The C++ text</h2>"), 1u);
+  Explanation c99 = cpp;
+  Program plan = *cpp.plan;
+  plan.target = kernel::c99_target();
+  c99.plan = std::make_shared<const Program>(std::move(plan));
+  const std::string page = explain_page(c99, kTitle);
+  EXPECT_EQ(count(page, "<h2>The C99 text</h2>"), 1u);
+  EXPECT_EQ(count(page, "C++"), 0u);
 }
 
 TEST(MemoryDrawing, ARectangleForEachTemporary) {

@@ -1,0 +1,112 @@
+# shellcheck shell=sh
+# ./run_tests --long [PART...]: the checks that take too long for every change, one after the other, in the order below;
+# without a PART all of them. Each writes build/long/<part>.log; what it found is told at the end. Of two cores of a
+# Zen 3, hours at most:
+#
+#   tidy      1.5  clang-tidy (.clang-tidy) over the sources of every room
+#   asan      3    all tests under the address and undefined-behaviour sanitizers, generated code too
+#   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
+#   fuzz      0.5  libFuzzer over the parsers, a minute for each
+#   coverage  1.5  the lines that the tests execute, by room
+#
+# run_tests reads this file: `root`, run_ctest and the functions of cmake/bootstrap.sh are there.
+
+long_parts="tidy asan tsan fuzz coverage"
+tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
+fuzzers="toml npy npz idx csv cache_entry program_image tuning"
+
+# built <preset> "<package>..." [option of cmake --build...]: with these packages beyond those of the tests.
+built() {
+  built_preset=$1
+  lock_builds
+  # shellcheck disable=SC2086,SC2154  # lists of cmake/bootstrap.sh
+  install_packages $build_packages $test_packages $2
+  shift 2
+  build_preset "$built_preset" "$@"
+  unlock_builds
+}
+
+long_tidy() {
+  # Configuring writes what clang-tidy reads: the commands and the generated headers.
+  built tidy "clang clang-tidy" --target help
+  # Clang 14 lacks std::source_location: with the stand-in that the fuzzers have.
+  cd "$root" && run-clang-tidy -quiet -p build/tidy -j "$jobs" \
+    -extra-arg-before=-isystem"$root/tests/fuzz/parsers/shim" "^$root/(?!build/).*\.cpp\$"
+}
+
+long_asan() {
+  built asan ""
+  UBSAN_OPTIONS=print_stacktrace=1 run_ctest asan
+}
+
+long_tsan() {
+  # shellcheck disable=SC2046  # a list
+  built tsan "" --target $(printf 'test_%s ' $tsan_groups)
+  run_ctest tsan -L "^($(echo $tsan_groups | tr ' ' '|'))\$"
+}
+
+long_fuzz() {
+  # shellcheck disable=SC2046  # a list
+  built fuzz "clang libclang-rt-dev" --target $(printf 'fuzz_%s ' $fuzzers)
+  run_ctest fuzz
+}
+
+long_coverage() {
+  built coverage gcovr
+  run_ctest coverage
+  code=$?
+  (cd "$root" && gcovr -r . build/coverage -e tests -e build -e docs --csv) |
+    awk -F, 'NR > 1 {
+      split($1, folder, "/")
+      room = folder[1] == "compiler" && folder[3] != "" ? folder[1] "/" folder[2] : folder[1]
+      lines[room] += $2; executed[room] += $3; all += $2; all_executed += $3
+    }
+    END {
+      for (room in lines) tell(room, executed[room], lines[room])
+      tell("all", all_executed, all)
+    }
+    function tell(what, executed, lines) {
+      printf "covered %-20s %5.1f %% of %6d lines\n", what, 100 * executed / lines, lines
+    }'
+  return $code
+}
+
+# What the log of a part says that it found.
+findings_of() {
+  case $1 in
+    tidy) echo "$(sed 's/\x1b\[[0-9;]*m//g' "$2" | grep -E ': (error|warning): ' | sort -u | wc -l) findings" ;;
+    *) grep -E '^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" | sort | uniq -c | sed 's/^ *1 //' ;;
+  esac
+}
+
+long_checks() {
+  # shellcheck disable=SC2086  # a list
+  [ $# -gt 0 ] || set -- $long_parts
+  for part; do
+    case " $long_parts " in
+      *" $part "*) ;;
+      *) stop "there is no long check $part: $long_parts" ;;
+    esac
+  done
+  mkdir -p "$root/build/long"
+  summary=$root/build/long/summary
+  : >"$summary"
+  failed=0
+  for part; do
+    log=$root/build/long/$part.log
+    say "$part: at work (its log: $log)"
+    began=$(now)
+    result=passed
+    ("long_$part") >"$log" 2>&1 || {
+      result=FAILED
+      failed=1
+      tail -n 20 "$log" >&2
+    }
+    {
+      echo "$part: $result, $((($(now) - began) / 60)) min"
+      findings_of "$part" "$log" | sed 's/^/  /'
+    } >>"$summary"
+  done
+  cat "$summary"
+  return $failed
+}
