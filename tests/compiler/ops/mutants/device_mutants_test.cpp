@@ -31,7 +31,7 @@ using kernel::TermNode;
 
 constexpr double kUlps = 64;
 constexpr int64_t kDraws = 7;
-constexpr unsigned kSeconds = 20;  // that a mutant may take
+constexpr unsigned kSeconds = 300;  // that a mutant may take
 
 // Walks through the places of a kernel in order; the one whose number is wanted is changed.
 class Places {
@@ -277,7 +277,8 @@ TEST(DeviceMutants, AreCaught) {
     }
   }
   std::cout << "kernels of devices: " << made << " mutants, " << survivors.size() << " survive\n";
-  EXPECT_EQ(survivors, expected);
+  // What lies behind an input may tell: one that is listed may be caught.
+  for (const std::string& survivor : survivors) EXPECT_TRUE(expected.count(survivor)) << survivor;
   EXPECT_LE(static_cast<double>(survivors.size()), 0.05 * static_cast<double>(made));
 }
 
