@@ -67,40 +67,34 @@ inline long long __double_as_longlong(double x) {
 
 /* One host thread runs all threads of a launch: what it does between two waits is one step. */
 template <class T>
-inline T atomicAdd(T* at, T value) {
+inline T th_exchange(T* at, T value) {
   T old = *at;
-  *at = old + value;
+  *at = value;
   return old;
+}
+template <class T>
+inline T atomicAdd(T* at, T value) {
+  return th_exchange(at, T(*at + value));
 }
 template <class T>
 inline T atomicMin(T* at, T value) {
-  T old = *at;
-  *at = value < old ? value : old;
-  return old;
+  return th_exchange(at, value < *at ? value : *at);
 }
 template <class T>
 inline T atomicMax(T* at, T value) {
-  T old = *at;
-  *at = value > old ? value : old;
-  return old;
+  return th_exchange(at, value > *at ? value : *at);
 }
 template <class T>
 inline T atomicAnd(T* at, T value) {
-  T old = *at;
-  *at = old & value;
-  return old;
+  return th_exchange(at, T(*at & value));
 }
 template <class T>
 inline T atomicOr(T* at, T value) {
-  T old = *at;
-  *at = old | value;
-  return old;
+  return th_exchange(at, T(*at | value));
 }
 template <class T>
 inline T atomicCAS(T* at, T expected, T value) {
-  T old = *at;
-  if (old == expected) *at = value;
-  return old;
+  return th_exchange(at, *at == expected ? value : *at);
 }
 
 /* ---- threads of a block */
