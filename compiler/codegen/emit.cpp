@@ -432,7 +432,7 @@ class Emitter {
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
-  std::set<std::string> defined_outside_;  // lengths of the program\'s graph, which are among its outputs
+  std::set<std::string> defined_outside_;  // lengths of the program's graph, which are among its outputs
   std::vector<std::string> iterations_;    // of the loops around
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
