@@ -1,5 +1,7 @@
 #include "compiler/passes/fuse_pooling.h"
 
+#include <algorithm>
+
 #include "compiler/cpu/pool/pooled_conv.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
@@ -52,7 +54,9 @@ class PoolingFuser : public RegionFuser {
 }  // namespace
 
 Graph fuse_pooling(const Graph& graph, const PassContext& context) {
-  return PoolingFuser(graph, context).run();
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  const bool any = std::any_of(order.begin(), order.end(), [](const Node* node) { return is_pooling(*node); });
+  return any ? PoolingFuser(graph, context).run() : graph;
 }
 
 }  // namespace thtrain

@@ -182,7 +182,8 @@ CanonicalGraph canonical_lengths(const Graph& graph) {
     map.emplace(value_name(input.node()), Dim::named(str("@", in_length_name(input.name()), "~", i)));
   }
   size_t defined = 0;
-  for (const Node* node : topological_order(graph.roots())) number_definitions(outputs_of(*node), defined, map);
+  for (const Node* node : topological_order(graph.roots()))
+    if (node->op->defines) number_definitions(outputs_of(*node), defined, map);
   std::vector<LengthCheck> checks = collect_checks(graph);
   LengthMap all = solve(checks);
   for (auto& entry : all) entry.second = renamed(entry.second, map);
