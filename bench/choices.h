@@ -9,6 +9,7 @@
 
 #include "compiler/ir/dtype.h"
 #include "compiler/kernel/choice.h"
+#include "compiler/tuning/candidate_trials.h"
 
 namespace thtrain {
 
@@ -27,7 +28,8 @@ std::vector<kernel::ChoiceKey> drawn_keys(const ChoicesOptions& options);
 
 struct TimedChoice {
   kernel::ChoiceKey key;
-  std::string chosen, fastest = {};  // candidates
+  std::string chosen, fastest = {};         // candidates
+  std::vector<CandidateTrial> trials = {};  // of all, each timed once
   double chosen_seconds = 0, fastest_seconds = 0;
 
   double ratio() const { return chosen_seconds / fastest_seconds; }

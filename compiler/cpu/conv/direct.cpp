@@ -270,8 +270,7 @@ class DirectKernel {
         if (is_border && width().falls_on_zero((border + p) * width().phases + phase, k)) continue;
         for (int v = static_cast<int>(filters.size()); v < vectors_; ++v)
           filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
-        const Term element = builder_.load(at_.image, image + Term(p * width().stride));
-        const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
+        const Term a = code_.let(str("a", p), builder_.load(at_.image, image + Term(p * width().stride), lanes_, 0));
         for (size_t v = 0; v < filters.size(); ++v) {
           const Term& sum = acc[static_cast<size_t>(p)][v];
           code_.assign(sum, fma(a, filters[v], sum));

@@ -237,8 +237,8 @@ class DirectWeights {
             next += filters.size();
             continue;
           }
-          const Term a = code_.let(
-              "a", kernel::splat(builder_.load(image_, element(x_row + x * Term(width().stride), c, k)), lanes_));
+          const Term a =
+              code_.let("a", builder_.load(image_, element(x_row + x * Term(width().stride), c, k), lanes_, 0));
           for (const Term& filter : filters) {
             code_.assign(acc[next], fma(a, filter, acc[next]));
             ++next;

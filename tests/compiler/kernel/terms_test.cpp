@@ -76,6 +76,50 @@ TEST(Terms, AVectorInARegisterIsTheSame) {
   }
 }
 
+// For each n: the first n elements loaded, and stored over elevens. n is a literal, and what a loop counts.
+TEST(Terms, TheFirstLanesAreLoadedAndStoredAlone) {
+  constexpr int64_t kLanes = 8, kRow = 2 * kLanes;
+  const auto row = [](DType dtype, kernel::Code& code, const Term& n, const Term& count) {
+    code.store("out0", n * Term(kRow), 1, kernel::load("in0", dtype, kLanes, n, 1, count));
+    code.store("out0", n * Term(kRow) + Term(kLanes), 1, kernel::load("in0", dtype, kLanes, 1, 0));
+    code.store("out0", n * Term(kRow) + Term(kLanes), 1, kernel::load("in0", dtype, kLanes, 0, 1), count);
+  };
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64, DType::kInt16})
+    for (const Target& target : runnable())
+      for (bool is_known : {true, false}) {
+        const Expr x = tensor("x", {(kLanes + 1) * kRow}, dtype);
+        const Tensor got = run(x, {x}, {counted(dtype, (kLanes + 1) * kRow, 10)}, target, [&](kernel::Code& code) {
+          if (is_known)
+            for (int64_t n = 0; n <= kLanes; ++n) row(dtype, code, n, n);
+          else
+            code.loop("n", 0, kLanes + 1, 1, kernel::LoopMark::kSequential,
+                      [&](const Term& n) { row(dtype, code, n, n); });
+        });
+        for (int64_t n = 0; n <= kLanes; ++n)
+          for (int64_t i = 0; i < kLanes; ++i) {
+            EXPECT_EQ(got.as_double(n * kRow + i), static_cast<double>(i < n ? 10 + n + i : 1))
+                << "loaded: " << n << " of " << name_of(dtype) << ", " << target.text();
+            EXPECT_EQ(got.as_double(n * kRow + kLanes + i), static_cast<double>(i < n ? 10 + i : 11))
+                << "stored: " << n << " of " << name_of(dtype) << ", " << target.text();
+          }
+      }
+}
+
+TEST(Terms, AnElementIsLoadedIntoAllLanes) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64, DType::kInt16})
+    for (const Target& target : runnable())
+      for (int lanes : {2, 4, 8, 16}) {
+        const Expr x = tensor("x", {64}, dtype);
+        const Tensor got = run(x, {x}, {counted(dtype, 64, 3)}, target, [&](kernel::Code& code) {
+          code.loop("i", 0, 64, Term(lanes), kernel::LoopMark::kSequential,
+                    [&](const Term& i) { code.store("out0", i, 1, kernel::load("in0", dtype, lanes, i, 0)); });
+        });
+        for (int64_t i = 0; i < 64; ++i)
+          EXPECT_EQ(got.as_double(i), static_cast<double>(3 + i / lanes * lanes))
+              << lanes << " of " << name_of(dtype) << ", " << target.text();
+      }
+}
+
 TEST(Terms, BitsAreOfOneSize) {
   const Term x = kernel::variable("x", {DType::kFloat32, 1, 0});
   EXPECT_THROW(bit_cast(x, DType::kInt64), std::exception);
