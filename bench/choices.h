@@ -29,8 +29,8 @@ std::vector<kernel::ChoiceKey> drawn_keys(const ChoicesOptions& options);
 struct TimedChoice {
   kernel::ChoiceKey key;
   std::string chosen, fastest = {};         // candidates
-  std::vector<CandidateTrial> trials = {};  // of all, each timed once
   double chosen_seconds = 0, fastest_seconds = 0;
+  std::vector<CandidateTrial> trials = {};  // of all, each timed once
 
   double ratio() const { return chosen_seconds / fastest_seconds; }
 };

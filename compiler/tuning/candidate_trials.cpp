@@ -43,11 +43,14 @@ class Trial {
   Trial(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
       : program_(graph, candidate, threads, target) {}
 
-  void load() {
-    program_.load();
+  void load() { program_.load(); }
+  void make_arrays() {
     sets_.push_back(program_.arguments(small_numbers));
     if (sets_[0].bytes() >= kFitsCache)
       while (sets_.size() < kTakeTurns) sets_.push_back(program_.arguments(small_numbers));
+  }
+  void share_arrays(const Trial& other) {
+    for (const TrialArguments& set : other.sets_) sets_.push_back(program_.arguments_in(set));
   }
 
   // False where the program fails.
@@ -143,6 +146,13 @@ std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& 
     trials[i]->load();
   };
   run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, target.cores)), load, [] {});
+  // All work on the same arrays: whether the system gives huge pages to some of them changes the time of a product by a
+  // factor of two.
+  for (const std::unique_ptr<Trial>& trial : trials)
+    if (trial == trials.front())
+      trial->make_arrays();
+    else
+      trial->share_arrays(*trials.front());
 
   const double busy = load_when_busy();
   take_turns(trials, [&](size_t i, double part) {
