@@ -19,7 +19,10 @@ constexpr double kPage = 4096, kPages = 72;
 
 // Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
 // from further away; and of either where rows are fetched ahead.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 4, kOfFetchedImages = 4;
+
+// Cycles of a loop for one row of taps of one channel.
+constexpr double kOfLoop = 2;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -43,9 +46,9 @@ double tile_cycles(double a, double b, double loads) {
   return std::max({a * b / 2, loads / 2, 4.0});
 }
 
-// Do the sums and what they share take all registers but one or two? Compilers then spill.
-bool is_full(int rows, int vectors, const Target& target) {
-  return rows * vectors + vectors + 1 >= target.registers() * 15 / 16;
+// Cycles of a vector of a square that is transposed: its shuffles and its store.
+double transposing_cycles(double lanes) {
+  return std::log2(lanes) + 1;
 }
 
 // Of the taps of an axis, the share that falls on elements.
@@ -129,22 +132,20 @@ struct DirectCycles {
   double over_filters() const {
     const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
                  all = number(width.out), slabs = this->slabs();
-    // With one vector a broadcast is part of its multiply-add.
-    const double broadcasting = vectors > 1 ? 1.08 : 1;
-    double row = vectors * all * 8;  // transposed on its way out
+    double row = vectors * all * transposing_cycles(lanes);  // on its way out
     each_phase([&](int64_t phase, double taps, double places) {
       const double tiles = up(places, t.tile), tile = places / tiles;
       // Sums are loaded and stored for each slab.
-      row += lines * tiles_of_filters(phase, vectors) * broadcasting * spilling(1.1) +
+      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
              tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
     });
     row +=
         number(c.inputs * width.stored()) * size / kLine * (c.inputs > kFewStreams ? kOfFetchedSecond : kOfSecondCache);
-    // Each filter's places of a block of rows lie in a page of their own.
-    constexpr double kOfPage = 50;
+    // Each filter's places of a block of rows lie in a page of their own, if its places fill one.
+    const double of_page = 50 * std::min(1.0, number(c.places()) * size / kPage);
     const double rows_of_block =
         std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
-    return rows * (blocks * row + number(c.outputs) / rows_of_block * kOfPage);
+    return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
   }
 
   double over_rows() const {
@@ -164,19 +165,11 @@ struct DirectCycles {
       const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
       // Most loads of the image cross a cache line.
       row += blocks * tiles * lines *
-             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) *
-                  (filters * vectors > t.tile * t.vectors / 2 ? spilling(1.8) : 1) +
-              1 + (vectors + 1) * of_line);
+             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) + kOfLoop + (vectors + 1) * of_line);
       // Places of a phase are stored one by one.
       row += number(c.outputs) * (width.phases > 1 ? 3 * places : all);
     });
     return rows * row;
-  }
-
- private:
-  double spilling(double factor) const {
-    const bool is_wide = t.over_filters || t.vectors > 4;
-    return is_wide && is_full(t.tile, t.vectors, target) ? factor : 1;
   }
 };
 
@@ -195,12 +188,11 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
                tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
                sums = filters * t.rows * vectors;
   // Of one channel: rows of the image that are under taps of all rows of a tile, and of some of them.
-  constexpr double kOfLoads = 0.1;  // what a load costs beside multiply-adds that take longer
   double tile = 0;
   for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
     const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
-    tile += taps * (tile_cycles(filters * rows, vectors, loads) + kOfLoads * loads) + 2;
+    tile += taps * tile_cycles(filters * rows, vectors, loads) + kOfLoop;
   }
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.
@@ -213,7 +205,6 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
                                 const Target& target) {
-  constexpr double kOfTransposing = 8;  // a line of sums
   const DirectCycles direct{t, c, target};
   const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
                lines = filters * number(c.places()) * size / kLine,
@@ -224,7 +215,7 @@ double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, con
   const double computed = rows_computed(t, c, target, windows);
   gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
   if (!t.over_filters) return gain;
-  gain += lines * kOfTransposing * (1 - pooled);
+  gain += lines * transposing_cycles(direct.lanes) * (1 - pooled);
   // Where windows share rows, the sums of a block may be found in the second cache only.
   const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.places()) * size;
   const bool shares_rows = windows.rows().stride < windows.rows().window;
@@ -253,11 +244,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   if (t.over_filters) {
     const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
                  blocks = up(filters, vectors * lanes);
-    // Planes of several channels are read side by side; few vectors leave many broadcasts; many leave no registers.
-    double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
-    if (vectors <= 2) factor *= 1.08;
-    if (t.width > 4) factor *= 1.2;
-    if (is_full(t.taps, t.width, target)) factor *= 1.1;
+    // Planes of several channels are read side by side.
+    const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
     // Each block reads the rows of the image again, which come from further away where the second cache does not hold
     // them. The gradient is transposed first.
     constexpr double kSecondCache = 1 << 20;
@@ -267,20 +255,21 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
     return padding + rows * blocks *
-                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
+                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor +
+                                   vectors * transposing_cycles(lanes)) +
                           lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
   const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
-  return padding +
-         rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);
+  return padding + rows * blocks * tiles *
+                       (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + kOfLoop);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {
   // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
   // each line of filters that it packs, for each line of the result or its gradient; for a call.
-  constexpr double kOfProducts = 1.4, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
+  constexpr double kOfProducts = 1.2, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
   constexpr double kOfRun = 18;     // neighbouring places under a tap, which are copied at once
   constexpr double kOfStrided = 2;  // an element of a run with a stride
   const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),

@@ -295,14 +295,21 @@ class Gemm {
 
   // C = beta C + alpha sums in the first slab, C += alpha sums in the others.
   void write(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
+    // All are computed before one is stored: a load of C waits for a store next to it whose lanes it may overlap.
     auto each = [&](bool first) {
-      for (int r = 0; r < block.rows; ++r)
-        for (int w = 0; w < block.vectors; ++w) {
-          Term row = i + Term(r), column = s.column + Term(w * lanes_);
-          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          builder_.store(call_.c, row * Term(call_.ldc) + column, result(sum, row, column, count(block, w), first), 1,
-                         count(block, w));
-        }
+      Sums results(sums.size());
+      auto each_vector = [&](const std::function<void(size_t, size_t, const Term&, const Term&, const Term&)>& body) {
+        for (int r = 0; r < block.rows; ++r)
+          for (int w = 0; w < block.vectors; ++w)
+            body(static_cast<size_t>(r), static_cast<size_t>(w), i + Term(r), s.column + Term(w * lanes_),
+                 count(block, w));
+      };
+      each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
+        results[r].push_back(code_.let("result", result(sums[r][w], row, column, lanes, first)));
+      });
+      each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
+        builder_.store(call_.c, row * Term(call_.ldc) + column, results[r][w], 1, lanes);
+      });
     };
     if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true);
     code_.if_(
