@@ -28,7 +28,7 @@ std::vector<kernel::ChoiceKey> drawn_keys(const ChoicesOptions& options);
 
 struct TimedChoice {
   kernel::ChoiceKey key;
-  std::string chosen, fastest = {};         // candidates
+  std::string chosen, fastest = {};  // candidates
   double chosen_seconds = 0, fastest_seconds = 0;
   std::vector<CandidateTrial> trials = {};  // of all, each timed once
 
