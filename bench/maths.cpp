@@ -65,7 +65,7 @@ Graph graph_of_ulps() {
   return {{got, exact, scale}, {max(switch_(eq(got, rounded), of_equal, of_nan))}, {}};
 }
 
-// A fixed sample of inputs, block by block: by turns from four sources.
+// A fixed sample of inputs, block by block: in turn from four sources.
 template <class T>
 class Samples {
  public:

@@ -142,9 +142,9 @@ Workload elementwise_workload(const std::string& text, const WorkloadOptions& op
 /// A matrix product into a matrix that stays; units are 10^9 operations.
 Workload gemm_workload(const std::string& text, const WorkloadOptions& options);
 
-/// 1,000 turns of s = s + c s (1 - s), or the gradient of the last s's sum by s and c; units are turns. The same
-/// written by hand in C++ and compiled with the flags of generated code is what `loops` calls the ceiling; it has one
-/// thread.
+/// 1,000 iterations of s = s + c s (1 - s), or the gradient of the last s's sum by s and c; units are iterations. The
+/// same written by hand in C++ and compiled with the flags of generated code is what `loops` calls the ceiling; it has
+/// one thread.
 Workload loop_workload(const std::string& text, const WorkloadOptions& options);
 Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
 /// What the two compute: one row, or one for each gradient.

@@ -6,7 +6,7 @@
 
 The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
 with one JSON object: the median rate, the lowest and the highest of nine stretches of time (three, where a call takes
-longer than one). `thtrain bench` starts one such process for each implementation and turn, and asks them in turn. The
+longer than one). `thtrain bench` starts one such process for each implementation and repetition, and asks them in turn. The
 last case stays ready.
 """
 import argparse

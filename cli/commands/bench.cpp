@@ -189,7 +189,7 @@ int run_streams(const BenchArguments& arguments) {
     throw UserError(
         Message{.what = str("bench streams: ", o.dtypes.empty() ? "--markdown" : "--dtype", " has no effect"),
                 .expected = "without it: the table is printed, and examples are float32"});
-  StreamOptions options{.formats = o.cases, .threads = o.threads, .turns = o.turns, .quick = o.quick};
+  StreamOptions options{.formats = o.cases, .threads = o.threads, .repetitions = o.repetitions, .quick = o.quick};
   options.seconds = o.quick ? 0.2 : std::max(o.seconds, 2.0);
   std::vector<StreamMeasurement> all;
   auto found = [&](const StreamMeasurement& m) {
@@ -285,9 +285,9 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->check(number("--threads", 1, kMaxThreads));
   list(command.add_option("--only", *only, "implementations; without it thtrain, the ceiling and every other library"),
        "A,B");
-  command.add_option("--turns", o.turns, "how often every implementation is started and measured")
+  command.add_option("--repetitions", o.repetitions, "how often every implementation is started and measured")
       ->type_name("N")
-      ->check(number("--turns", 1, 1000));
+      ->check(number("--repetitions", 1, 1000));
   command.add_option("--rounds", o.rounds, "how often they are measured in turn after one start")
       ->type_name("N")
       ->check(number("--rounds", 1, 1000));

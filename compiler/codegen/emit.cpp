@@ -265,7 +265,7 @@ class Emitter {
   }
 
   void loop(const Loop& loop) {
-    // After its first turn the loop has written what its body writes.
+    // After its first iteration the loop has written what its body writes.
     for_each_step(*loop.body,
                   [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(program_, step); });
     const std::string i = names_.unique(readable(loop.index));

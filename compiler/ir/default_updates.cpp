@@ -12,7 +12,7 @@ bool is_generator(const Expr& value) {
   return is_shared(value) && value.node().shared->is_generator;
 }
 
-// Is the input the first value of a state of a loop, whose turns move it on?
+// Is the input the first value of a state of a loop, whose iterations move it on?
 bool is_carried(const Node& node, size_t input) {
   for (size_t o = 0; node.op->overwrites && o < node.types.size(); ++o)
     if (node.op->overwrites(node, o, input)) return true;

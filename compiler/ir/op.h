@@ -12,14 +12,14 @@
 
 namespace thtrain {
 
-struct ScalarOp;      // ops/elemwise/scalar_op.h
-struct Reduction;     // ops/reduce/reduce_op.h
-struct IndexedAxes;   // ops/elemwise/indexed_axes.h
-struct Elements;      // ops/index/scatter.h
-struct LoopForm;      // ops/loop_form.h
-struct Accumulation;  // ops/accumulation.h
-struct TurnsRule;     // ops/turns_rule.h
-struct Epilogue;      // ops/epilogue.h
+struct ScalarOp;        // ops/elemwise/scalar_op.h
+struct Reduction;       // ops/reduce/reduce_op.h
+struct IndexedAxes;     // ops/elemwise/indexed_axes.h
+struct Elements;        // ops/index/scatter.h
+struct LoopForm;        // ops/loop_form.h
+struct Accumulation;    // ops/accumulation.h
+struct IterationsRule;  // ops/iterations_rule.h
+struct Epilogue;        // ops/epilogue.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
 class RegionBuilder;  // kernel/region_builder.h
@@ -208,8 +208,8 @@ struct Op {
   const LoopForm* loop_form = nullptr;
   /// Adds its value to another one as it computes it: y + alpha x as one node.
   const Accumulation* accumulation = nullptr;
-  /// Its values in a loop's body, computed for all turns at once.
-  const TurnsRule* turns = nullptr;
+  /// Its values in a loop's body, computed for all iterations at once.
+  const IterationsRule* iterations = nullptr;
   /// Its kernel can begin and end with elementwise expressions.
   const Epilogue* epilogue = nullptr;
   /// The elements of input 0 under other axes: axis k of the output is axis order[k] of the input, or a new one of

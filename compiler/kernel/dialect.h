@@ -79,7 +79,7 @@ class Dialect {
   virtual std::string variable(const Var& variable, const TermText& value, Helpers& helpers) const = 0;
   virtual std::string assign(const std::string& name, const TermText& value) const = 0;
   virtual std::string store(const Store& store, const StoreText& text, Helpers& helpers) const = 0;
-  /// The mark says what the turns may do at once; a language in which they do not may run them in order.
+  /// The mark says what the iterations may do at once; a language in which they do not may run them in order.
   virtual Enclosing loop(const ForLoop& loop, const TermText& begin, const TermText& end,
                          const TermText& step) const = 0;
   virtual Enclosing while_loop(const TermText& condition) const = 0;

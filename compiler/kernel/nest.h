@@ -1,4 +1,4 @@
-// A scalar loop nest: what an op computes for each turn of its axes. It knows no vector, tail, thread or cache: a
+// A scalar loop nest: what an op computes for each iteration of its axes. It knows no vector, tail, thread or cache: a
 // schedule (schedule/) makes loops of it. docs/decisions/0012.
 #pragma once
 
@@ -14,9 +14,9 @@
 namespace thtrain::kernel {
 
 enum class AxisKind : uint8_t {
-  kParallel,    // no turn depends on another
-  kReduce,      // accumulators combine the turns
-  kSequential,  // turns may write the same element: they run in order
+  kParallel,    // no iteration depends on another
+  kReduce,      // accumulators combine the iterations
+  kSequential,  // iterations may write the same element: they run in order
   kInStep,      // innermost: independent within an iteration of the sequential axes, and not across them
 };
 
@@ -31,7 +31,7 @@ struct Move {
   Dim step;
 };
 
-/// Where a nest reads or writes: one element of an operand for each turn.
+/// Where a nest reads or writes: one element of an operand for each iteration.
 struct Place {
   Operand operand;
   Dims strides;                  // along each axis of the nest, in elements; 0: the axis does not move it
@@ -63,7 +63,7 @@ struct Index {
 
 using TermPair = std::pair<Term, Term>;
 
-/// How the turns of the reduce axes become one value.
+/// How the iterations of the reduce axes become one value.
 struct Accumulation {
   DType dtype;                                   // of the accumulator; what is accumulated is cast to it
   std::function<Term(DType)> identity;           // the neutral value of a dtype, a scalar
@@ -158,7 +158,7 @@ class Nest : public Names {
   /// Of all values and stores.
   size_t widest() const;
 
-  /// Simple operations for each turn (term_cost.h), by which threads get their share; 0: one thread takes all.
+  /// Simple operations for each iteration (term_cost.h), by which threads get their share; 0: one thread takes all.
   int64_t work = 1;
   /// Where load_inside() reads and store_outside() does not write: all must hold. Of nests without reductions. A nest
   /// that carries numbers leaves out the iterations where one does not hold.

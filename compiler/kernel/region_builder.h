@@ -41,10 +41,10 @@ class RegionBuilder {
   /// is a mistake of the caller.
   virtual void body(const Graph& body, std::span<const RegionValue> inputs, std::span<const RegionValue> outputs) = 0;
 
-  /// What `turn` builds, for index = 0, 1, ..., count - 1; `turn` may give the place of a bool scalar that it computes:
-  /// the loop ends after the first turn that leaves it true. Inputs of the node that a body in the loop reads as they
-  /// are do not change while it runs: row-major copies of them are made once, before the loop.
-  virtual void loop(const Dim& count, const std::function<std::optional<RegionValue>(const Dim& index)>& turn) = 0;
+  /// What `iteration` builds, for index = 0, 1, ..., count - 1; `iteration` may give the place of a bool scalar that it
+  /// computes: the loop ends after the first iteration that leaves it true. Inputs of the node that a body in the loop
+  /// reads as they are do not change while it runs: row-major copies of them are made once, before the loop.
+  virtual void loop(const Dim& count, const std::function<std::optional<RegionValue>(const Dim& index)>& iteration) = 0;
   /// What one of the two builds, by the value of a bool scalar.
   virtual void branch(RegionValue condition, const std::function<void()>& then,
                       const std::function<void()>& otherwise) = 0;

@@ -53,7 +53,7 @@ class JoinedLoops {
     find_classes();
   }
 
-  // Of a turn: its states and what it computes.
+  // Of an iteration: its states and what it computes.
   size_t work() const { return first_of_.size() + work_of(outputs_); }
   bool saves_anything() const {
     size_t inputs = 0, outputs = 0;
@@ -87,7 +87,7 @@ class JoinedLoops {
                                                  .sequences = sequences_.size(),
                                                  .truncate = parts_[0].truncate,
                                                  .name = name(),
-                                                 .in_turns = parts_[0].in_turns},
+                                                 .unbatched = parts_[0].unbatched},
                                                 std::move(body), std::move(inputs));
     std::vector<std::pair<Expr, Expr>> out;
     const size_t states = first_of_.size();
@@ -203,7 +203,7 @@ std::vector<std::pair<Expr, Expr>> joined(const std::vector<Loop>& loops) {
   for (const Loop& loop : loops) {
     auto fits = [&](std::vector<Loop>& group) {
       const ScanParts a(*group[0]), b(*loop);
-      if (!(a.count == b.count) || a.truncate != b.truncate || a.in_turns != b.in_turns) return false;
+      if (!(a.count == b.count) || a.truncate != b.truncate || a.unbatched != b.unbatched) return false;
       if (std::none_of(group.begin(), group.end(), [&](const Loop& g) { return have_common_input(g, loop); }))
         return false;
       std::vector<Loop> all = group;

@@ -9,8 +9,8 @@
 namespace thtrain {
 namespace {
 
-// Numbers the steps. A temporary of a loop's body keeps no value from one turn to the next; any other buffer that the
-// body reads or writes is live through the whole loop. The two sides of a branch are numbered one after the other.
+// Numbers the steps. A temporary of a loop's body keeps no value from one iteration to the next; any other buffer that
+// the body reads or writes is live through the whole loop. The two sides of a branch are numbered one after the other.
 class LiveRangeFinder {
  public:
   explicit LiveRangeFinder(const Program& program) : live_ranges(program.buffers.size()), program_(program) {}

@@ -154,7 +154,7 @@ static void require_fits(const Type& type) {
       throw UserError({.what = "a value is larger than any memory",
                        .expected = "at most 2^47 bytes",
                        .got = readable(type.text()),
-                       .hint = "the states of all turns of a loop are kept where its derivative reads them"});
+                       .hint = "the states of all iterations of a loop are kept where its derivative reads them"});
   }
 }
 

@@ -74,14 +74,14 @@ class RegionPlanner : public kernel::RegionBuilder {
   }
 
   void loop(const Dim& count,
-            const std::function<std::optional<kernel::RegionValue>(const Dim& index)>& turn) override {
-    const std::string index = str("turn~", planner_.loops_++);
+            const std::function<std::optional<kernel::RegionValue>(const Dim& index)>& iteration) override {
+    const std::string index = str("iteration~", planner_.loops_++);
     Region* const before = std::exchange(before_loop_, planner_.region_);
     const std::string name = node_.props.get_or<std::string>("name", {});
     Loop made{name.empty() ? node_.op->name : str(node_.op->name, " ", escaped(name)), count, index, std::nullopt,
               planner_.new_region()};
     planner_.in_region(*made.body, [&] {
-      if (std::optional<kernel::RegionValue> until = turn(Dim::named(index))) made.until = at(*until);
+      if (std::optional<kernel::RegionValue> until = iteration(Dim::named(index))) made.until = at(*until);
     });
     before_loop_ = before;
     planner_.region_->items.push_back(std::move(made));

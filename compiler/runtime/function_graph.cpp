@@ -169,7 +169,7 @@ void add_default_updates(Graph& graph, const FunctionOptions& options) {
     if (!update.value.has_value())
       throw UserError(
           {.what = str("function: a random draw in the body of a loop or a branch reads ",
-                       escaped(update.variable.name()), ", and would give the same numbers in every turn"),
+                       escaped(update.variable.name()), ", and would give the same numbers in every iteration"),
            .expected = "draws outside of bodies, or generators that are states of the loop",
            .node = origin.text(),
            .config = origin.config(),

@@ -181,7 +181,7 @@ TEST(BenchFigures, BarsAreAsHighAsTheRates) {
 
 // Panels of 400 x 270 pixels from 1,000 to 10,000,000 elements, and from 0 to 3.3 times as fast: thtrain, three times
 // as fast, is a line across at the height 24.5; numexpr, twice as fast, at 106.4, 7 pixels drawn and 3 left out in
-// turn; the line at 1 is at 188.5.
+// repetition; the line at 1 is at 188.5.
 TEST(BenchFigures, SpeedUpsAreCurves) {
   std::vector<Measurement> all;
   for (const char* formula : {"poly2", "2a+3b", "a+1", "2a+b^10"})

@@ -174,7 +174,7 @@ struct SmoothLoop {
     return repeat_until(steps, {begin, at.s},
                         [&](const Values& v) {
                           const Values made = given(v);
-                          return Turn{made, gt(sum(made[0]), *limit)};
+                          return Iteration{made, gt(sum(made[0]), *limit)};
                         })
         .state;
   }

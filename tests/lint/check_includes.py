@@ -72,11 +72,11 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
-    (re.compile(r"compiler/passes/accumulations\."), {"reduce", "shape"}),  # over the turns, one state behind another
+    (re.compile(r"compiler/passes/accumulations\."), {"reduce", "shape"}),  # over the iterations, one state behind another
     (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
     (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
-    (re.compile(r"compiler/passes/over_turns\."), {"shape"}),  # operands get a first axis
+    (re.compile(r"compiler/passes/over_iterations\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
@@ -88,8 +88,8 @@ NAMES_OPS = {
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
     "compiler/passes/accumulations.cpp": {"add", "mul", "maximum", "minimum"},  # what states collect by
-    "compiler/passes/batch_loops.cpp": {"scan"},  # of whose turns one computation is made
-    "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose turns run again and again
+    "compiler/passes/batch_loops.cpp": {"scan"},  # of whose iterations one computation is made
+    "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose iterations run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
     "compiler/passes/merge_loops.cpp": {"scan"},  # whose bodies are compared

@@ -8,7 +8,7 @@ namespace thtrain {
 namespace {
 
 constexpr int64_t kGradientChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
-constexpr int64_t kTurnsOfChunk = 64;              // over which accumulators stay in registers, if not more
+constexpr int64_t kIterationsOfChunk = 64;         // over which accumulators stay in registers, if not more
 constexpr int64_t kWeightParts = 16;               // that threads share, where there is enough work
 constexpr int64_t kWorkOfPart = 1 << 20;           // multiply-adds
 constexpr int64_t kWeightSumsBytes = 4 << 20;      // of all parts, if there is more than one
@@ -40,9 +40,10 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
       blocks > 1 && sums(c, t) / c.groups * size <= kNearSums && c.channels() * c.pixels() * size > kNearImage;
   channels_of_tile = taps.count > 1 ? 1 : even_part(c.channels(), std::max<int64_t>(1, t.taps / c.axes[2].kernel));
   rows = c.axes[0].out * c.axes[1].out;
-  const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
+  const int64_t width = c.axes[2].out, iterations = t.over_filters ? width : ceil_div(width, lanes);
   const int64_t row_bytes = width * block * static_cast<int64_t>(size_of(c.dtype));
-  chunk = std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
+  chunk =
+      std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kIterationsOfChunk, iterations)), 1, rows);
   chunk = even_part(rows, chunk);
   chunks = ceil_div(rows, chunk);
   const double work = c.flops() / 2;

@@ -14,7 +14,7 @@ using kernel::Term;
 
 namespace {
 
-constexpr int64_t kMostWritten = 16;  // turns of a loop that are written out
+constexpr int64_t kMostWritten = 16;  // iterations of a loop that are written out
 
 PooledAxis axis_of(const Pooling& p, size_t axis) {
   const size_t k = axis - (p.image.size() - p.windows.axes());

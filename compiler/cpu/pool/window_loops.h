@@ -79,8 +79,8 @@ class WindowLoops {
 
   const Axis& columns() const { return axes_[2]; }
   int64_t rows_of_window() const { return axes_[0].window * axes_[1].window; }
-  /// Loops of so many turns are written out.
-  static bool is_short(int64_t turns) { return turns <= 16; }
+  /// Loops of so many iterations are written out.
+  static bool is_short(int64_t iterations) { return iterations <= 16; }
   bool has_known_rows() const { return !axes_[0].is_cut && !axes_[1].is_cut && is_short(rows_of_window()); }
   /// Is no window cut off?
   bool is_whole() const { return !axes_[0].is_cut && !axes_[1].is_cut && !axes_[2].is_cut; }

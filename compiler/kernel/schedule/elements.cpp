@@ -56,9 +56,9 @@ class ElementLoops {
 
   // ---- choices -----------------------------------------------------------------------------------------------------
 
-  // Vectors run over the innermost axis, where its turns are independent of each other and something is stored there.
-  // Elements that are only moved, from places that the data names or to places with a stride, are quicker one by one;
-  // so are those that come from places with a stride and are added where they go.
+  // Vectors run over the innermost axis, where its iterations are independent of each other and something is stored
+  // there. Elements that are only moved, from places that the data names or to places with a stride, are quicker one by
+  // one; so are those that come from places with a stride and are added where they go.
   void choose_lanes() {
     using Gathers = ScheduleChoice::Gathers;
     bool computes = false, is_slow = false, adds = false,
@@ -86,7 +86,7 @@ class ElementLoops {
     choice_.over = "elements";
   }
 
-  // Threads share the first axis whose turns are independent. What one thread takes at once has constant lengths.
+  // Threads share the first axis whose iterations are independent. What one thread takes at once has constant lengths.
   void choose_threads() {
     while (range_axis_ < axes_.size() && axes_[range_axis_].kind != AxisKind::kParallel) ++range_axis_;
     const bool may_split = range_axis_ < axes_.size() && nest_.work > 0 && !nest_.stores().empty();
@@ -216,7 +216,7 @@ class ElementLoops {
   }
 
   // Are there so few whole vectors that each has code of its own? Where the kernel is the body of a loop and loads what
-  // the turn before stored, compilers then keep that in registers; they do not where it stores in an inner loop.
+  // the iteration before stored, compilers then keep that in registers; they do not where it stores in an inner loop.
   bool has_few_vectors() const {
     const int64_t vectors = axes_[0].length.value() / whole_lanes_;
     return vectors <= kFewVectors && vectors * static_cast<int64_t>(nest_.values().size()) <= kFewValues;

@@ -12,7 +12,7 @@ namespace thtrain::kernel {
 struct PlaceInLoops {
   std::vector<Term> at;              // of each track, but for the innermost loop
   const LoopAxis* inner = nullptr;   // the innermost loop's axis
-  Term i = 0;                        // its turn
+  Term i = 0;                        // its iteration
   const LoopAxis* across = nullptr;  // the axis that the lanes run over; null: one element
   int lanes = 1;
   Term count = {};        // lanes that exist; empty: all
@@ -39,7 +39,7 @@ class Tracks {
   size_t of_value(size_t value) const { return of_value_[value]; }
   size_t of_store(size_t store) const { return of_store_[store]; }
   size_t of_bound(size_t bound) const { return of_bound_[bound]; }
-  /// Do the turns of an axis of loops lie side by side in memory, as elements or as pairs of them?
+  /// Do the iterations of an axis of loops lie side by side in memory, as elements or as pairs of them?
   bool is_contiguous(size_t track, const LoopAxis& axis) const;
   /// Does an axis of the nest move the value's own place?
   bool moves(size_t value, size_t axis) const;
@@ -47,8 +47,8 @@ class Tracks {
   std::vector<LoopAxis> axes() const;
   /// Where the tracks begin.
   std::vector<Term> firsts() const;
-  /// The values that differ between the turns of an axis of loops: their own place moves, or something that they read
-  /// differs.
+  /// The values that differ between the iterations of an axis of loops: their own place moves, or something that they
+  /// read differs.
   std::vector<bool> varying(const LoopAxis& axis) const;
 
   /// The iterations among [first, last) of an axis of loops where these bounds of the nest hold, [low, high), where the

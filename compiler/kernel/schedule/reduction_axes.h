@@ -55,8 +55,8 @@ class ReductionAxes {
 
   /// The length of the first kept axis; 1 where none is kept.
   Dim results_range() const { return kept_.empty() ? Dim(1) : kept_[0].length; }
-  /// Elements that are read for one turn of the first kept axis.
-  Dim elements_of_turn() const {
+  /// Elements that are read for one iteration of the first kept axis.
+  Dim elements_of_iteration() const {
     Dim each = product_of(reduced_);
     for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
     return each;
@@ -95,7 +95,7 @@ class ReductionAxes {
   /// Ends the kernel: threads take parts of the first kept axis, whole vectors of it where it has the lanes.
   void finish(std::string name, std::string comment, bool by_columns) {
     if (!is_split()) return b_.finish_kernel(std::move(name), std::move(comment), 1, 0, 1, choice_.text());
-    const Dim grain = floor_div(Dim(worth_a_thread()), max(elements_of_turn(), 1)) + 1;
+    const Dim grain = floor_div(Dim(worth_a_thread()), max(elements_of_iteration(), 1)) + 1;
     b_.finish_kernel(std::move(name), std::move(comment), results_range(), grain,
                      by_columns && kept_.size() == 1 ? choice_.lanes : 1, choice_.text());
   }
@@ -114,7 +114,7 @@ class ReductionAxes {
 
   /// Is there work for several threads, as far as is known?
   bool is_split() const {
-    const Dim elements = results_range() * elements_of_turn();
+    const Dim elements = results_range() * elements_of_iteration();
     return !kept_.empty() && !(elements.is_known() && elements.value() <= worth_a_thread());
   }
 

@@ -47,7 +47,7 @@ class Squares {
 
   void run(std::string name, std::string comment) {
     loops(0, tracks_.firsts());
-    Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one turn of the range
+    Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one iteration of the range
     for (size_t i = 1; i < outside_.size(); ++i) work = work * outside_[i].length;
     if (!outside_.empty()) work = work * loaded_.length;
     const Dim grain = nest_.work > 0 ? floor_div(Dim(b_.target().grain_of_work()), max(work, 1)) + 1 : Dim(0);
@@ -81,7 +81,7 @@ class Squares {
     });
   }
 
-  // body(first, how many) for as many turns of a known length as a vector has lanes, and for the rest.
+  // body(first, how many) for as many iterations of a known length as a vector has lanes, and for the rest.
   void each_part(const std::string& name, int64_t length, bool is_range,
                  const std::function<void(const Term&, int64_t)>& body) {
     const int64_t rest = length % lanes_;
@@ -93,7 +93,7 @@ class Squares {
     code_.if_(b_.end() == Term(length), [&] { body(Term(length - rest), rest); });
   }
 
-  // Turns i to i + count along the stores, for `rows` turns along the loads from `first` on.
+  // Iterations i to i + count along the stores, for `rows` iterations along the loads from `first` on.
   void square(const std::vector<Term>& first, const Term& i, int64_t rows, int64_t count) {
     std::vector<std::vector<Term>> turned;
     for (size_t v : across_) turned.push_back(transposed_square(v, first, i, rows, count));

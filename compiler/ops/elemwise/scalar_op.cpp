@@ -220,7 +220,7 @@ const Op& define_elementwise(const ScalarOp& record) {
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
       .accumulation = record.accumulation,
-      .turns = record.turns,
+      .iterations = record.iterations,
       .commutative = record.commutative,
       .symbolic = record.symbolic,
       .cost = cost,

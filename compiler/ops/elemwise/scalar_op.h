@@ -68,7 +68,7 @@ struct ScalarOp {
   /// The input by which the derivative divides, so that it may overflow where the value does not; -1: none.
   int singular_in = -1;
   const Accumulation* accumulation = nullptr;
-  const TurnsRule* turns = nullptr;
+  const IterationsRule* iterations = nullptr;
 
   // What tests and fuzzers draw from.
   double low = -2, high = 2;            // where it is smooth enough for finite differences

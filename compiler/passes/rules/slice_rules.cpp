@@ -294,10 +294,10 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 
 }  // namespace
 
-// All values of a state of a loop, which is read one turn back or two.
-Expr states_of(const Expr& first, int64_t turns, bool deep) {
+// All values of a state of a loop, which is read one iteration back or two.
+Expr states_of(const Expr& first, int64_t iterations, bool deep) {
   const ScanOutput state(deep ? stack({first, first * 2}) : first, {deep ? -2 : -1});
-  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns}).outputs;
+  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = iterations}).outputs;
   return all.node().inputs[0];
 }
 

@@ -168,22 +168,22 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
   const kernel::Target target = target_of(vector_bytes);
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     std::vector<ConvCandidates::One> all;
-    size_t turn = dtype == DType::kFloat32 ? 0 : 1;
+    size_t iteration = dtype == DType::kFloat32 ? 0 : 1;
     const size_t most = dtype == DType::kFloat32 ? kTilingsOfShape : kTilingsOfShape / 2;
     for (const char* shape : kConvShapes) {
       const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
       const std::optional<Convolution> c = convolution_of(key);
       ASSERT_TRUE(c) << shape;
       EXPECT_EQ(key_of(*c), key);
-      // Some tilings of each shape, in turns: what differs is where tiles end.
+      // Some tilings of each shape, in turn: what differs is where tiles end.
       for (size_t i = 0, taken = 0; i < std::size(kTilings) && taken < most; ++i)
-        if (const char* name = kTilings[(i + 3 * turn) % std::size(kTilings)]; find_candidate(key, name, target)) {
+        if (const char* name = kTilings[(i + 3 * iteration) % std::size(kTilings)]; find_candidate(key, name, target)) {
           all.push_back({*c, name});
           ++taken;
         }
       for (const char* name : {"exchanged filters 6x4", "exchanged filters 6x2", "exchanged rows 3x2"})
-        if (turn % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
-      ++turn;
+        if (iteration % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
+      ++iteration;
     }
     // All shapes for one dtype and width, a third for the others: what differs is how long vectors are.
     for (size_t i = 0; i < std::size(kWinogradShapes); ++i)

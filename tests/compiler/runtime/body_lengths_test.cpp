@@ -64,11 +64,11 @@ TEST(BodyLengths, GradientsGoThroughMasks) {
 }
 
 TEST(BodyLengths, StatesReadWhatMasksChoose) {
-  const auto turns = [](const std::function<Expr(const Expr&)>& positive_sum) {
+  const auto iterations = [](const std::function<Expr(const Expr&)>& positive_sum) {
     return repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector{s[0] * 2 - positive_sum(s[0])}; })[0];
   };
-  const Expr masked = turns([](const Expr& s) { return sum(s[s > 0]); });
-  const Expr plain = turns([](const Expr& s) { return sum(switch_(s > 0, s, 0)); });
+  const Expr masked = iterations([](const Expr& s) { return sum(s[s > 0]); });
+  const Expr plain = iterations([](const Expr& s) { return sum(switch_(s > 0, s, 0)); });
   const std::vector<Tensor> values{numbers({1, -2, 3, 0.5})};
   const std::vector<Tensor> expected =
       function({x}, {plain, grad(sum(plain * plain), x)}, {}, {.mode = Mode::kReference})(values);

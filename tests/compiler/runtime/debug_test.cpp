@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(Mutants, DebugNames,
                            return str(std::get<0>(info.param).name, "_", name_of(std::get<1>(info.param)));
                          });
 
-TEST(Debug, WatchShowsTheStepsOfEachTurn) {
+TEST(Debug, WatchShowsTheStepsOfEachIteration) {
   Expr x = vector("x", {3});
   const Expr last = repeat(5, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(s[0]) + 1}; })[0];
   Function f = function({x}, {last});
