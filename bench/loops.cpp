@@ -1,4 +1,4 @@
-// A loop of 1,000 iterations of s = s + c s (1 - s) and its gradient, beside the same loop written by hand.
+// A loop of 1,000 iterations of s = s + c s (1 - s) and its gradient, compared with the same loop written by hand.
 #include <cstring>
 #include <vector>
 

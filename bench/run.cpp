@@ -74,7 +74,7 @@ const std::vector<Bench>& benches() {
         {"loops",
          "loops",
          "iterations/s",
-         "loops of 1,000 iterations beside the same loop written by hand",
+         "loops of 1,000 iterations compared with the same loop written by hand",
          {"state/4", "state/100", "state/10000", "gradient/4", "gradient/100", "gradient/10000"},
          {"gradient/100"},
          {"none"}},

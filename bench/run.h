@@ -36,7 +36,7 @@ struct BenchOptions {
   std::set<std::string> only = {};       // implementations; empty: all
   int repetitions = 3;
   int rounds = 3;                         // in each repetition: how often the workers take turns at a case
-  double seconds = 0.1;                   // for a case, an implementation and a round, beside the warm-up
+  double seconds = 0.1;                   // for a case, an implementation and a round, besides the warm-up
   double limit_seconds = 120;             // for a peer's answer; it is not asked for larger cases of that kind
   bool quick = false;                     // small cases and a fiftieth of a second
   std::vector<std::string> pythons = {};  // empty: python3

@@ -1,4 +1,4 @@
-// How long a training step takes whose examples are read from files, beside computing alone and reading alone.
+// How long a training step takes whose examples are read from files, compared with computing alone and reading alone.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct StreamOptions {
   std::vector<int> threads = {};          // empty: 1 and 2
   int repetitions = 3;
   double seconds = 2;  // for each of the three and repetition
-  bool quick = false;  // files of 16 MiB in the place of 4 GiB and 256 MiB
+  bool quick = false;  // files of 16 MiB instead of 4 GiB and 256 MiB
 };
 
 /// The formats, as `StreamOptions::formats` names them: "float32", "uint8", "gzip", "csv".

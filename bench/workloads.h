@@ -11,7 +11,7 @@
 
 namespace thtrain {
 
-/// What decides a workload beside its case.
+/// What decides a workload besides its case.
 struct WorkloadOptions {
   DType dtype = DType::kFloat32;
   int threads = 1;
@@ -94,7 +94,7 @@ struct ConvCase {
   int64_t stride_x = 1, stride_y = 1, pad_x = 0, pad_y = 0;
   int64_t out_width() const { return (width + 2 * pad_x - kernel_width) / stride_x + 1; }
   int64_t out_height() const { return (height + 2 * pad_y - kernel_height) / stride_y + 1; }
-  double flops() const;  // two for each weight and place, padding too
+  double flops() const;  // two for each weight and position, padding too
 };
 ConvCase conv_case(const std::string& text);
 /// The three cases of each configuration, once; words 1 to 5, or L1 to L5, are the layers of convnet-benchmarks with

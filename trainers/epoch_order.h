@@ -9,9 +9,9 @@
 
 namespace thtrain {
 
-/// In a window of W examples, these stand one behind the other in blocks of max(1, W / 8). The blocks come in a drawn
+/// In a window of W examples, these are one behind the other in blocks of max(1, W / 8). The blocks come in a drawn
 /// order; W examples are held at a time, each draw takes one of them, drawn with equal chances, and the next one that
-/// comes takes its place. So what is taken by draw t is among the first W + t that came, and a file is read by blocks.
+/// comes replaces it. So what is taken by draw t is among the first W + t that came, and a file is read by blocks.
 struct EpochOrder {
   std::vector<int64_t> examples;  // each number once, in the order of the draws
   std::vector<int64_t> blocks;    // the first example of each block, in the order in which they come; none: no window

@@ -49,7 +49,7 @@ Dim Dim::from(Sum sum) {
   std::erase_if(sum.terms, [](const auto& term) { return term.second == 0; });
   if (sum.terms.empty()) return Dim(int64_t{0});
   if (sum.terms.size() == 1 && sum.terms.begin()->first.empty()) return Dim(sum.terms.begin()->second);
-  // The constant stands last: "n - 1".
+  // The constant is last: "n - 1".
   std::string text;
   auto append = [&](const Monomial& atoms, int64_t coefficient) {
     bool negative = coefficient < 0;

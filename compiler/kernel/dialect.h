@@ -31,16 +31,16 @@ class TermText {
   TermText() = default;
   explicit TermText(std::string text) : text_(std::move(text)) {}
 
-  /// For a place beside other operands.
+  /// As an operand of another term.
   const std::string& operand() const { return text_; }
-  /// For a place of its own: without the parentheses around the whole text.
+  /// By itself: without the parentheses around the whole text.
   std::string alone() const;
 
  private:
   std::string text_;
 };
 
-/// What stands around a nested block. The printer indents: lines of `open` and `close` are as deep as the statement,
+/// What surrounds a nested block. The printer indents: lines of `open` and `close` are as deep as the statement,
 /// those of `first` as deep as the block.
 struct Enclosing {
   std::vector<std::string> open;
@@ -48,7 +48,7 @@ struct Enclosing {
   std::string close = {};  // empty: no line
 };
 
-/// A function's head, in two parts: its name, which may be chosen later, stands between them.
+/// A function's head, in two parts: its name, which may be chosen later, is between them.
 struct FunctionHead {
   std::string before_name, after_name;
   std::vector<std::string> first = {};  // as deep as the body

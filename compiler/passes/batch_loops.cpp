@@ -301,16 +301,16 @@ class LoopBatcher {
   std::vector<Expr> outputs() {
     InheritOrigin origin(loop_.origin);
     OverIterations all = before_;
-    for (const auto& [i, place] : new_state_) {
+    for (const auto& [i, index] : new_state_) {
       const StateTaps& taps = parts_.taps[i];
       for (size_t d = 0; d < taps.delays.size(); ++d)
         all.know(parts_.body.inputs[parts_.body_state(i, d)], history_of(i, taps.depth() - taps.delays[d]), true);
       if (!before_.is_known(next(i))) all.know(next(i), history_of(i, taps.depth()), true);
     }
     std::vector<Expr> out = outputs_of(loop_);
-    for (const auto& [i, place] : new_state_) {
-      out[i] = made_[place];
-      out[parts_.history(i)] = made_[new_state_.size() + place];
+    for (const auto& [i, index] : new_state_) {
+      out[i] = made_[index];
+      out[parts_.history(i)] = made_[new_state_.size() + index];
     }
     size_t element = 2 * new_state_.size();
     for (size_t k = 0; k < parts_.elements; ++k)

@@ -16,10 +16,10 @@ namespace thtrain {
 /// - sums: a state to which each iteration adds a product, as the gradients of weights are, becomes one product after
 /// the
 ///   loop, over all iterations and rows.
-/// So a few large products stand where there were many small ones. What is kept for it, the values of all iterations,
+/// So a few large products are where there were many small ones. What is kept for it, the values of all iterations,
 /// costs memory in proportion to the iterations. Elementwise work alone stays in the loop, where it costs nothing
-/// beside the rest. Products are summed in another order: reassociating. Loops that a condition may end, and those with
-/// effects, stay as they are.
+/// compared with the rest. Products are summed in another order: reassociating. Loops that a condition may end, and
+/// those with effects, stay as they are.
 ///
 /// Runs after hoist_from_loops.
 Graph batch_loops(const Graph& graph, const PassContext& context);

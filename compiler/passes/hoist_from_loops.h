@@ -11,8 +11,8 @@ namespace thtrain {
 /// come first, so that what follows from nothing that changes leaves all loops around it.
 ///
 /// A value moves where computing it costs more than reading it: a product, a reduction, a gather, a function such as
-/// exp; a few elementwise operations stay, as they cost nothing beside what the iteration computes with them in one
-/// kernel. What has an effect stays, and so does what stands in a branch inside the loop, which may not be taken. A
+/// exp; a few elementwise operations stay, as they cost nothing compared with what the iteration computes with them in
+/// one kernel. What has an effect stays, and so does what is in a branch inside the loop, which may not be taken. A
 /// loop of no iterations is left as it is: nothing of it would have been computed.
 ///
 /// Runs when the rules are done (they may make a body's value depend on less) and before products and loops are fused,

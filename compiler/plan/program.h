@@ -43,7 +43,7 @@ struct LengthDefinition {
   BufferView value;  // an int64 scalar
 };
 /// The same elements of the same buffer, in the same order.
-bool is_one_place(const BufferView& a, const BufferView& b);
+bool is_one_location(const BufferView& a, const BufferView& b);
 
 struct Step {
   const Node* node;  // what it computes; null for copies

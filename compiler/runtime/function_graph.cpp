@@ -152,7 +152,7 @@ void check_givens(const FunctionOptions& options, const std::source_location& wh
                        .got = described(to)});
     if (!replaced.insert({&from.node(), from.output()}).second)
       throw UserError({.what = "givens: a value is replaced twice",
-                       .expected = "one value in the place of each",
+                       .expected = "one replacement of each value",
                        .got = described(from),
                        .node = Origin::here(where).text()});
   }

@@ -42,7 +42,7 @@ RandomBody arithmetic(const Draw& below, size_t depth) {
   }
 }
 
-// The value is printed, or another one beside it.
+// The value is printed, or another one besides.
 RandomBody printed(const Draw& below, const RandomBody& x) {
   const std::string label = std::to_string((*below.label)++);
   if (below(2) == 0)

@@ -1,4 +1,4 @@
-// Minibatches of a stream: those of the order, over passes and from any place on, and errors at their examples.
+// Minibatches of a stream: those of the order, over passes and from any location on, and errors at their examples.
 #include "trainers/example_stream.h"
 
 #include <algorithm>

@@ -68,7 +68,7 @@ class WindowLoops {
     Cover planes, rows;
     Term first_window;
   };
-  /// One row of the image: its first element; where it stands in the window.
+  /// One row of the image: its first element; where it is in the window.
   struct ImageRow {
     Term offset, plane, row, position;
   };

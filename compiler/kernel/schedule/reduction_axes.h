@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/kernel/schedule/accumulators.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 
@@ -25,8 +25,8 @@ class ReductionAxes {
         code_(b.code()),
         nest_(nest),
         how_(*nest.values()[1].how),
-        from_(nest.values()[0].place),
-        to_(nest.stores()[0].place),
+        from_(nest.values()[0].location),
+        to_(nest.stores()[0].location),
         element_(from_.operand.type.dtype) {
     for (LoopAxis& axis : Tracks(nest).axes())
       if (!axis.length.is(1)) (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
@@ -104,7 +104,7 @@ class ReductionAxes {
   Code& code_;
   const Nest& nest_;
   const Accumulation& how_;
-  const Place &from_, &to_;
+  const Location &from_, &to_;
   DType element_;
   std::vector<LoopAxis> kept_, reduced_;
   ScheduleChoice choice_;

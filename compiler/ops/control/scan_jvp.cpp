@@ -1,4 +1,4 @@
-// Forward mode of a loop: the same iterations with a tangent beside each value that has one.
+// Forward mode of a loop: the same iterations with a tangent for each value that has one.
 #include <array>
 #include <utility>
 
@@ -46,7 +46,7 @@ struct BodyTangents {
   }
 };
 
-// The loop with tangents, while it is put together. Tangents stand before the values: with `until` the last state
+// The loop with tangents, while it is put together. Tangents precede the values: with `until` the last state
 // counts the iterations.
 struct WithTangents {
   const JvpArgs& a;

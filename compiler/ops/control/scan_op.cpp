@@ -185,7 +185,7 @@ Tensor get(const Tensor& x, int64_t index) {
   return out;
 }
 
-// The iterations of the reference, on values (or on bounds of errors beside them).
+// The iterations of the reference, on values (or on bounds of errors with them).
 struct Iterations {
   const ScanParts& parts;
   std::vector<std::vector<Tensor>> last;  // of each state the last values, the oldest first, as many as it is deep
@@ -265,11 +265,11 @@ std::vector<Tensor> error(const ErrorArgs& a) {
 // ---- native code ---------------------------------------------------------------------------------------------------
 
 // Where one state lies while the loop runs. Where its history is read, it lives there: iteration t reads slots of the
-// iterations before and writes slot t + depth. Else a plain state has one place, which each iteration updates, and a
+// iterations before and writes slot t + depth. Else a plain state has one location, which each iteration updates, and a
 // deeper one a ring of `depth` slots, of which each iteration updates the oldest.
-struct StatePlace {
+struct StateLocation {
   bool is_history = false, is_ring = false;
-  kernel::RegionValue all;  // the history, the ring, or the one place
+  kernel::RegionValue all;  // the history, the ring, or the one location
 };
 
 class Lowering {
@@ -289,24 +289,24 @@ class Lowering {
   // Slot k of the values that state i has had, counted from its first one.
   kernel::RegionValue slot(size_t i, const Dim& k) {
     const Dim depth = parts_.taps[i].depth();
-    return b_.slot(places_[i].all, places_[i].is_ring ? k - depth * floor_div(k, depth) : k);
+    return b_.slot(locations_[i].all, locations_[i].is_ring ? k - depth * floor_div(k, depth) : k);
   }
 
   // The first values, where the loop finds them.
   void begin(size_t i) {
     const StateTaps& taps = parts_.taps[i];
     const bool is_plain = taps.is_plain();
-    // Which slot is the last one is not known where the body ends the loop: a plain state is then kept beside it.
+    // Which slot is the last one is not known where the body ends the loop: a plain state is then kept besides.
     const bool is_history = keeps_history(i) && !(is_plain && parts_.until);
     const bool is_ring = !is_history && !is_plain;
     const Type& first = b_.node().inputs[i].type();
-    places_.push_back({is_history, is_ring,
-                       is_history      ? b_.output(parts_.history(i))
-                       : is_ring       ? b_.temporary(first)
-                       : b_.is_read(i) ? b_.output(i)
-                                       : b_.temporary(first)});
+    locations_.push_back({is_history, is_ring,
+                          is_history      ? b_.output(parts_.history(i))
+                          : is_ring       ? b_.temporary(first)
+                          : b_.is_read(i) ? b_.output(i)
+                                          : b_.temporary(first)});
     if (is_plain) {
-      b_.copy(b_.input(i), is_history ? slot(i, 0) : places_[i].all);
+      b_.copy(b_.input(i), is_history ? slot(i, 0) : locations_[i].all);
       if (!is_history && keeps_history(i)) b_.copy(b_.input(i), b_.slot(b_.output(parts_.history(i)), 0));
     } else {
       for (int64_t k = 0; k < taps.depth(); ++k) b_.copy(b_.slot(b_.input(i), k), slot(i, k));
@@ -314,24 +314,25 @@ class Lowering {
     if ((is_history || is_ring) && !parts_.until) b_.set_output(i, slot(i, parts_.count + (taps.depth() - 1)));
     if (keeps_last_apart(i)) b_.copy(b_.slot(b_.input(i), taps.depth() - 1), b_.output(i));
   }
-  // Nobody knows in which slot the last value will be: each iteration writes it to a place of its own too.
+  // Nobody knows in which slot the last value will be: each iteration writes it to a location of its own too.
   bool keeps_last_apart(size_t i) const { return !parts_.taps[i].is_plain() && parts_.until && b_.is_read(i); }
 
   std::optional<kernel::RegionValue> iteration(const Dim& t) {
     std::vector<kernel::RegionValue> inputs, outputs;
     Graph iteration{.inputs = parts_.body.inputs, .outputs = {}, .updates = {}, .effects = parts_.body.effects};
-    auto give = [&](size_t output, kernel::RegionValue place) {
+    auto give = [&](size_t output, kernel::RegionValue location) {
       iteration.outputs.push_back(parts_.body.outputs[output]);
-      outputs.push_back(place);
+      outputs.push_back(location);
     };
     for (size_t i = 0; i < parts_.states; ++i) {
       const StateTaps& taps = parts_.taps[i];
-      const StatePlace& place = places_[i];
-      const bool has_slots = place.is_history || place.is_ring;
-      for (int64_t delay : taps.delays) inputs.push_back(has_slots ? slot(i, t + (taps.depth() - delay)) : place.all);
-      // In a ring the newest value takes the place of the oldest.
-      give(i, place.is_ring ? slot(i, t) : place.is_history ? slot(i, t + taps.depth()) : place.all);
-      if (!place.is_history && keeps_history(i)) give(i, b_.slot(b_.output(parts_.history(i)), t + 1));
+      const StateLocation& location = locations_[i];
+      const bool has_slots = location.is_history || location.is_ring;
+      for (int64_t delay : taps.delays)
+        inputs.push_back(has_slots ? slot(i, t + (taps.depth() - delay)) : location.all);
+      // In a ring the newest value replaces the oldest.
+      give(i, location.is_ring ? slot(i, t) : location.is_history ? slot(i, t + taps.depth()) : location.all);
+      if (!location.is_history && keeps_history(i)) give(i, b_.slot(b_.output(parts_.history(i)), t + 1));
       if (keeps_last_apart(i)) give(i, b_.output(i));
     }
     for (size_t k = 0; k < parts_.sequences; ++k) inputs.push_back(b_.slot(b_.input(parts_.sequence(k)), t));
@@ -350,15 +351,14 @@ class Lowering {
 
   kernel::RegionBuilder& b_;
   const ScanParts parts_;
-  std::vector<StatePlace> places_;
+  std::vector<StateLocation> locations_;
 };
 
 void lower_scan_op(kernel::RegionBuilder& b) {
   Lowering(b).run();
 }
 
-// ---- cases
-// ---------------------------------------------------------------------------------------------------------
+// ---- cases ----------------------------------------------------------------------------------------------------------
 
 std::vector<OpCase> cases_scan_op() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};

@@ -10,7 +10,7 @@
 namespace thtrain {
 
 /// How a loop reads one of its states: the values of the iterations so many before. A state that is read one iteration
-/// back is `plain`: its first value has the type of a value. Of any other the first values stand along an axis in
+/// back is `plain`: its first value has the type of a value. Of any other the first values are along an axis in
 /// front, the oldest first, as many as the longest way back.
 struct StateTaps {
   std::vector<int64_t> delays = {1};  // each 1 or more, in the order in which the body takes them

@@ -1,4 +1,4 @@
-// Builders of expressions that do something beside giving a value: showing it, checking a condition.
+// Builders of expressions that do something besides giving a value: showing it, checking a condition.
 #pragma once
 
 #include <string>

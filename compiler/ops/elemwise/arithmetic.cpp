@@ -105,7 +105,7 @@ const Op& mul_op() {
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
       .iterations = &kSumOfOuterProducts,
-      .complex_ulps = 1,  // g++ 12 may contract a c - b d beside a d + b c, whatever -ffp-contract says
+      .complex_ulps = 1,  // g++ 12 may contract a c - b d next to a d + b c, whatever -ffp-contract says
       .spread =
           [](const double* x, const double* e, double) {
             double out = e[0] * e[1];

@@ -130,7 +130,7 @@ Expr ones(const LengthList& lengths, std::optional<DType> dtype, std::source_loc
 }
 
 Expr full(const LengthList& lengths, const Operand& value, std::optional<DType> dtype) {
-  Expr scalar = dtype ? value.beside(*dtype) : value.expr();
+  Expr scalar = dtype ? value.for_dtype(*dtype) : value.expr();
   if (scalar.rank() != 0)
     fail_build(value.where(), "full: the value has axes", "a scalar", value_text(scalar), "broadcast_to repeats it");
   if (dtype && scalar.dtype() != *dtype) {

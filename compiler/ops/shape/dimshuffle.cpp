@@ -159,7 +159,7 @@ Expr expand_dims(const Operand& operand, const std::vector<int64_t>& axes) {
   for (int64_t axis : axes) {
     size_t at = axis_in(axis, rank, x, "expand_dims", operand.where());
     if (is_new[at])
-      fail_build(operand.where(), str("expand_dims: axis ", axis, " is given twice"), "different places",
+      fail_build(operand.where(), str("expand_dims: axis ", axis, " is given twice"), "different positions",
                  value_text(x));
     is_new[at] = true;
   }

@@ -84,7 +84,7 @@ TEST(GemmKernel, IsTheDefinition) {
   const Lengths all[] = {{1, 1, 1}, {7, 1, 7}, {13, 31, 17}, {60, 10, 130}, {60, 50, 10}, {29, 200, 65}};
   const Factors factors[] = {{1, 0}, {-0.01, 1}, {0.5, 0.25}, {2, 0}};
   const int widths[] = {64, 32, 16};
-  size_t iteration = 0;  // walks through dtypes, widths and factors beside the shapes and transposes
+  size_t iteration = 0;  // walks through dtypes, widths and factors besides the shapes and transposes
   for (const Lengths& n : all)
     for (bool trans_a : {false, true})
       for (bool trans_b : {false, true}) {
@@ -200,7 +200,7 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
   }
 }
 
-// Two rows of one vector at a time, and a panel of the right factor beside them.
+// Two rows of one vector at a time, and a panel of the right factor with them.
 TEST(GoldenCode, ATileOfAProduct) {
   const kernel::Target target{.vector_bytes = 16};
   MatrixProduct p{DType::kFloat32, 5, 6, 3, false, false, false};

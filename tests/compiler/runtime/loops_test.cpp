@@ -212,7 +212,7 @@ TEST(IfElse, UpdatesAVariableInPlace) {
   EXPECT_EQ(w.get_value().text(), "[2, 3]");
 }
 
-TEST(Repeat, AFailingCheckInALoopNamesItsPlace) {
+TEST(Repeat, AFailingCheckInALoopNamesItsLocation) {
   const Expr x = vector("x", {3}), i = make_input({.dtype = DType::kInt64, .dims = {2}}, "i");
   const Expr last =
       repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * sum(take(s[0], i))}; })[0];

@@ -8,7 +8,7 @@ namespace thtrain {
 namespace {
 
 // What a call says, by the reference; native code adds that variables may have changed, since it writes the state in
-// place. The state of the variable that was made last is as it was.
+// position. The state of the variable that was made last is as it was.
 std::string call_text(const std::vector<Expr>& inputs, const Expr& sample, const RandomStreams& rng,
                       const std::vector<Tensor>& values) {
   std::vector<In> ins(inputs.begin(), inputs.end());

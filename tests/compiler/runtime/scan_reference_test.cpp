@@ -275,7 +275,7 @@ TEST_F(ScanReference, GoBackwards) {
   EXPECT_EQ(in_all_modes({x}, {y}, {Tensor::vector({0.0, 1.0, 3.0, 7.0})})[0].text(), "[4, 42, 421]");
 }
 
-// The steps of each instance stand in the function's profile with its name, those of the gradient too.
+// The steps of each instance are in the function's profile with its name, those of the gradient too.
 TEST_F(ScanReference, TheProfileHasTheNamesOfScans) {
   const Expr rows = matrix("rows", {6, 3}), h0 = vector("h0", {3}), W = matrix("W", {3, 3});
   auto step = [](Expr row, Expr h, Expr W) { return tanh(dot(h, W) + row); };
