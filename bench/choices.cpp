@@ -60,7 +60,7 @@ std::optional<ChoiceKey> drawn_convolution(Draws& draws, const ChoicesOptions& o
   const std::optional<Convolution> c = convolution_of({name_of(pass), text});
   if (!c || c->flops() < kLeastOperations || c->flops() > most_operations(options)) return std::nullopt;
   const double images = static_cast<double>(c->n * c->c) * static_cast<double>(c->pixels()),
-               results = static_cast<double>(c->n * c->f) * static_cast<double>(c->places());
+               results = static_cast<double>(c->n * c->f) * static_cast<double>(c->positions());
   if (std::max(images, results) > kMostInArray) return std::nullopt;
   return key_of(*c);
 }

@@ -36,7 +36,7 @@ struct TimedChoice {
 };
 
 /// Times all candidates of each key (candidate_trials.h); then the rule's and the fastest, where they are two, once
-/// more beside each other. `found` gets each key as soon as it is done; one of which no program ran is left out.
+/// more next to each other. `found` gets each key as soon as it is done; one of which no program ran is left out.
 void measure_choices(const ChoicesOptions& options, const std::function<void(const std::string&)>& progress,
                      const std::function<void(const TimedChoice&)>& found);
 

@@ -170,7 +170,7 @@ class CsvReader {
                      "a closing quote on the same line");
   }
 
-  /// Names in another encoding would be written as they stand, and taken for one another.
+  /// Names in another encoding would be written as they are, and taken for one another.
   void check_utf8(std::string_view line) const {
     if (first_not_utf8(line) == std::string_view::npos) return;
     size_t column = 0;
@@ -194,7 +194,7 @@ class CsvReader {
       throw file_error(path_,
                        names_.size() == 1 ? "the table has one column, and that is the label's"
                                           : "all columns of the table are those of labels and weights",
-                       "columns of numbers to learn from beside it",
+                       "columns of numbers to learn from besides it",
                        str("line ", first_line_, ": ", excerpt(trimmed(line))),
                        names_.size() == 1 ? delimiter_hint(trimmed(line)) : "");
     }
@@ -287,7 +287,7 @@ class CsvReader {
     }
   }
 
-  std::string place(size_t column) const {
+  std::string location(size_t column) const {
     std::string name = has_header_ ? str(" (\"", names_[column], "\")") : "";
     return str("line ", lines_.number(), ", column ", column + 1, name);
   }
@@ -310,7 +310,7 @@ class CsvReader {
       const bool may_be_decimals = number_in(point).has_value();
       hint = str("write ", joined, may_be_decimals ? str(", or ", point, " where the comma begins the decimals") : "");
     } else if (point != cell && number_in(point)) {
-      hint = str("write ", point, ": decimals stand after a point");
+      hint = str("write ", point, ": decimals follow a point");
     } else if (lines_.number() == first_line_ && !has_header_ && !infinite) {
       hint = has_label() && !options_.skip_label
                  ? str("data.header = true takes the first line as the names of the columns;\n", label_hint(column))
@@ -324,14 +324,14 @@ class CsvReader {
     } else if (!infinite && rows_ == 0 && has_label() && !options_.skip_label) {
       hint = label_hint(column);
     }
-    return file_error(path_, str(place(column), infinite ? ": not a finite number" : ": not a number"),
+    return file_error(path_, str(location(column), infinite ? ": not a finite number" : ": not a number"),
                       "a finite number", cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), hint);
   }
 
   /// Text is no mistake in the column of the labels: perhaps this is the one.
   std::string label_hint(size_t column) const {
     std::string name = column == 0 ? "first" : column + 1 == names_.size() ? "last" : has_header_ ? names_[column] : "";
-    return str("text may stand in the labels' column only: data.label_column = ",
+    return str("text may be in the labels' column only: data.label_column = ",
                name.empty() ? "\"NAME\"" : str('"', excerpt(name, 40), '"'));
   }
 
@@ -359,7 +359,7 @@ class CsvReader {
   double weight() const {
     double value = number(*weight_);
     if (value >= 0) return value;
-    throw file_error(path_, str(place(*weight_), ": the weight is negative"), "0 or more", cells_[*weight_]);
+    throw file_error(path_, str(location(*weight_), ": the weight is negative"), "0 or more", cells_[*weight_]);
   }
 
   void label_of_row() {
@@ -369,14 +369,14 @@ class CsvReader {
     }
     const std::string& cell = cells_[label_];
     if (cell.empty())
-      throw file_error(path_, str(place(label_), ": the label is missing"), "a label in each row", "an empty cell");
+      throw file_error(path_, str(location(label_), ": the label is missing"), "a label in each row", "an empty cell");
     if (!text_labels_) {
       y_.push_back(number(label_));
       return;
     }
     auto found = class_numbers_.find(cell);
     if (found == class_numbers_.end() && !options_.classes.empty()) {
-      throw file_error(path_, str(place(label_), ": the label is not one of the training file's classes"),
+      throw file_error(path_, str(location(label_), ": the label is not one of the training file's classes"),
                        str("one of ", list_text(classes_)), str("\"", excerpt(cell, 40), "\""));
     }
     class_of_row_.push_back(found == class_numbers_.end() ? add_class(cell) : found->second);

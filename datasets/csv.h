@@ -1,6 +1,6 @@
 // Tables of numbers in text files, with one column of labels or target values.
 //
-// Cells are separated by a comma, a semicolon, a tab or spaces, and may stand in double quotes (two of them for one
+// Cells are separated by a comma, a semicolon, a tab or spaces, and may be in double quotes (two of them for one
 // inside, no line ends: RFC 4180 but for that); spaces around a cell and empty lines are skipped; lines end with LF,
 // CRLF or CR; a byte order mark is skipped.
 #pragma once
@@ -16,7 +16,7 @@
 namespace thtrain {
 
 struct CsvOptions {
-  /// kAuto: the comma, semicolon or tab that stands between the cells of the first line.
+  /// kAuto: the comma, semicolon or tab that is between the cells of the first line.
   enum class Delimiter { kAuto, kComma, kSemicolon, kTab, kSpace };
   Delimiter delimiter = Delimiter::kAuto;
   /// Not given: the first line is a header if none of its cells is a number.
@@ -25,7 +25,7 @@ struct CsvOptions {
   bool skip_label = false;  // its cells are not looked at, and there is no y
   /// The column of y: "first", "last", or its name in the header.
   std::string label = "last";
-  /// Where given, in the place of `label`: several columns of numbers, by their names in the header or by their numbers
+  /// Where given, instead of `label`: several columns of numbers, by their names in the header or by their numbers
   /// from 1; or the last columns, so many.
   std::vector<std::string> labels = {};
   size_t label_count = 0;
@@ -51,7 +51,7 @@ struct CsvTable {
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
   Tensor weights = {};                     // float64 [rows], 0 or more; of rank 0 where there is no column of them
-  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they stand in the file
+  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they are in the file
   bool named = false;                      // by a header
   std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number
   std::vector<int64_t> lines = {};         // of the rows, from 1

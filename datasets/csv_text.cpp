@@ -11,7 +11,7 @@ namespace thtrain {
 using Delimiter = CsvOptions::Delimiter;
 
 constexpr std::string_view kBlanks = " \t";
-constexpr const char* kDelimiterHint = "data.delimiter names what stands between cells: comma, semicolon, tab or space";
+constexpr const char* kDelimiterHint = "data.delimiter names what is between cells: comma, semicolon, tab or space";
 
 std::string delimiter_hint(std::string_view line) {
   if (line.starts_with('#')) return "leave the line out: tables have no comments";
@@ -85,7 +85,7 @@ bool is_missing_value(std::string_view cell) {
   return std::find(std::begin(kTexts), std::end(kTexts), cell) != std::end(kTexts);
 }
 
-// `line` without what stands in quotes.
+// `line` without what is in quotes.
 static std::string unquoted(std::string_view line) {
   std::string out;
   bool quoted = false;

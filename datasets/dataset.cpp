@@ -256,7 +256,7 @@ void Split::fill(Batch& into, const RowOf& row_of) const {
     convert_rows(*weights_, 1, row_of, into.weights);
   }
   if (targets_ == Targets::kNone) return;
-  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " beside ", into.x.type_text());
+  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " for ", into.x.type_text());
   fill_targets(into.y, row_of);
 }
 
@@ -264,7 +264,7 @@ void Split::fill_targets(Tensor into, const RowOf& row_of) const {
   if (targets_ == Targets::kNone) return;
   TH_CHECK(into.is_contiguous() && into.size() == into.dim(0) * element_count(target_shape_), into.type_text(),
            " for targets of ", shape_text(target_shape_));
-  RowOf within;  // the numbers of a row that stand before its end
+  RowOf within;  // the numbers of a row that precede its end
   if (has_step_targets_ && has_lengths())
     within = [&](int64_t i) {
       return lengths_->of_rows[static_cast<size_t>(row_of(i))] * element_count(step_target_shape());
@@ -319,10 +319,10 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool as_it_stands = !rows_ && !x_.source && !has_lengths() &&
+  bool is_unchanged = !rows_ && !x_.source && !has_lengths() &&
                       !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 && !x_.swapped &&
                       x_.raw.dtype() == floatx && x_.raw.is_contiguous() && !crop_;
-  if (!as_it_stands) return read(0, size_, floatx);
+  if (!is_unchanged) return read(0, size_, floatx);
   Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
   if (has_weights()) out.weights = read_weights(0, size_, floatx);
   return out;

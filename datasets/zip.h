@@ -38,8 +38,8 @@ class ZipReader {
   void read(const ZipEntry& entry, std::span<std::byte> out) const;
   /// The first bytes, at most entry.size. Not checked against the CRC. UserError as read().
   void read_beginning(const ZipEntry& entry, std::span<std::byte> out) const;
-  /// The entry's bytes at any place, unpacked. Those of a packed entry are unpacked once, and its checksum is checked.
-  /// UserError as read().
+  /// The entry's bytes at any location, unpacked. Those of a packed entry are unpacked once, and its checksum is
+  /// checked. UserError as read().
   struct Bytes {
     std::shared_ptr<const ByteSource> source;
     uint64_t offset = 0;  // of the entry's first byte
@@ -64,7 +64,7 @@ class ZipReader {
 /// Stored entries with a fixed date, so equal contents give equal bytes. Atomic as AtomicFile is.
 class ZipWriter {
  public:
-  /// Sizes and places from `wide_from` on are written as 64-bit fields (a parameter for the tests).
+  /// Sizes and locations from `wide_from` on are written as 64-bit fields (a parameter for the tests).
   explicit ZipWriter(const std::string& path, uint64_t wide_from = 0xffffffff);
   /// One entry, its bytes in parts; `name` is new, not empty and shorter than 2^16.
   void add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts);

@@ -257,8 +257,8 @@ void Painter::draw(const Canvas::Image& image) {
   const auto [left, right] = nearest_pixels(image.box.left, image.box.right, width_);
   const auto [top, bottom] = nearest_pixels(image.box.top, image.box.bottom, height_);
   auto source = [](int64_t at, double low, double length, int64_t count) {
-    const double place = (static_cast<double>(at) + 0.5 - low) / length * static_cast<double>(count);
-    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(place)), 0, count - 1);
+    const double position = (static_cast<double>(at) + 0.5 - low) / length * static_cast<double>(count);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(position)), 0, count - 1);
   };
   for (int64_t y = top; y < bottom; ++y) {
     const int64_t row = source(y, image.box.top, image.box.height(), from.height);

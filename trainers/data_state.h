@@ -3,7 +3,7 @@
 //   data/mean, data/scale                  of the examples, [numbers] or [1]
 //   data/target_mean, data/target_scale    of values to approximate
 //
-// They stand beside the weights in best.npz and in checkpoints.
+// They are next to the weights in best.npz and in checkpoints.
 #pragma once
 
 #include <map>

@@ -92,8 +92,8 @@ Batch examples_of(const DataArray& input, const PredictArguments& arguments, con
     if (!lacks_lengths(arguments, experiment)) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n",
-                "--lengths FILE says where each sequence ends; what stands behind it may be anything");
+    hint +=
+        str(hint.empty() ? "" : ";\n", "--lengths FILE says where each sequence ends; what follows it may be anything");
     throw UserError(std::move(messages));
   }
   take_images(split, experiment);
@@ -208,7 +208,7 @@ void write_outputs(const std::string& path, Output output, const std::vector<Pre
     file.write(join(line, ",") + '\n');
     line.clear();
   };
-  // What stands in the columns behind the class: numbers of the output, where they are wanted.
+  // What is in the columns behind the class: numbers of the output, where they are wanted.
   auto numbers_of = [&](const Prediction& one) {
     return one.has_classes && !probabilities ? 0 : width_of(one.probabilities);
   };

@@ -212,7 +212,7 @@ class StepBuilder {
                      std::string schedule = {});
   /// Ends a kernel that was written for the threads of a device: `blocks` of so many threads.
   void finish_device_kernel(std::string name, std::string comment, Dim blocks, int threads, std::string schedule);
-  /// On a target without libraries the op's reference is called in its place.
+  /// On a target without libraries the op's reference is called instead.
   void call_library(LibraryCall call);
   void call_reference();
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kOtherColumns = "the columns are not those of the training file";
 
-/// A table without a header, or beside a training file without one, has its columns in the order of the training file.
+/// A table without a header, or with a training file without one, has its columns in the order of the training file.
 void check_columns(const std::string& path, const TableColumns& training, const CsvTable& table) {
   if (!training.columns_named || !table.named || table.columns == training.columns) return;
   auto [first, other] = std::mismatch(training.columns.begin(), training.columns.end(), table.columns.begin());
@@ -49,7 +49,7 @@ class TableReader {
       throw UserError({.what = str(out.train.x_array().origin, ": the classes have names in the table"),
                        .expected = "data.class_names only where labels are numbers",
                        .got = excerpt(join(csv_.classes, ", "), 80),
-                       .config = place_of(options_, options_.class_names_where)});
+                       .config = position_of(options_, options_.class_names_where)});
     out.class_names = csv_.classes;
     out.classes = static_cast<int64_t>(csv_.classes.size());
     out.table = columns_;
@@ -60,26 +60,26 @@ class TableReader {
   std::optional<Split> split(const std::string& set) {
     const DataPath* path = set == "train" ? &required_file(options_, set) : file_of(options_, set);
     if (!path) return std::nullopt;
-    const std::string place = find_data_file(path->path, options_.config_folder, false, path->where);
-    return located(path->where, [&] { return table_split(place, path->where, set == "train"); });
+    const std::string position = find_data_file(path->path, options_.config_folder, false, path->where);
+    return located(path->where, [&] { return table_split(position, path->where, set == "train"); });
   }
 
-  Split table_split(const std::string& place, const ConfigPosition& where, bool is_training) {
+  Split table_split(const std::string& position, const ConfigPosition& where, bool is_training) {
     csv_.memory_limit = std::max<uint64_t>(1, room_);
-    if (!is_training) check_column_count(place, csv_, columns_.columns.size() + columns_.other_columns.size());
-    const CsvTable table = read_csv(place, csv_);
+    if (!is_training) check_column_count(position, csv_, columns_.columns.size() + columns_.other_columns.size());
+    const CsvTable table = read_csv(position, csv_);
     if (!table.source)
       room_ -= std::min(room_, table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
     if (is_training)
       learn_columns(table);
     else
-      check_columns(place, columns_, table);
+      check_columns(position, columns_, table);
     if (options_.targets != Targets::kClasses && !table.classes.empty())
-      throw file_error(place, "the target values are not numbers", "a column of numbers",
+      throw file_error(position, "the target values are not numbers", "a column of numbers",
                        str("\"", table.classes[0], "\""));
     const auto text = text_rows(table, table.columns);
     auto array = [&](const Tensor& raw) {
-      return DataArray{.raw = raw, .origin = place, .where = where, .text = text};
+      return DataArray{.raw = raw, .origin = position, .where = where, .text = text};
     };
     DataArray x = array(table.x), y = array(table.y);
     x.source = table.source;

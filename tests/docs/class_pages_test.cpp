@@ -1,4 +1,4 @@
-// The commands of the pages for classes run: what stands in blocks of `sh` in docs/labs.md, docs/worksheet.md and
+// The commands of the pages for classes run: what is in blocks of `sh` in docs/labs.md, docs/worksheet.md and
 // docs/tutorial/README.md.
 #include <gtest/gtest.h>
 
@@ -60,12 +60,12 @@ void expect_done(const Workshop& workshop, const std::string& command, const End
   const std::vector<std::string> words = words_of(command);
   bool is_redirected = false;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
-    const std::string& place = words[i + 1];
+    const std::string& location = words[i + 1];
     if (words[i] == "--run-dir") {
-      EXPECT_TRUE(workshop.exists(place + "/run.json") && workshop.exists(place + "/best.npz")) << place;
+      EXPECT_TRUE(workshop.exists(location + "/run.json") && workshop.exists(location + "/best.npz")) << location;
     }
     if (words[i] == "--html" || words[i] == "--output" || words[i] == ">") {
-      EXPECT_GT(workshop.read(place).size(), 100u) << place;
+      EXPECT_GT(workshop.read(location).size(), 100u) << location;
     }
     is_redirected = is_redirected || words[i] == ">";
   }

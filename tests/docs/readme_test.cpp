@@ -1,4 +1,4 @@
-// README.md: its experiment of one's own arrays runs as it stands there, and its built-in labs reach its figures.
+// README.md: its experiment of one's own arrays runs as it is printed, and its built-in labs reach its figures.
 #include <gtest/gtest.h>
 
 #include <cmath>

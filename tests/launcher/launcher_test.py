@@ -38,10 +38,10 @@ esac""",
 
 class LauncherTest(unittest.TestCase):
     def setUp(self):
-        self.place = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.place)
-        self.root = os.path.join(self.place, "a checkout")
-        self.calls = os.path.join(self.place, "calls")
+        self.temporary = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.temporary)
+        self.root = os.path.join(self.temporary, "a checkout")
+        self.calls = os.path.join(self.temporary, "calls")
         for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli", "tests"):
             os.makedirs(os.path.join(self.root, folder))
         for file in ("thtrain", "run_tests", "tests/long_checks.sh", "cmake/bootstrap.sh", "CMakeLists.txt",
@@ -49,7 +49,7 @@ class LauncherTest(unittest.TestCase):
             shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
         self.source = os.path.join(self.root, "compiler", "a.cpp")
         open(self.source, "w").close()
-        self.bin = os.path.join(self.place, "bin")
+        self.bin = os.path.join(self.temporary, "bin")
         os.mkdir(self.bin)
         for tool in TOOLS:
             os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
@@ -64,7 +64,7 @@ class LauncherTest(unittest.TestCase):
 
     def start(self, *command, cwd=None, **environment):
         environment = {"PATH": self.bin, "CALLS": self.calls, "MISSING": "", **environment}
-        return subprocess.Popen(command, cwd=cwd or self.place, env=environment, text=True,
+        return subprocess.Popen(command, cwd=cwd or self.temporary, env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run_it(self, *command, **options):
@@ -87,7 +87,7 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual((code, out, err, calls), (0, "<info>", "", []))
 
     def test_from_any_folder_and_through_a_link(self):
-        link = os.path.join(self.place, "link")
+        link = os.path.join(self.temporary, "link")
         os.symlink("a checkout/thtrain", link)
         self.assertEqual(self.run_it(link, "x", cwd="/")[:2], (0, "<x>"))
         self.assertEqual(self.run_it("sh", "./link", "x")[:2], (0, "<x>"))
@@ -97,7 +97,7 @@ class LauncherTest(unittest.TestCase):
         gone = 'cd "$1" && rm -r "$1" && shift && exec "$@"'
 
         def run_there(*command):
-            folder = os.path.join(self.place, "gone")
+            folder = os.path.join(self.temporary, "gone")
             os.mkdir(folder)
             return self.run_it("sh", "-c", gone, "sh", folder, *command)
 
@@ -222,7 +222,7 @@ class LauncherTest(unittest.TestCase):
         self.assertIn(command, err)
 
     def test_run_tests(self):
-        os.makedirs(os.path.join(self.place, "shared", "data"))
+        os.makedirs(os.path.join(self.temporary, "shared", "data"))
         command = os.path.join(self.root, "run_tests")
         code, _, err, calls = self.run_it(command, "-R", "a name", MISSING="libgtest-dev", CTEST_CODE="8")
         self.assertEqual(code, 8, err)
@@ -230,7 +230,7 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(calls[2], "cmake --preset tests")
         cache = calls[-1].split("cache=")[1].split(" data=")[0]
         self.assertRegex(calls[-1], "-j[0-9]+ --output-on-failure --no-tests=error -R a name cache=")
-        self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.place), "shared", "data")), calls)
+        self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.temporary), "shared", "data")), calls)
         self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
         self.assertFalse(os.path.exists(cache))
         self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))

@@ -1,4 +1,4 @@
-// A model with the weights of a run, beside the examples as it takes them: what pictures of it are computed from.
+// A model with the weights of a run, and the examples as it takes them: what pictures of it are computed from.
 #pragma once
 
 #include <memory>

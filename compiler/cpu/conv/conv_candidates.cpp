@@ -99,7 +99,7 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
 
 // ---- Winograd's
 
-constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 places
+constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 positions
 
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;

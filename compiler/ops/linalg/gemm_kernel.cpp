@@ -320,13 +320,13 @@ class Gemm {
   void write_epilogue(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
     const int64_t width = int64_t{block.vectors} * lanes_;
     Term first_row = is_one_slab(tiling_, p_) ? Term(0) : i * Term(width);
-    auto place = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
+    auto location = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
     auto load = [&](const Term& at) { return kernel::load(sums_, p_.dtype, lanes_, at, 1); };
     auto each = [&](bool first) {
       for (int r = 0; r < block.rows; ++r)
         for (int w = 0; w < block.vectors; ++w) {
           const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          Term at = place(Term(r), Term(w * lanes_));
+          Term at = location(Term(r), Term(w * lanes_));
           code_.store(sums_, at, 1, first ? sum : load(at) + sum);
         }
     };
@@ -335,7 +335,7 @@ class Gemm {
       code_.loop("r", 0, block.rows, 1, LoopMark::kSequential, [&](Term r) {
         Term row = code_.let("row", i + r);
         auto vector = [&](const Term& at, const Term& count) {
-          Term sum = code_.let("sum", load(place(r, at)));
+          Term sum = code_.let("sum", load(location(r, at)));
           call_.epilogue->write(sum, {row, code_.let("at", s.column + at)}, count);
         };
         if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });

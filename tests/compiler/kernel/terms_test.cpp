@@ -22,7 +22,7 @@ std::vector<Target> runnable() {
   return out;
 }
 
-// What the kernel of `made` computes with these statements in the place of its own.
+// What the kernel of `made` computes with these statements instead of its own.
 Tensor run(const Expr& made, const std::vector<Expr>& inputs, const std::vector<Tensor>& values, const Target& target,
            const std::function<void(kernel::Code&)>& write) {
   NativeProgram program({inputs, {made}, {}}, target, false, [&](Program& p) {
@@ -147,13 +147,13 @@ TEST(Terms, PairsComeApartAndTogether) {
     }
 }
 
-// Six times the same eight places: by 2, 4 and 8 lanes, without and with a last lane that does not exist.
+// Six times the same eight locations: by 2, 4 and 8 lanes, without and with a last lane that does not exist.
 TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
-  const std::vector<int64_t> places{3, 0, 0, 9, 5, 1, 2, 8};
+  const std::vector<int64_t> locations{3, 0, 0, 9, 5, 1, 2, 8};
   const std::vector<std::pair<int, bool>> ways{{2, false}, {2, true}, {4, false}, {4, true}, {8, false}, {8, true}};
   const Expr at = tensor("at", {48}, DType::kInt64);
   Tensor indices = Tensor::empty(DType::kInt64, {48});
-  for (size_t i = 0; i < 48; ++i) indices.data<int64_t>()[i] = places[i % 8];
+  for (size_t i = 0; i < 48; ++i) indices.data<int64_t>()[i] = locations[i % 8];
   const auto write = [&](DType dtype, kernel::Code& code) {
     for (size_t w = 0; w < ways.size(); ++w) {
       const auto [lanes, padded] = ways[w];
@@ -173,7 +173,7 @@ TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
       for (size_t i = 0; i < 48; ++i) {
         const auto [lanes, padded] = ways[i / 8];
         const bool exists = !padded || static_cast<int>(i) % lanes != lanes - 1;
-        EXPECT_EQ(got.data<double>()[i], exists ? 100 + static_cast<double>(places[i % 8]) : 1)
+        EXPECT_EQ(got.data<double>()[i], exists ? 100 + static_cast<double>(locations[i % 8]) : 1)
             << name_of(dtype) << ", " << lanes << " lanes, " << target.text();
       }
     }
@@ -182,9 +182,9 @@ TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
 TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
   const Expr x = tensor("x", {16}, DType::kFloat32);
   for (const Target& target : runnable())
-    for (int64_t place = 0; place < 16; ++place) {
+    for (int64_t location = 0; location < 16; ++location) {
       Tensor values = Tensor::zeros(DType::kFloat32, {16});
-      values.data<float>()[place] = 1;
+      values.data<float>()[location] = 1;
       const Tensor got = run(x * 2.0, {x}, {values}, target, [&](kernel::Code& code) {
         const Term mask = kernel::load("in0", DType::kFloat32, 16, 0, 1) > kernel::constant(DType::kFloat32, 0.5);
         const auto number = [](double value) { return kernel::constant(DType::kFloat32, value); };
@@ -192,9 +192,9 @@ TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
         code.store("out0", 1, 1, select(reduce_lanes("and", mask), number(3), number(4)));
         code.store("out0", 2, 1, select(reduce_lanes("and", !mask), number(3), number(4)));
       });
-      EXPECT_EQ(got.data<float>()[0], 3) << place;
-      EXPECT_EQ(got.data<float>()[1], 4) << place;
-      EXPECT_EQ(got.data<float>()[2], 4) << place;
+      EXPECT_EQ(got.data<float>()[0], 3) << location;
+      EXPECT_EQ(got.data<float>()[1], 4) << location;
+      EXPECT_EQ(got.data<float>()[2], 4) << location;
     }
 }
 
