@@ -9,8 +9,8 @@ build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-deja
 # shellcheck disable=SC2034  # run_tests reads it
 test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium"
 systems="Debian 12, Debian 13 and Ubuntu 24.04"
-needs="a C++20 compiler (g++ 12 or clang++ 19, or newer), CMake 3.25, Ninja, zlib, libpng, FreeType, toml++ 3, CLI11 2, xxHash \
-and their headers, and OpenBLAS as a shared library; a font such as DejaVu Sans is for the pictures"
+needs="a C++20 compiler (g++ 12 or clang++ 19, or newer), CMake 3.25, Ninja, zlib, libpng, FreeType, toml++ 3, CLI11, \
+xxHash and their headers, and OpenBLAS as a shared library; a font such as DejaVu Sans is for the pictures"
 
 say() { printf 'thtrain: %s\n' "$*" >&2; }
 stop() {
@@ -42,7 +42,8 @@ check_other_system() {
   missing=
   command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || missing=" g++"
   for tool in cmake ninja; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
-  [ -z "$missing" ] || stop "these programs are missing:$missing. Packages are installed on $systems only. Needed: $needs"
+  [ -n "$missing" ] || return 0
+  stop "these programs are missing:$missing. Packages are installed on $systems only. Needed: $needs"
 }
 
 # install_packages <package>...: those that dpkg does not know as installed.
