@@ -32,7 +32,10 @@ static std::vector<std::string> choices_of(const CLI::Option& option) {
 
 static ListedOption listed(const CLI::Option& option) {
   const bool has_position = option.get_positional();
-  ListedOption out{.name = has_position ? option.get_name(true) : "--" + option.get_lnames().at(0),
+  const std::string name = option.get_name(true);
+  ListedOption out{.name = !has_position            ? "--" + option.get_lnames().at(0)
+                           : name == kOverridesName ? "key=value"
+                                                    : name,
                    .about = option.get_description(),
                    .choices = choices_of(option),
                    .is_list = option.get_delimiter() == ',',

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/command.h"
 #include "compiler/base/nearest_name.h"
 #include "config/config_node.h"
 #include "trainers/experiment.h"
@@ -61,7 +62,7 @@ class WordCheck {
 
   bool takes_pairs() const {
     const std::vector<const CLI::Option*> arguments = positionals();
-    return arguments.size() > 1 && arguments.back()->get_name(true) == "key=value";
+    return arguments.size() > 1 && arguments.back()->get_name(true) == kOverridesName;
   }
 
   void positional(const std::string& word) {

@@ -325,10 +325,8 @@ static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
   auto arguments = std::make_shared<SweepArguments>();
   arguments->command_line = invocation.words;
   command.add_option("CONFIG", arguments->experiment.config, "the experiment file, or --resume DIR");
-  command
-      .add_option("key=value", arguments->experiment.overrides,
-                  "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3")
-      ->expected(0, -1);
+  add_overrides(command, arguments->experiment.overrides,
+                "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3");
   command.add_option("--run-dir", arguments->run_dir, "folder for the sweep; without it a new one in output.root")
       ->type_name("DIR");
   command.add_option("--resume", arguments->resume, "go on with the sweep in that folder")->type_name("DIR");
