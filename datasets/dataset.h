@@ -94,6 +94,11 @@ class Split {
   Targets targets() const { return targets_; }
   /// What multiplies x.
   double scale() const { return scale_; }
+  /// Does it multiply the number at `position` of the examples in a row, [n, ...]? Indicators of missing values are
+  /// not.
+  bool is_scaled(int64_t position) const {
+    return indicators() == 0 || position % input_shape_[0] < input_shape_[0] - indicators();
+  }
   const Standardization* standardization() const { return standardization_.get(); }
   /// What check_batch looks for besides; null: nothing.
   const Demands* demands() const { return demands_.get(); }

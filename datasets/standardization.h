@@ -34,8 +34,9 @@ struct Standardization {
 };
 
 /// The mean and the standard deviation (divided by n, not n - 1) of x by `by`, and where `targets`, those of each
-/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. Reads all examples twice, a few
-/// MiB at a time; UserError as check_batch.
+/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. By kFeatures, indicators of
+/// missing values keep 0 and 1: their mean counts as 0, their deviation as 1. Reads all examples twice, a few MiB at a
+/// time; UserError as check_batch.
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx);
 
 }  // namespace thtrain

@@ -27,8 +27,8 @@ NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardizat
 std::shared_ptr<const Standardization> take_standardization(std::map<std::string, Tensor>& arrays,
                                                             const std::string& source);
 
-/// UserError in the name of `source`, where the standardization was learned of examples of other lengths than
-/// `split`'s, and where `split` fills missing values and it does not.
+/// UserError in the name of `source`, where what it keeps (nothing: an empty one) was learned of examples of other
+/// lengths than `split`'s, and where `split` fills missing values and it does not.
 void check_standardization(const Standardization& standardization, const Split& split, const std::string& source);
 
 }  // namespace thtrain

@@ -41,11 +41,9 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   check_targets(outputs, data, split);
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  check_standardization(kept ? *kept : Standardization(), split, weights);
   Split standardized = split;
-  if (kept) {
-    check_standardization(*kept, split, weights);
-    standardized.set_standardization(kept);
-  }
+  if (kept) standardized.set_standardization(kept);
   const ModelInput input = model_input(experiment, standardized.step_shape(), split.is_sequence());
   Model model = build_model(experiment, input, data.classes());
   model.load(arrays, weights);

@@ -1,5 +1,7 @@
 #include "datasets/imputation.h"
 
+#include <cmath>
+
 #include "datasets/load.h"
 #include "datasets/sources/csv.h"
 #include "tests/support/datasets_support.h"
@@ -75,11 +77,13 @@ TEST_F(ImputedTable, AColumnWithoutValuesHasNoMean) {
   EXPECT_EQ(numbers(load_dataset(options(By::kZero), k64).train), (std::vector<double>{1, 0, 2, 1, 4, 0, 8, 1}));
 }
 
-TEST_F(ImputedTable, IsStandardizedWithItsIndicators) {
+TEST_F(ImputedTable, IsStandardizedAfterItIsFilledAndItsIndicatorsStay) {
   DatasetOptions all = options(By::kMean);
   all.standardize = Standardization::By::kFeatures;
   Dataset data = load_dataset(all, k64);
-  EXPECT_EQ(data.standardization->inputs.mean, (std::vector<double>{3, 3.5, 6, 0.25, 0.5}));
+  EXPECT_EQ(data.standardization->inputs.mean, (std::vector<double>{3, 3.5, 6, 0, 0}));
+  EXPECT_EQ(data.standardization->inputs.scale[3], 1);
+  EXPECT_EQ(numbers(data.test), (std::vector<double>{0, 3.5 / std::sqrt(3.125), 0, 1, 0}));
   EXPECT_EQ(data.standardization->imputation.indicated, (std::vector<int64_t>{0, 1}));
 }
 
