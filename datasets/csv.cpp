@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -40,6 +41,8 @@ class CsvReader {
       throw file_error(path_, "the table has no rows", "a line for each example",
                        has_header_ ? "a header and no lines after it" : "an empty file");
     }
+    if (!missing_.empty() && !options_.keep_missing)
+      throw missing_values(path_, names_, has_header_, missing_, first_missing_);
     return table();
   }
 
@@ -59,6 +62,7 @@ class CsvReader {
  private:
   enum class Role { kFeature, kLabel, kWeight, kSkipped };
   static constexpr size_t kNoLabel = static_cast<size_t>(-1);
+  static constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   /// Is there one column of labels, which may be text?
   bool has_label() const { return label_ != kNoLabel; }
   bool has_several() const { return !several_.empty(); }
@@ -128,15 +132,16 @@ class CsvReader {
   LineRows::Parse parser() const {
     std::vector<bool> is_taken;
     for (Role role : roles_) is_taken.push_back(role == Role::kFeature);
-    return [delimiter = delimiter_, is_taken](std::string_view line, double* out) {
+    return [delimiter = delimiter_, is_taken, keeps = options_.keep_missing](std::string_view line, double* out) {
       size_t column = take_whole_numbers(line, delimiter, is_taken, out);
       bool is_good = true;
       if (line.data() == nullptr) return column == is_taken.size();
       const size_t open = for_each_cell(line, delimiter, [&](std::string_view cell) {
         if (column < is_taken.size() && is_taken[column]) {
           const std::optional<double> value = number_in(cell);
-          is_good = is_good && value && std::isfinite(*value);
-          *out++ = value.value_or(0);
+          const bool is_there = value && std::isfinite(*value);
+          is_good = is_good && (is_there || (keeps && is_missing_value(cell)));
+          *out++ = is_there ? *value : kMissing;
         }
         ++column;
       });
@@ -298,6 +303,17 @@ class CsvReader {
     throw not_a_number(column, value.has_value());
   }
 
+  /// Of x. A missing value is counted.
+  double feature(size_t column) {
+    std::optional<double> value = number_in(cells_[column]);
+    if (value && std::isfinite(*value)) return *value;
+    if (!is_missing_value(cells_[column])) throw not_a_number(column, value.has_value());
+    if (missing_.empty()) first_missing_ = lines_.number();
+    missing_.resize(names_.size());
+    ++missing_[column];
+    return kMissing;
+  }
+
   UserError not_a_number(size_t column, bool infinite) const {
     const std::string& cell = cells_[column];
     std::string point = cell, hint;
@@ -348,7 +364,7 @@ class CsvReader {
     if (stays_) starts_.push_back(lines_.begin());
     double* out = x_.data<double>() + (stays_ ? 0 : rows_ * feature_count());
     for (size_t i = 0; i < cells_.size(); ++i) {
-      if (roles_[i] == Role::kFeature) *out++ = number(i);
+      if (roles_[i] == Role::kFeature) *out++ = feature(i);
     }
     if (weight_) weights_.push_back(weight());
     for (size_t i : several_) y_.push_back(number(i));
@@ -406,6 +422,8 @@ class CsvReader {
   std::vector<uint64_t> starts_;  // of the lines of the rows that stay
   std::vector<double> y_, weights_;
   std::vector<int64_t> class_of_row_, line_of_row_;
+  std::vector<int64_t> missing_;  // values of each column; none where none is missing
+  int64_t first_missing_ = 0;     // line
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ struct CsvOptions {
   std::string weight = "";
   ConfigPosition weight_where = {};
   std::vector<size_t> skipped = {};  // columns that are not looked at, from 0
+  /// Missing values (is_missing_value) in columns of x become NaN, and are not refused.
+  bool keep_missing = false;
   /// The label's column, from 0, in a table without a header: where `label` is a name.
   std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
@@ -46,7 +48,8 @@ struct CsvOptions {
 };
 
 struct CsvTable {
-  Tensor x = {};  // float64 [rows, columns without the label's], all finite; lengths only where there is a `source`
+  Tensor x = {};  // float64 [rows, columns without the label's], finite, or NaN where a value is missing; lengths
+                  // only where there is a `source`
   std::shared_ptr<const RowSource> source = {};  // of x, where it stayed in the file
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
@@ -62,9 +65,9 @@ struct CsvTable {
 };
 
 /// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell
-/// that is no finite number, an empty cell, a line with another number of cells, an open quote, an unknown class; also:
-/// no such label column, a negative weight, no columns but the label's, no rows, a delimiter that cannot be told, a
-/// file of another format or one that cannot be read.
+/// that is no finite number, a line with another number of cells, an open quote, an unknown class; also:
+/// missing values, counted for each column, no such label column, a negative weight, no columns but the label's, no
+/// rows, a delimiter that cannot be told, a file of another format or one that cannot be read.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 /// What the first line says of all columns, the label's among them.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/error.h"
 #include "datasets/csv.h"
 
 namespace thtrain {
@@ -49,7 +50,8 @@ std::vector<std::pair<CsvOptions::Delimiter, const char*>> possible_delimiters(s
 /// Is this a number with commas between its thousands, such as 1,000 or -12,345.6?
 bool has_thousands(std::string_view cell);
 
-/// What tables have instead of a number that is not known.
+/// What tables have instead of a number that is not known: nothing, NA, N/A, n/a, na, #N/A, <NA>, NaN, NAN, nan,
+/// NULL, null, None, none, ?, -, -- or a point.
 bool is_missing_value(std::string_view cell);
 
 /// For a table whose first line is one cell, or whose lines fall into other numbers of cells.
@@ -57,6 +59,10 @@ std::string delimiter_hint(std::string_view line);
 
 /// "1 cell", "3 cells".
 std::string cells_text(size_t count);
+
+/// Of a table with missing values: their number in each column, and the first line that has one.
+UserError missing_values(const std::string& path, const std::vector<std::string>& columns, bool named,
+                         const std::vector<int64_t>& counts, int64_t first_line);
 
 /// "a, b, c", the first of them where there are many.
 std::string list_text(const std::vector<std::string>& names);

@@ -94,6 +94,11 @@ class Split {
   Targets targets() const { return targets_; }
   /// What multiplies x.
   double scale() const { return scale_; }
+  /// Does it multiply the number at `position` of the examples in a row, [n, ...]? Indicators of missing values are
+  /// not.
+  bool is_scaled(int64_t position) const {
+    return indicators() == 0 || position % input_shape_[0] < input_shape_[0] - indicators();
+  }
   const Standardization* standardization() const { return standardization_.get(); }
   /// What check_batch looks for besides; null: nothing.
   const Demands* demands() const { return demands_.get(); }
@@ -104,10 +109,9 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
-  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row.
-  void set_standardization(std::shared_ptr<const Standardization> standardization) {
-    standardization_ = std::move(standardization);
-  }
+  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row. Examples
+  /// that are vectors get the indicators of its imputation behind their numbers, and input_shape() counts them.
+  void set_standardization(std::shared_ptr<const Standardization> standardization);
   bool has_weights() const { return weights_ != nullptr; }
   const DataArray& weights_array() const { return *weights_; }
   /// Of all examples as `floatx`, with their targets.
@@ -145,6 +149,9 @@ class Split {
   void fill(Batch& into, const RowOf& row_of) const;
   void fill_targets(Tensor into, const RowOf& row_of) const;
   void fill_cropped(Tensor into, const RowOf& row_of) const;
+  bool is_imputed() const { return standardization_ && !standardization_->imputation.empty(); }
+  int64_t indicators() const { return is_imputed() ? standardization_->imputation.indicators() : 0; }
+  void fill_imputed(Tensor into, const RowOf& row_of) const;
 
   DataArray x_, y_;
   std::shared_ptr<const DataArray> weights_;                // null: all alike

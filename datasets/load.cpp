@@ -33,6 +33,7 @@ class Loader {
     known_classes_ = data.classes;
     whole_ = data.train;
     cut_dataset(options_, floatx_, {data.train, data.valid, data.test, data.valid_default}, out_);
+    impute();
     check();
     return std::move(out_);
   }
@@ -88,6 +89,14 @@ class Loader {
     known_classes_ = count;
   }
 
+  void impute() {
+    if (options_.impute == Imputation::By::kNone || out_.train.size() == 0) return;
+    Standardization learned;
+    learned.imputation =
+        learn_imputation(out_.train, options_.impute, floatx_, place_of(options_, options_.impute_where));
+    out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
+  }
+
   void standardize() {
     if (options_.standardize_targets && out_.targets() != Targets::kValues)
       throw UserError({.what = "data.standardize_targets needs values to approximate",
@@ -95,8 +104,10 @@ class Loader {
                        .got = str("data.target = \"", name_of(out_.targets()), '"'),
                        .config = position_of(options_, options_.standardize_where)});
     if (options_.standardize == Standardization::By::kNone && !options_.standardize_targets) return;
-    out_.set_standardization(std::make_shared<const Standardization>(
-        learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_)));
+    Standardization learned =
+        learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_);
+    if (out_.standardization) learned.imputation = out_.standardization->imputation;
+    out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 
   const DatasetOptions& options_;

@@ -67,6 +67,9 @@ struct DatasetOptions {
   Standardization::By standardize = Standardization::By::kNone;
   bool standardize_targets = false;
   ConfigPosition standardize_where = {};  // of `standardize_targets`
+  /// What fills missing values of a table (datasets/imputation.h).
+  Imputation::By impute = Imputation::By::kNone;
+  ConfigPosition impute_where = {};
   /// Of the classes from 0 on, or of the labels; their number is that of the classes. None: numbers, or the table's.
   std::vector<std::string> class_names = {};
   ConfigPosition class_names_where = {};

@@ -25,6 +25,7 @@ struct CsvConfig : FileConfig {
   std::optional<std::string> weight_column;
   std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
+  Imputation::By impute = Imputation::By::kNone;
   bool has_valid() const override { return valid.has_value(); }
   bool has_test() const override { return test.has_value(); }
   std::vector<DataFile> files() override;

@@ -101,6 +101,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].label_columns"] = {.values = {"[\"b\"]"}, .may_fail = true};
     w["data[csv].label_count"] = {.values = {"2"}, .may_fail = true};
     w["data[csv].weight_column"] = {.values = {"a", "b"}};
+    w["data[csv].impute"] = {.with = {"data.train=missing.csv", "data.impute=zero"}, .values = {"mean", "median"}};
     w["data[csv].delimiter"] = {
         .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};
     w["data[csv].split_seed"] = {.with = {"data.split=stratified"}};

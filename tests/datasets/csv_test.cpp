@@ -166,14 +166,18 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
     CsvOptions options = {};
   };
   const std::string finite = "\n  expected: a finite number\n  got:      ";
+  const std::string cells = "\n  expected: a number in each cell of the columns to learn from\n  got:      ";
+  const std::string impute =
+      "\n  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out";
   const std::string delimiter =
       "\n  hint:     data.delimiter names what is between cells: comma, semicolon, tab or space";
   const std::string header = "\n  hint:     data.header = true takes the first line as the names of the columns";
   const Row rows[] = {
       {"a,b,l\n1,2,0\n3,x4,1\n", "line 3, column 2 (\"b\"): not a number" + finite + "\"x4\""},
-      {"1,2,0\n3,,1\n",
-       "line 2, column 2: not a number" + finite + "an empty cell\n  hint:     fill it, or leave the line out"},
-      {"1,nan,0\n", "line 1, column 2: not a finite number" + finite + "\"nan\""},
+      {"1,2,0\n3,,1\n", "a value is missing" + cells + "1 in column 2; it is on line 2" + impute},
+      {"a,b,l\n1,?,0\n3,NA,1\n,nan,1\n",
+       "4 values are missing" + cells + "1 in column \"a\", 3 in column \"b\"; the first is on line 2" + impute},
+      {"1,-nan,0\n", "line 1, column 2: not a finite number" + finite + "\"-nan\""},
       {"1,1e999,0\n", "line 1, column 2: not a finite number" + finite + "\"1e999\""},
       {"1,x,0\n", "line 1, column 2: not a number" + finite + "\"x\"" + header +
                       ";\n            text may be in the labels' column only: data.label_column = \"NAME\""},
