@@ -93,7 +93,7 @@ class Loader {
     if (options_.impute == Imputation::By::kNone || out_.train.size() == 0) return;
     Standardization learned;
     learned.imputation =
-        learn_imputation(out_.train, options_.impute, floatx_, place_of(options_, options_.impute_where));
+        learn_imputation(out_.train, options_.impute, floatx_, position_of(options_, options_.impute_where));
     out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 

@@ -61,25 +61,25 @@ class TableReader {
   std::optional<Split> split(const std::string& set) {
     const DataPath* path = set == "train" ? &required_file(options_, set) : file_of(options_, set);
     if (!path) return std::nullopt;
-    const std::string found = find_data_file(path->path, options_.config_folder, false, path->where);
-    return located(path->where, [&] { return table_split(found, path->where, set == "train"); });
+    const std::string file = find_data_file(path->path, options_.config_folder, false, path->where);
+    return located(path->where, [&] { return table_split(file, path->where, set == "train"); });
   }
 
-  Split table_split(const std::string& found, const ConfigPosition& where, bool is_training) {
+  Split table_split(const std::string& file, const ConfigPosition& where, bool is_training) {
     csv_.memory_limit = std::max<uint64_t>(1, room_);
-    if (!is_training) check_column_count(found, csv_, columns_.columns.size() + columns_.other_columns.size());
-    const CsvTable table = read_csv(found, csv_);
+    if (!is_training) check_column_count(file, csv_, columns_.columns.size() + columns_.other_columns.size());
+    const CsvTable table = read_csv(file, csv_);
     if (!table.source) room_ -= std::min(room_, static_cast<uint64_t>(table.x.size()) * csv_.bytes_per_number);
     if (is_training)
       learn_columns(table);
     else
-      check_columns(found, columns_, table);
+      check_columns(file, columns_, table);
     if (options_.targets != Targets::kClasses && !table.classes.empty())
-      throw file_error(found, "the target values are not numbers", "a column of numbers",
+      throw file_error(file, "the target values are not numbers", "a column of numbers",
                        str("\"", table.classes[0], "\""));
     const auto text = text_rows(table, table.columns);
     auto array = [&](const Tensor& raw) {
-      return DataArray{.raw = raw, .origin = found, .where = where, .text = text};
+      return DataArray{.raw = raw, .origin = file, .where = where, .text = text};
     };
     DataArray x = array(table.x), y = array(table.y);
     x.source = table.source;
