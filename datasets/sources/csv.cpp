@@ -78,9 +78,7 @@ class TableReader {
       throw file_error(file, "the target values are not numbers", "a column of numbers",
                        str("\"", table.classes[0], "\""));
     const auto text = text_rows(table, table.columns);
-    auto array = [&](const Tensor& raw) {
-      return DataArray{.raw = raw, .origin = file, .where = where, .text = text};
-    };
+    auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = file, .where = where, .text = text}; };
     DataArray x = array(table.x), y = array(table.y);
     x.source = table.source;
     if (!table.targets.empty()) y.text = text_rows(table, table.targets);
