@@ -136,22 +136,16 @@ const kernel::LibraryFunction& choice_function() {
 }
 
 const Op& mt_choice_op() {
-  static const Op op{
-      .name = "mt_choice",
-      .doc =
-          "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
-          "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
-          "numbers, int64 [dims]. Not differentiable.",
-      .infer = infer_choice,
-      .reference = reference_choice,
-      .error = drawn_error,
-      .lower = lower_choice,
-      .accepts_layout = takes_row_major,
-      .aliases = {{.output = 0, .input = 0}},
-      .foldable = false,
-      .advances = Advance{},
-      .cost = [](const Node& node) { return drawn_cost(node, 40); },
-      .cases = cases_choice};
+  static const Op op = draw_op(
+      {.name = "mt_choice",
+       .doc = "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
+              "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
+              "numbers, int64 [dims]. Not differentiable.",
+       .infer = infer_choice,
+       .reference = reference_choice,
+       .lower = lower_choice,
+       .cases = cases_choice},
+      40);
   return op;
 }
 

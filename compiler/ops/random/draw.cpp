@@ -163,18 +163,12 @@ Op define(std::string_view name) {
                    "), each a number or one for each element. Gives the next state and the numbers, [dims].")};
   op.infer = [&of](const TypeArgs& a) { return infer(of, a); };
   op.reference = [&of](const ReferenceArgs& a) { return reference(of, a); };
-  op.error = drawn_error;
   const bool differentiable = of.derivative != Reparametrization::kNone;
   if (differentiable) op.gradient = [&of](const GradientArgs& a) { return gradient(of, a); };
   op.lower = [&of](StepBuilder& b) { lower(of, b); };
-  op.accepts_layout = takes_row_major;
-  op.aliases = {{.output = 0, .input = 0}};
-  op.foldable = false;
-  op.advances = Advance{};
-  op.cost = [](const Node& node) { return drawn_cost(node, 30); };
   op.connection = [differentiable](const Node&, size_t i, size_t o) { return differentiable && i > 0 && o == 1; };
   op.cases = [&of] { return cases(of); };
-  return op;
+  return draw_op(std::move(op), 30);
 }
 
 // Numbers that are known are looked at before there is a graph.
