@@ -1,12 +1,12 @@
 #include "compiler/cpu/conv/direct_planes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "compiler/base/str.h"
 #include "compiler/cpu/conv/direct_results.h"
 #include "compiler/cpu/conv/tiles.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
@@ -285,21 +285,13 @@ std::string name_of(const PlanesTiling& t) {
 }
 
 std::optional<PlanesTiling> planes_tiling_named(std::string_view name) {
-  constexpr std::string_view kPlanes = "planes ";
   constexpr int kMost = 64;
-  if (!name.starts_with(kPlanes)) return std::nullopt;
-  name.remove_prefix(kPlanes.size());
+  KeyReader reader(name);
   PlanesTiling out;
-  for (int* number : {&out.filters, &out.rows, &out.vectors}) {
-    if (number != &out.filters) {
-      if (!name.starts_with('x')) return std::nullopt;
-      name.remove_prefix(1);
-    }
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *number);
-    if (error != std::errc() || *number < 1 || *number > kMost) return std::nullopt;
-    name.remove_prefix(static_cast<size_t>(end - name.data()));
-  }
-  return name.empty() ? std::optional(out) : std::nullopt;
+  if (!reader.take("planes ") || !reader.numbers({&out.filters, &out.rows, &out.vectors}, 1, kMost) ||
+      !reader.is_at_end())
+    return std::nullopt;
+  return out;
 }
 
 PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) : lanes(lanes_) {

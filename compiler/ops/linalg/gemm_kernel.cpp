@@ -1,10 +1,10 @@
 #include "compiler/ops/linalg/gemm_kernel.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "compiler/base/ceil_div.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
@@ -385,20 +385,13 @@ std::string name_of(const GemmTiling& tiling) {
 }
 
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
-  constexpr std::string_view kTile = "tile ", kRows = "rows ";
   constexpr int64_t kMost = 1 << 20;
-  const bool by_rows = name.starts_with(kRows);
-  if (!by_rows && !name.starts_with(kTile)) return std::nullopt;
-  const char *at = name.data() + kTile.size(), *end = name.data() + name.size();
-  int64_t numbers[3] = {1, 1, kMost};
-  for (int i = 0; i < (by_rows ? 2 : 3); ++i) {
-    if (i > 0 && (at == end || *at++ != 'x')) return std::nullopt;
-    auto [after, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc() || numbers[i] < 1 || numbers[i] > kMost) return std::nullopt;
-    at = after;
-  }
-  if (at != end) return std::nullopt;
-  return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
+  KeyReader reader(name);
+  GemmTiling out{.depth = kMost, .by_rows = reader.take("rows ")};
+  if (!out.by_rows && !reader.take("tile ")) return std::nullopt;
+  if (!reader.numbers({&out.rows, &out.vectors}, 1, kMost)) return std::nullopt;
+  if (!out.by_rows && (!reader.take("x") || !reader.number(out.depth, 1, kMost))) return std::nullopt;
+  return reader.is_at_end() ? std::optional(out) : std::nullopt;
 }
 
 bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {

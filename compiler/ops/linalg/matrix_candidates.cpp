@@ -1,11 +1,11 @@
 // The candidates of a matrix product (docs/decisions/0006): BLAS, oneDNN, and generated kernels in several tilings; and
 // the rule that picks one where nothing was measured.
 #include <algorithm>
-#include <charconv>
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/ir/node.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/ops/key_reader.h"
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -137,23 +137,9 @@ std::optional<Candidate> find_tiling(const ChoiceKey& key, const std::string& na
   return by_tiling(p, *tiling);
 }
 
-// Takes a whole number off the front of `text`.
-bool take_number(std::string_view& text, int64_t& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || out < 1) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
-
-bool take(std::string_view& text, std::string_view expected) {
-  if (!text.starts_with(expected)) return false;
-  text.remove_prefix(expected.size());
-  return true;
-}
-
-bool take_transpose(std::string_view& text, bool& out) {
-  out = text.starts_with('T');
-  return take(text, out ? "T" : "N");
+bool take_transpose(KeyReader& reader, bool& out) {
+  out = reader.take("T");
+  return out || reader.take("N");
 }
 
 }  // namespace
@@ -195,17 +181,16 @@ ChoiceKey key_of(const MatrixProduct& p) {
 
 std::optional<MatrixProduct> product_of(const std::string& properties) {
   MatrixProduct p;
-  std::string_view rest = properties;
-  if (take(rest, "float64 "))
+  KeyReader reader(properties);
+  if (reader.take("float64 "))
     p.dtype = DType::kFloat64;
-  else if (!take(rest, "float32 "))
+  else if (!reader.take("float32 "))
     return std::nullopt;
-  if (!take_number(rest, p.m) || !take(rest, "x") || !take_number(rest, p.k) || !take(rest, "x") ||
-      !take_number(rest, p.n) || !take(rest, " ") || !take_transpose(rest, p.trans_a) ||
-      !take_transpose(rest, p.trans_b))
+  if (!reader.numbers({&p.m, &p.k, &p.n}, 1, int64_t{1} << 40) || !reader.take(" ") ||
+      !take_transpose(reader, p.trans_a) || !take_transpose(reader, p.trans_b))
     return std::nullopt;
-  p.accumulates = take(rest, " added");
-  if (!rest.empty()) return std::nullopt;
+  p.accumulates = reader.take(" added");
+  if (!reader.is_at_end()) return std::nullopt;
   return p;
 }
 
