@@ -32,10 +32,7 @@ static std::vector<std::string> choices_of(const CLI::Option& option) {
 
 static ListedOption listed(const CLI::Option& option) {
   const bool has_place = option.get_positional();
-  const std::string place = option.get_name(true);
-  ListedOption out{.name = !has_place                ? "--" + option.get_lnames().at(0)
-                           : place == kOverridesName ? "key=value"
-                                                     : place,
+  ListedOption out{.name = has_place ? argument_name(option) : "--" + option.get_lnames().at(0),
                    .about = option.get_description(),
                    .choices = choices_of(option),
                    .is_list = option.get_delimiter() == ',',

@@ -62,7 +62,7 @@ class WordCheck {
 
   bool takes_pairs() const {
     const std::vector<const CLI::Option*> places = positionals();
-    return places.size() > 1 && places.back()->get_name(true) == kOverridesName;
+    return places.size() > 1 && argument_name(*places.back()) == "key=value";
   }
 
   void positional(const std::string& word) {
