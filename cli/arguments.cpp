@@ -34,7 +34,14 @@ class CommandLine {
   std::string helped_;
 };
 
+struct HelpFormatter : CLI::Formatter {
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return is_positional ? argument_name(*option) : CLI::Formatter::make_option_name(option, is_positional);
+  }
+};
+
 CommandLine::CommandLine(const Invocation& invocation) {
+  app_.formatter(std::make_shared<HelpFormatter>());
   app_.add_flag("--version", wants_version_, "print the version");
   app_.footer(general_footer());
   app_.get_formatter()->column_width(30);

@@ -15,6 +15,11 @@ const std::vector<CommandSpec>& command_specs() {
   return specs;
 }
 
+std::string argument_name(const CLI::Option& argument) {
+  const std::string name = argument.get_name(true);
+  return name == kOverridesName ? "key=value" : name;
+}
+
 void add_overrides(CLI::App& command, std::vector<std::string>& into, const std::string& about) {
   command.add_option(kOverridesName, into, about)->expected(0, -1);
 }

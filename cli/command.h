@@ -47,6 +47,8 @@ struct ExperimentArguments {
 
 /// The name of key=value for CLI11, which takes no "=" in names since 2.4.
 inline constexpr const char* kOverridesName = "key_value";
+/// What users call a positional argument: "CONFIG", or "key=value".
+std::string argument_name(const CLI::Option& argument);
 
 /// The argument key=value, any number of times.
 void add_overrides(CLI::App& command, std::vector<std::string>& into, const std::string& about);

@@ -31,16 +31,13 @@ static std::vector<std::string> choices_of(const CLI::Option& option) {
 }
 
 static ListedOption listed(const CLI::Option& option) {
-  const bool has_position = option.get_positional();
-  const std::string name = option.get_name(true);
-  ListedOption out{.name = !has_position            ? "--" + option.get_lnames().at(0)
-                           : name == kOverridesName ? "key=value"
-                                                    : name,
+  const bool is_argument = option.get_positional();
+  ListedOption out{.name = is_argument ? argument_name(option) : "--" + option.get_lnames().at(0),
                    .about = option.get_description(),
                    .choices = choices_of(option),
                    .is_list = option.get_delimiter() == ',',
                    .required = option.get_required(),
-                   .is_repeated = has_position && option.get_items_expected_max() > 1};
+                   .is_repeated = is_argument && option.get_items_expected_max() > 1};
   if (option.get_items_expected_max() > 0) out.type = option.get_type_name();
   while (out.type.ends_with(' ')) out.type.pop_back();
   return out;

@@ -62,7 +62,7 @@ class WordCheck {
 
   bool takes_pairs() const {
     const std::vector<const CLI::Option*> arguments = positionals();
-    return arguments.size() > 1 && arguments.back()->get_name(true) == kOverridesName;
+    return arguments.size() > 1 && argument_name(*arguments.back()) == "key=value";
   }
 
   void positional(const std::string& word) {
