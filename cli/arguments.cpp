@@ -29,7 +29,7 @@ class CommandLine {
 
   CLI::App app_{"Trains neural networks that experiment files describe.", "thtrain"};
   std::vector<std::pair<CLI::App*, Command>> commands_;
-  // Only listed: what stands before the command, and `help`, are looked at by hand.
+  // Only listed: what precedes the command, and `help`, are looked at by hand.
   bool wants_version_ = false;
   std::string helped_;
 };
@@ -79,7 +79,7 @@ std::string CommandLine::help_of(const std::string& name) const {
   refuse_command(name);
 }
 
-// What stands before the command: --help or --version.
+// What precedes the command: --help or --version.
 Command CommandLine::without_command(const std::string& word) const {
   if (word == "--version") return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
   if (word == "--help" || word == "-h") return [text = app_.help()] { return print_text(text), kDone; };

@@ -103,7 +103,7 @@ UserError write_error(const std::string& path, int error_number) {
 }
 
 UserError folder_error(const std::string& path, int error_number) {
-  return file_error(path, "the folder cannot be made", "a place where this user may make one",
+  return file_error(path, "the folder cannot be made", "a folder where this user may make one",
                     system_error_text(error_number));
 }
 

@@ -26,7 +26,7 @@ class NpzFile {
   bool is_packed(const std::string& name) const { return entry_of(name).method != 0; }
   /// Its header alone. UserError as read().
   NpyHeader header(const std::string& name) const;
-  /// The bytes of its .npy file at any place. UserError as read().
+  /// The bytes of its .npy file at any location. UserError as read().
   ZipReader::Bytes bytes(const std::string& name) const { return zip_.bytes(entry_of(name)); }
   /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error
   /// of .npy files ("weights.npz[hidden/W]: ...").

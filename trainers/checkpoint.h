@@ -1,6 +1,6 @@
 // Everything that a run needs to go on with the same bits, in one .npz that NumPy reads.
 //
-//   hidden/W, ...             the weights, and what layers remember beside them
+//   hidden/W, ...             the weights, and what layers remember besides them
 //   run.velocity/hidden/W     the optimizer's state; run.step, run.average/hidden/W, ... what else steps keep
 //   run.schedule/plateau/best the state of a schedule
 //   run.best/hidden/W         the weights with the best validation error

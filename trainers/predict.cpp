@@ -61,7 +61,7 @@ static void check_finite(const Tensor& probabilities, int64_t begin, const Tenso
   Tensor example = x.rows(row, 1);
   double largest = 0;
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
-  throw UserError(Message{.what = str(row_place(origin, begin + row), ": the probabilities are not finite"),
+  throw UserError(Message{.what = str(row_location(origin, begin + row), ": the probabilities are not finite"),
                           .expected = "numbers such as the model was trained on",
                           .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
                           .hint = "predict multiplies them by data.scale, as training does"});
@@ -96,7 +96,7 @@ PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass, const Di
           classifies ? of_examples(predicted_classes(scores), given, examples) : Expr(), given.is_sequence};
 }
 
-// What stands behind the ends is no answer.
+// What follows the ends is no answer.
 void clear_behind_ends(Prediction& of, const Tensor& lengths) {
   clear_behind_end(of.probabilities, lengths);
   if (!of.has_classes) return;

@@ -81,27 +81,30 @@ Split split_of(const DataArray& input, const PredictArguments& arguments, const 
   return {input, {}, Targets::kNone, data.scale, sequences};
 }
 
-// As the data files have them, scaled as the experiment says, standardized as the model was trained; with the lengths
-// that are given. Infinite ones and NaN are refused.
+// As the data files have them, scaled as the experiment says, filled and standardized as the model was trained; with
+// the lengths that are given. Infinite ones and NaN are refused.
 Batch examples_of(const DataArray& input, const PredictArguments& arguments, const Experiment& experiment,
                   const std::string& weights) {
   Split split = split_of(input, arguments, *experiment.data);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  const std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  auto standardize = [&] {
+    check_standardization(*kept, split, weights);
+    split.set_standardization(kept);
+  };
+  if (kept && !kept->imputation.empty()) standardize();  // before the check, which finds missing values
   try {
     check_all(split, experiment.compiler.floatX);
   } catch (const UserError& error) {
     if (!lacks_lengths(arguments, experiment)) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n",
-                "--lengths FILE says where each sequence ends; what stands behind it may be anything");
+    hint +=
+        str(hint.empty() ? "" : ";\n", "--lengths FILE says where each sequence ends; what follows it may be anything");
     throw UserError(std::move(messages));
   }
   take_images(split, experiment);
-  std::map<std::string, Tensor> arrays = read_weights(weights);
-  if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
-    check_standardization(*kept, split, weights);
-    split.set_standardization(kept);
-  }
+  if (kept && kept->imputation.empty()) standardize();
   return split.all(experiment.compiler.floatX);
 }
 
@@ -208,7 +211,7 @@ void write_outputs(const std::string& path, Output output, const std::vector<Pre
     file.write(join(line, ",") + '\n');
     line.clear();
   };
-  // What stands in the columns behind the class: numbers of the output, where they are wanted.
+  // What is in the columns behind the class: numbers of the output, where they are wanted.
   auto numbers_of = [&](const Prediction& one) {
     return one.has_classes && !probabilities ? 0 : width_of(one.probabilities);
   };

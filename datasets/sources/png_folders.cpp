@@ -190,13 +190,13 @@ PngFolders read_png_folders(const std::string& folder, bool grey, const std::vec
   std::vector<std::string> paths;
   std::vector<int64_t> labels;
   for (const std::string& name : names) {
-    const auto place = std::find(out.classes.begin(), out.classes.end(), name);
-    if (place == out.classes.end())
+    const auto known = std::find(out.classes.begin(), out.classes.end(), name);
+    if (known == out.classes.end())
       throw file_error(folder, "the subfolder is none of the classes", join(out.classes, ", "), printable(name));
     const std::string inner = (fs::path(folder) / name).string();
     for (const std::string& file : names_in(inner, false)) {
       paths.push_back((fs::path(inner) / file).string());
-      labels.push_back(place - out.classes.begin());
+      labels.push_back(known - out.classes.begin());
     }
   }
   if (labels.empty()) throw file_error(folder, "there are no pictures", "FOLDER/CLASS/*.png", "none in its subfolders");

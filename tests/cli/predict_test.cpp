@@ -61,7 +61,7 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   for (const char* table : {
            "width,height\n-3,1\n3,1\n-2,1\n",                 // without labels
            "width,height,kind\n-3,1,cat\n3,1,bird\n-2,1,\n",  // labels are passed over, whatever they are
-           "kind;width;height\n?;-3;1\n?;3;1\n?;-2;1\n",      // wherever they stand
+           "kind;width;height\n?;-3;1\n?;3;1\n?;-2;1\n",      // wherever they are
            "-3,1\n3,1\n-2,1\n",                               // without a header
            "-3,1,cat\n3,1,cat\n-2,1,cat\n",
        }) {
@@ -78,7 +78,7 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
 }
 
-// The label's column is known by its place where no header names it.
+// The label's column is known by its location where no header names it.
 TEST_F(CliPredict, ReadsATableWithoutHeaderWhereTheLabelHasAName) {
   workshop.write("named.csv",
                  "width,kind,height\n-2,cat,1\n-1,cat,2\n-3,cat,1\n-2,cat,2\n2,big dog,1\n1,big dog,2\n"

@@ -50,7 +50,7 @@ TEST(RunFolder, AnEmptyFolderIsFilledWhereItIs) {
   fs::create_directory_symlink("nowhere", link);
   EXPECT_EQ(error_text([&] { RunFolder::create(link, small_experiment()); }),
             str("error: ", link,
-                ": a link to a folder that is not there stands at this place\n"
+                ": there is a link to a folder that is not there at this path\n"
                 "  expected: a folder that does not exist yet, or an empty one\n"
                 "  got:      a link to nowhere\n"
                 "  hint:     make the folder that it names, or remove the link"));

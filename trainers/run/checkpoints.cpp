@@ -135,10 +135,10 @@ void RunCheckpoints::fail_non_finite() {
                     .last_step = last_step});
 }
 
-void RunCheckpoints::fail_guarded(const BadValueError& error, const std::string& place) const {
+void RunCheckpoints::fail_guarded(const BadValueError& error, const std::string& location) const {
   const RunState& state = training_.state;
   Message message = error.messages()[0];
-  message.what = str("epoch ", state.epochs + 1, ", ", place, ": ", message.what);
+  message.what = str("epoch ", state.epochs + 1, ", ", location, ": ", message.what);
   message.hint = str(context_.folder.checkpoint(), " (step ", saved_step_, ") is from before it and all finite;\n",
                      state.step == 0 ? "no weight was changed before it: look at the scale of the data, the first "
                                        "weights, and [loss];\nwhere it is in the update, "

@@ -110,9 +110,9 @@ void show_weights(const Experiment& experiment, const std::map<std::string, Tens
 void show_examples(const TrainedModel& model, Part part, ShowFolder& folder);
 /// The confusion matrix and the worst mistakes of model.output().
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
-/// Of an output of values: what it gives beside what it should give, and the differences.
+/// Of an output of values: what it gives compared with what it should give, and the differences.
 void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
-/// `asked` with standard_square() in the place of zeros; the stride of another square is a quarter of it.
+/// `asked` with standard_square() instead of zeros; the stride of another square is a quarter of it.
 OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
 /// UserError where the square does not fit, or its stride leaves pixels out.
 void check_square(const ImageShape& picture, const OcclusionSquare& square);

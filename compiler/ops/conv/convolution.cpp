@@ -71,7 +71,7 @@ bool complete(Convolution& c) {
 }  // namespace
 
 double Convolution::flops() const {
-  return 2.0 * static_cast<double>(n) * static_cast<double>(f) * static_cast<double>(places()) *
+  return 2.0 * static_cast<double>(n) * static_cast<double>(f) * static_cast<double>(positions()) *
          static_cast<double>(channels() * taps());
 }
 

@@ -20,7 +20,7 @@ using kernel::Target;
 
 constexpr const char* kComputation = "matrix_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "3";
+constexpr const char* kTilingVersion = "4";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {
@@ -40,9 +40,14 @@ std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p, const Target&
   return shapes;
 }
 
-// C of more than the second cache holds, and so many rows that copying all of B does not matter.
+int64_t bytes_of_rows(const MatrixProduct& p) {
+  return p.m * std::max(p.n, p.k) * static_cast<int64_t>(size_of(p.dtype));
+}
+
+// More rows of A or C than the second cache holds, which a column tile would read or write anew, and so many that
+// copying all of B does not matter.
 bool is_large_and_flat(const MatrixProduct& p) {
-  return p.m * p.n * static_cast<int64_t>(size_of(p.dtype)) > (1 << 20) && p.m >= 4 * p.k;
+  return bytes_of_rows(p) > (1 << 20) && p.m >= 4 * p.k;
 }
 
 std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
@@ -58,19 +63,22 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
-  // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
-  // used once, which OpenBLAS's small kernels do better.
+  // Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each used once, which
+  // OpenBLAS's small kernels, those of AVX-512, do better.
   constexpr double kMaxProducts = 1e9;
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
-  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || (p.trans_a && vectors_in(p, target) == 1))
+  const bool has_small_kernels = target.lanes_of(DType::kFloat64) == 8;
+  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small ||
+      (p.trans_a && vectors_in(p, target) == 1 && has_small_kernels))
     return "library";
-  // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
-  const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));
-  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_c > (2 << 20))
+  // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
+  // next.
+  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
     return name_of(tilings.front());
   auto [rows, vectors] = shapes_of(p, target).front();
   if (threads > 1 && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
-  return name_of(GemmTiling{rows, vectors, depth_of(p.k, 512)});
+  // A^T is read in columns: a slab of few rows of it stays in the first cache.
+  return name_of(GemmTiling{rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
 }
 
 // The step as training has it: C is updated in place where it is accumulated into, by a known factor.

@@ -76,7 +76,7 @@ bool Pooling::has_taps() const {
   return windows.stride.back() == window && (window == 2 || window == 4) && elements <= kMostElements;
 }
 
-bool Pooling::has_places() const {
+bool Pooling::has_positions() const {
   constexpr int64_t kMostElements = 25, kMostBytes = 2048;
   if (op != &max_pool_gradient_op() || windows.axes() > 2 || windows.sharing() == 1) return false;
   const int64_t stride = windows.stride.back();

@@ -34,7 +34,7 @@ void distribution_function(const double* p, int64_t k, double* out) {
   for (int64_t i = 0; i < k; ++i) out[i] /= sum;
 }
 
-int64_t place_in(const double* sums, int64_t k, double u) {
+int64_t position_in(const double* sums, int64_t k, double u) {
   return std::upper_bound(sums, sums + k, u) - sums;
 }
 
@@ -107,7 +107,7 @@ void choose(RandomState& state, const double* p, int64_t k, int64_t n, bool with
   if (n == 0) return;
   if (with_replacement) {
     distribution_function(p, k, sums);
-    for (int64_t i = 0; i < n; ++i) out[i] = place_in(sums, k, state.random_sample());
+    for (int64_t i = 0; i < n; ++i) out[i] = position_in(sums, k, state.random_sample());
     return;
   }
   // As many numbers as are missing are drawn at a time; of equal ones the first counts.
@@ -117,10 +117,10 @@ void choose(RandomState& state, const double* p, int64_t k, int64_t n, bool with
     distribution_function(left, k, sums);
     state.uniforms(0, 1, u, static_cast<size_t>(n - found));
     for (int64_t i = 0, count = n - before; i < count; ++i) {
-      const int64_t place = place_in(sums, k, u[i]);
-      if (std::find(out + before, out + found, place) != out + found) continue;
-      out[found++] = place;
-      left[place] = 0;
+      const int64_t position = position_in(sums, k, u[i]);
+      if (std::find(out + before, out + found, position) != out + found) continue;
+      out[found++] = position;
+      left[position] = 0;
     }
   }
 }

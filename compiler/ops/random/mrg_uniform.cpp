@@ -100,7 +100,7 @@ void lower_mrg_uniform(StepBuilder& b) {
     Nest nest({{end - first}, {numbers, kernel::AxisKind::kSequential}});
     nest.work = kWork;
     const auto word = [&](const kernel::Operand& of, size_t k) {
-      return kernel::Place{of, {1, 0}, b.length(streams * static_cast<int64_t>(k) + first)};
+      return kernel::Location{of, {1, 0}, b.length(streams * static_cast<int64_t>(k) + first)};
     };
     Words words;
     for (size_t k = 0; k < kWords; ++k) words.push_back(nest.carried("word", nest.load("start", word(state, k))));

@@ -118,7 +118,7 @@ Drawn draw_multinomial(const Operand& state, const LengthList& size, const Opera
   Dims dims = size.dims;
   if (dims.empty()) dims.assign(chances.dims().begin(), chances.dims().end() - 1);
   dims.push_back(chances.dims().back());
-  const Expr trials = n.is_literal() ? n.beside(DType::kInt64) : cast(n, DType::kInt64);
+  const Expr trials = n.is_literal() ? n.for_dtype(DType::kInt64) : cast(n, DType::kInt64);
   return drawn(mt_multinomial_op(), {state.expr(), trials, chances}, {{"dims", dims}}, p.where());
 }
 

@@ -57,8 +57,8 @@ std::optional<DType> truth(DType) {
   return DType::kBool;
 }
 
-Expr zeros_beside(const Expr& like) {
-  return Operand(0).beside(like.dtype());
+Expr scalar_zero_of(const Expr& like) {
+  return Operand(0).for_dtype(like.dtype());
 }
 
 // Elements for each result.
@@ -72,10 +72,10 @@ int64_t reduced_elements(const ErrorArgs& a) {
 // zero and 0 elsewhere; with more, 0.
 Expr prod_gradient(const Expr& x, const Expr&, const Expr& dy, const Ints& axes) {
   Expr zero = eq(x, 0);
-  Expr nonzero = switch_(zero, Operand(1).beside(x.dtype()), x);
+  Expr nonzero = switch_(zero, Operand(1).for_dtype(x.dtype()), x);
   Expr p = dy * prod(nonzero, axes, true);
   Expr zeros = sum(zero, axes, true);
-  Expr at_zero = switch_(logical_and(eq(zeros, 1), zero), p, zeros_beside(x));
+  Expr at_zero = switch_(logical_and(eq(zeros, 1), zero), p, scalar_zero_of(x));
   return switch_(eq(zeros, 0), p / nonzero, at_zero);
 }
 
@@ -123,7 +123,7 @@ auto extremum_reference() {
 }
 
 Expr extremum_gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&) {
-  return switch_(logical_or(eq(x, y), isnan(x)), dy, zeros_beside(x));
+  return switch_(logical_or(eq(x, y), isnan(x)), dy, scalar_zero_of(x));
 }
 
 // The extremum moves no farther than the element that moves most.
