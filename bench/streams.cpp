@@ -163,7 +163,7 @@ OneOf<DataConfig> data_of(const Case& c, const std::string& folder, const std::s
     out.scale = kPixelScale;
     return out;
   }
-  auto with_labels = [&](auto out, double scale) {
+  auto with_labels = [&, &x = x, &y = y](auto out, double scale) {
     out.train = x;
     out.train_labels = y;
     out.scale = scale;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,8 +67,9 @@ void check_replaceable(const std::string& path);
 /// Writes next to `path` and renames: a reader sees the old file or the new one, never a part.
 class AtomicFile {
  public:
-  /// UserError if the folder is missing or may not be written, or as check_replaceable().
-  explicit AtomicFile(std::string path);
+  /// UserError if the folder is missing or may not be written, or as check_replaceable(). `check` is called once the
+  /// temporary file is there: where it throws, that is removed again.
+  explicit AtomicFile(std::string path, const std::function<void()>& check = {});
   /// Removes the temporary file unless commit() came first.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -80,6 +82,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void remove_temporary();
+
   std::string path_, temporary_;
   int descriptor_ = -1;
   uint64_t written_ = 0;

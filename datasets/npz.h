@@ -1,6 +1,7 @@
 // NumPy's .npz files: named arrays in one zip archive, as numpy.savez and numpy.savez_compressed write them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -48,7 +49,9 @@ struct ArrayPath {
 /// All arrays. UserError as NpzFile.
 std::map<std::string, Tensor> read_npz(const std::string& path);
 
-/// Stored entries in the given order; equal arrays give equal bytes. Atomic. UserError if it cannot be written.
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
+/// Stored entries in the given order; equal arrays give equal bytes. Atomic, and `check` as of AtomicFile. UserError if
+/// it cannot be written.
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays,
+               const std::function<void()>& check = {});
 
 }  // namespace thtrain

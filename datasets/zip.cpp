@@ -252,7 +252,8 @@ ZipReader::Bytes ZipReader::bytes(const ZipEntry& entry) const {
   return {std::move(packed), 0};
 }
 
-ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from) : file_(path), wide_from_(wide_from) {}
+ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from, const std::function<void()>& check)
+    : file_(path, check), wide_from_(wide_from) {}
 
 namespace {
 

@@ -84,7 +84,10 @@ findings_of() {
   case $1 in
     tidy) echo "$(sed 's/\x1b\[[0-9;]*m//g' "$2" | grep -E ': (error|warning): ' | sort -u | wc -l) findings" ;;
     bare) grep -E '^no root file|figures compared' "$2" ;;
-    *) grep -E '^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" | sort | uniq -c | sed 's/^ *1 //' ;;
+    *)
+      grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" |
+        sort | uniq -c | sed 's/^ *1 //'
+      ;;
   esac
 }
 

@@ -255,7 +255,8 @@ class ArrayCheck {
   }
   void check_complete(const NamedArrays& arrays, const std::string& prefix) const {
     for (const auto& [name, type] : types_)
-      if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& entry) { return entry.first == name; }))
+      if (std::none_of(arrays.begin(), arrays.end(),
+                       [&, &name = name](const auto& entry) { return entry.first == name; }))
         refuse(path_, str("there is no ", prefix, name), names(prefix),
                arrays.empty() ? "nothing of those names"
                               : join(arrays, ", ", [&](const auto& entry) { return prefix + entry.first; }));

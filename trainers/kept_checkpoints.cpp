@@ -54,7 +54,7 @@ void set_aside_checkpoint(const RunFolder& folder, const KeptCheckpoint& last, i
   if (keep < 2 || !folder.has_checkpoint()) return;
   const std::string kept = folder.kept_checkpoints(), path = str(kept, '/', last.file_name());
   std::error_code error;
-  fs::create_directories(kept, error);
+  fs::create_directory(kept, error);  // not the run's, where that was removed
   if (error) throw folder_error(kept, error.value());
   // A second name for the file, which stays when the first one gets another. Not every file system has such names.
   ::unlink(path.c_str());

@@ -38,8 +38,8 @@ static void make_folder(const std::string& path) {
     throw cannot_be_made(path, error ? system_error_text(error.value()) : "a file of that name");
 }
 
-static void write_whole(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
+static void write_whole(const std::string& path, const std::string& text, const std::function<void()>& check = {}) {
+  AtomicFile file(path, check);
   file.write(text);
   file.commit();
 }
@@ -409,7 +409,7 @@ void RunFolder::write_facts() const {
   out.add_raw("ended", ended.line());
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
   if (!fingerprint_.empty()) out.add_raw("pins", decided.line()).add("target", machine().text());
-  write_whole(facts_file(), out.lines());
+  write_whole(facts_file(), out.lines(), in_place_check());
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

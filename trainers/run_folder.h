@@ -12,6 +12,7 @@
 //   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,11 @@ class RunFolder {
   bool is_in_place() const { return !lock_ || lock_->is_at(path_); }
   /// UserError where it does not.
   void require_in_place() const;
+  /// That, for a file that is written by its path (AtomicFile): it comes into no other folder that took the place of
+  /// this one meanwhile.
+  std::function<void()> in_place_check() const {
+    return [this] { require_in_place(); };
+  }
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }

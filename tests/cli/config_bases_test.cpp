@@ -158,6 +158,17 @@ TEST_F(ConfigBases, KeysGoWhereAValueThatIsTypedReplacesTheKind) {
   hint:     momentum is a key of optimizer = "sgd" or "rmsprop")");
 }
 
+// A text is no file of piano rolls.
+TEST_F(ConfigBases, TheFileOfAReplacedSourceGoes) {
+  write("text.toml", "[data]\nsource = \"text\"\nfile = \"play.txt\"\nsteps = 10\n" + kTwoLayers + kTrainer);
+  EXPECT_EQ(error("text.toml", {"data.source=piano_rolls"}), R"(error: data.file is missing
+  expected: a string
+  config:   text.toml:1:1
+      1 | [data]
+        | ^^^^^^
+  hint:     file: the text file, with all three sets)");
+}
+
 // Relative paths of data start in the folder of the file that is named on the command line.
 TEST_F(ConfigBases, PathsOfDataAreThoseOfTheNamedFile) {
   std::string table = "x,y\n";

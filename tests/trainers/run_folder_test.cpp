@@ -175,6 +175,22 @@ TEST(RunFolder, PrefersTheBestWeights) {
   EXPECT_EQ(folder.weights(), folder.best());
 }
 
+TEST(RunFolder, WhatIsWrittenComesIntoNoFolderThatTookItsPlace) {
+  TemporaryFolder temporary;
+  const std::string path = temporary.path("run"), moved = temporary.path("moved");
+  RunFolder folder = RunFolder::create(path, small_experiment());
+  write_npz(folder.best(), {{"a", Tensor(1.0)}}, folder.in_place_check());
+  fs::rename(path, moved);
+  fs::create_directory(path);
+  const std::string text = str("error: ", path,
+                               ": the folder of the run was removed or renamed while the run was at work\n"
+                               "  got:      another one of that name");
+  EXPECT_EQ(error_text([&] { write_npz(folder.best(), {{"a", Tensor(2.0)}}, folder.in_place_check()); }), text);
+  EXPECT_EQ(error_text([&] { folder.write_facts(1, {}); }), text);
+  EXPECT_TRUE(fs::is_empty(path));
+  EXPECT_TRUE(fs::exists(moved + "/best.npz"));
+}
+
 TEST(RunFolder, PathsInItsConfigurationAreAbsolute) {
   TemporaryFolder temporary;
   temporary.write("data/x.npy", "");

@@ -143,7 +143,7 @@ int64_t padded_bytes(const Correlation& c) {
 
 kernel::Operand padded_images(StepBuilder& b, const Correlation& c, const kernel::Operand& image) {
   if (!c.is_copied()) return image;
-  const auto& [d, h, w] = c.axes;
+  const CorrelationAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
   const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.stored() * h.stored(), row_length = w.stored(),
                 before = w.before - w.skipped();
   const kernel::Operand out = b.workspace(c.dtype, rows * row_length);

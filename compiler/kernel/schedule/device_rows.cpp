@@ -215,7 +215,7 @@ class DeviceRows {
     }
     for (const auto& [v, best] : extrema) {
       const Term x = code_.let("x", cast(bound(nest_, value(v).term, values), best.value.dtype()));
-      code_.if_(best.where == b_.length(count_) || value(v).how->better(best.value, x), [&] {
+      code_.if_(best.where == b_.length(count_) || value(v).how->better(best.value, x), [&, &best = best] {
         code_.assign(best.value, x);
         code_.assign(best.where, j);
       });
