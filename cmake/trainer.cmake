@@ -8,7 +8,8 @@ thtrain_room(reports  reports  COMPONENT reports  FLAGS ${THTRAIN_QUICK_FLAGS} L
 thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
 # for them.
-set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp datasets/images.cpp
+set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_records.cpp datasets/csv_text.cpp
+                            datasets/categories.cpp datasets/table_inputs.cpp datasets/images.cpp
                             datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
 thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)

@@ -20,7 +20,8 @@ double element(const DataArray& array, int64_t row, int64_t position) {
   return one.as_double(position);
 }
 
-void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of, std::string_view hint = {}) {
+void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of, std::string_view hint = {},
+                  const Split* table = nullptr) {
   visit(batch.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
@@ -29,16 +30,17 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
       int64_t bad = 0;
       while (std::isfinite(elements[bad])) ++bad;
       Shape shape(batch.shape().begin() + 1, batch.shape().end());
-      int64_t row = bad / element_count(shape);
-      const double raw = element(array, row_of(row), bad % element_count(shape));
-      throw UserError(
-          {.what =
-               str(element_location(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
-           .expected = str("numbers that are finite in ", name_of(batch.dtype())),
-           .got = std::isfinite(static_cast<T>(raw)) ? str(static_cast<T>(raw), ", multiplied by data.scale")
-                                                     : number_text(raw),
-           .config = array.where,
-           .hint = str(counting_hint(array), hint.empty() ? "" : ";\n", hint)});
+      const int64_t row = bad / element_count(shape), input = bad % element_count(shape),
+                    position = table ? table->column_of(input) : input;
+      if (table) shape = {array.raw.dim(1)};
+      const double raw = element(array, row_of(row), position);
+      throw UserError({.what = str(element_location(array, shape, row_of(row), position), ": not a finite number"),
+                       .expected = str("numbers that are finite in ", name_of(batch.dtype())),
+                       .got = std::isfinite(static_cast<T>(raw))
+                                  ? str(static_cast<T>(raw), ", multiplied by data.scale")
+                                  : number_text(raw),
+                       .config = array.where,
+                       .hint = str(counting_hint(array), hint.empty() ? "" : ";\n", hint)});
     }
   });
 }
@@ -75,6 +77,7 @@ std::string label_location(const Split& split, int64_t row, int64_t step) {
 // "x.npy: row 3, step 2".
 std::string symbol_location(const Split& split, int64_t row, int64_t position) {
   const DataArray& x = split.x_array();
+  if (split.table_inputs()) return element_location(x, {x.raw.dim(1)}, row, split.column_of(position));
   if (!split.is_sequence()) return element_location(x, split.input_shape(), row, position);
   const int64_t of_step = element_count(split.step_shape());
   const std::string step = str(row_location(x, row), ", step ", position / of_step);
@@ -159,7 +162,8 @@ void check_labels(const Split& split, const Tensor& y, const RowOf& row_of) {
 }
 
 void check(const Split& split, const Batch& batch, const RowOf& row_of) {
-  if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of, lengths_hint(split));
+  if (is_float(split.x_array().raw.dtype()))
+    check_finite(split.x_array(), batch.x, row_of, lengths_hint(split), split.table_inputs() ? &split : nullptr);
   if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of, lengths_hint(split));
   if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
   if (split.targets() == Targets::kClasses || split.targets() == Targets::kLabelSequences)

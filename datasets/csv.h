@@ -33,7 +33,20 @@ struct CsvOptions {
   /// The column of the examples' weights: its name in the header, or its number from 1; "" where there is none.
   std::string weight = "";
   ConfigPosition weight_where = {};
-  std::vector<size_t> skipped = {};  // columns that are not looked at, from 0
+  /// Columns that are not looked at: by their names as `weight`, or from 0.
+  std::vector<std::string> skip = {};
+  ConfigPosition skip_where = {};
+  std::vector<size_t> skipped = {};
+  char decimal = '.';  // before decimals: a point or a comma
+  /// Columns of x may hold texts, which are categories: those whose first value is no number, and those of these names,
+  /// whatever their cells are. No column has more than so many different texts.
+  bool takes_text = false;
+  std::vector<std::string> category_columns = {};
+  ConfigPosition category_where = {};
+  int64_t most_categories = 1000;
+  /// Those that are known already (of the training file, or of a model): of each column of x its texts by code, none
+  /// where it holds numbers. Another text is an error.
+  std::optional<std::vector<std::vector<std::string>>> categories = {};
   /// Missing values (is_missing_value) in columns of x become NaN, and are not refused.
   bool keep_missing = false;
   /// The label's column, from 0, in a table without a header: where `label` is a name.
@@ -48,14 +61,15 @@ struct CsvOptions {
 };
 
 struct CsvTable {
-  Tensor x = {};  // float64 [rows, columns without the label's], finite, or NaN where a value is missing; lengths
-                  // only where there is a `source`
+  Tensor x = {};  // float64 [rows, columns without the label's], finite, or NaN where a value is missing, and codes of
+                  // texts; lengths only where there is a `source`
   std::shared_ptr<const RowSource> source = {};  // of x, where it stayed in the file
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
-  Tensor weights = {};                     // float64 [rows], 0 or more; of rank 0 where there is no column of them
-  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they are in the file
-  bool named = false;                      // by a header
+  Tensor weights = {};                    // float64 [rows], 0 or more; of rank 0 where there is no column of them
+  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they stand in the file
+  bool named = false;                     // by a header
+  std::vector<std::vector<std::string>> categories = {};  // of each column of x, as Categories::names
   std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number
   std::vector<int64_t> lines = {};         // of the rows, from 1
   std::optional<size_t> label_at = {};     // the label's column, from 0
@@ -64,8 +78,9 @@ struct CsvTable {
   std::string label = {};                  // the same for messages: "\"kind\"" by the header, or "3"
 };
 
-/// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell
-/// that is no finite number, a line with another number of cells, an open quote, an unknown class; also:
+/// The file may be gzipped, and quotes may hold line ends. The labels are text if the first one is not a number (iris:
+/// "setosa"). UserError, each with line and column: a cell that is no finite number, a number or a date in a column of
+/// texts, a line with another number of cells, an open quote, an unknown class or category, too many categories; also:
 /// missing values, counted for each column, no such label column, a negative weight, no columns but the label's, no
 /// rows, a delimiter that cannot be told, a file of another format or one that cannot be read.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});

@@ -6,7 +6,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 
@@ -47,7 +46,13 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-std::optional<double> number_in(std::string_view text) {
+std::optional<double> number_in(std::string_view text, char decimal) {
+  if (decimal == ',' && text.find_first_of(",.") != std::string_view::npos) {
+    if (text.find('.') != std::string_view::npos || text.find(',') != text.rfind(',')) return std::nullopt;
+    std::string point(text);
+    std::replace(point.begin(), point.end(), ',', '.');
+    return number_in(point);
+  }
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   // Whole numbers of so many digits are exact: most cells of most tables.
   if (!text.empty() && text.size() <= 15 && std::all_of(text.begin(), text.end(), is_digit)) {
@@ -69,43 +74,81 @@ bool quoted_cell(std::string_view line, size_t& at, std::string& cell) {
     if (at >= line.size()) return false;
     if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
     if (line[at] == '"') ++at;
-    cell += line[at];
+    const bool is_line_end = line[at] == '\r';
+    if (is_line_end && at + 1 < line.size() && line[at + 1] == '\n') ++at;
+    cell += is_line_end ? '\n' : line[at];
   }
   ++at;
   return true;
+}
+
+size_t record_length(std::string_view text, char delimiter) {
+  const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+  if (text.substr(0, end).find('"') == std::string_view::npos) return end;
+  const bool has_blanks = delimiter == ' ';
+  auto is_line_end = [](char c) { return c == '\r' || c == '\n'; };
+  auto is_delimiter = [&](char c) { return c == delimiter || (has_blanks && c == '\t'); };
+  std::string cell;
+  for (size_t at = 0;; ++at) {
+    while (at < text.size() && (text[at] == ' ' || (text[at] == '\t' && delimiter != '\t'))) ++at;
+    if (at < text.size() && text[at] == '"' && !quoted_cell(text, at, cell)) return text.size();
+    while (at < text.size() && !is_delimiter(text[at]) && !is_line_end(text[at])) ++at;
+    if (at >= text.size() || is_line_end(text[at])) return std::min(at, text.size());
+  }
+}
+
+bool closes_quote(std::string_view line) {
+  for (size_t at = line.find('"'); at != std::string_view::npos; at = line.find('"', at + 2))
+    if (at + 1 >= line.size() || line[at + 1] != '"') return true;
+  return false;
+}
+
+static size_t count_digits(std::string_view text) {
+  return static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+}
+
+bool is_formatted_number(std::string_view cell) {
+  static constexpr std::string_view kSigns[] = {"$", "€", "£", "¥", "%", " ", "\u00a0", "\u202f", "'", ",", "."};
+  bool has_digits = false;
+  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
+  while (!cell.empty()) {
+    size_t taken = count_digits(cell);
+    has_digits = has_digits || taken > 0;
+    for (std::string_view sign : kSigns)
+      if (taken == 0 && cell.starts_with(sign)) taken = sign.size();
+    if (taken == 0) return false;
+    cell.remove_prefix(taken);
+  }
+  return has_digits;
+}
+
+bool is_date(std::string_view cell) {
+  const size_t first = count_digits(cell);
+  if (first == 0 || first > 4 || first == cell.size()) return false;
+  const char sign = cell[first];
+  cell.remove_prefix(first + 1);
+  const size_t second = count_digits(cell);
+  if (second == 0 || second > 2) return false;
+  if (sign == ':') return first <= 2 && second == 2;
+  if ((sign != '-' && sign != '/' && sign != '.') || second == cell.size() || cell[second] != sign) return false;
+  cell.remove_prefix(second + 1);
+  const size_t third = count_digits(cell);
+  const bool ends = third == cell.size() || cell[third] == ' ' || cell[third] == 'T';
+  return ends && (first == 4 ? third >= 1 && third <= 2 : third == 2 || third == 4);
 }
 
 std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kMost = 20;
   std::vector<std::string> shown(names.begin(),
                                  names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
-  return join(shown, ", ") + (names.size() > kMost ? str(" and ", names.size() - kMost, " more") : "");
+  const std::string texts = join(shown, ", ", [](const std::string& name) { return excerpt(name, 40); });
+  return texts + (names.size() > kMost ? str(" and ", names.size() - kMost, " more") : "");
 }
 
 bool is_missing_value(std::string_view cell) {
   constexpr std::string_view kTexts[] = {"",    "NA",   "N/A",  "n/a",  "na",   "#N/A", "<NA>", "NaN", "NAN",
                                          "nan", "null", "NULL", "none", "None", "?",    "-",    "--",  "."};
   return std::find(std::begin(kTexts), std::end(kTexts), cell) != std::end(kTexts);
-}
-
-UserError missing_values(const std::string& path, const std::vector<std::string>& columns, bool named,
-                         const std::vector<int64_t>& counts, int64_t first_line) {
-  constexpr size_t kMost = 20;
-  int64_t total = 0;
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    total += counts[i];
-    if (counts[i] > 0)
-      texts.push_back(str(counts[i], " in column ", named ? str('"', excerpt(columns[i], 40), '"') : columns[i]));
-  }
-  const size_t more = texts.size() - std::min(texts.size(), kMost);
-  texts.resize(texts.size() - more);
-  return file_error(
-      path, total == 1 ? "a value is missing" : str(total, " values are missing"),
-      "a number in each cell of the columns to learn from",
-      str(join(texts, ", "), more > 0 ? str(" and some in ", more, more == 1 ? " more column" : " more columns") : "",
-          total == 1 ? "; it is" : "; the first is", " on line ", first_line),
-      "data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out");
 }
 
 // `line` without what is in quotes.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/base/escape.h"
+#include "datasets/csv_text.h"
 #include "datasets/elements.h"
 
 namespace thtrain {
@@ -241,8 +243,8 @@ Tensor Split::read_lengths(int64_t count, const RowOf& row_of) const {
 void Split::fill(Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
-  if (is_imputed())
-    fill_imputed(into.x, row_of);
+  if (table_inputs_)
+    fill_table(into.x, row_of);
   else if (crop_)
     fill_cropped(into.x, row_of);
   else
@@ -263,25 +265,56 @@ void Split::fill(Batch& into, const RowOf& row_of) const {
 }
 
 void Split::set_standardization(std::shared_ptr<const Standardization> standardization) {
-  const int64_t before = indicators();
   standardization_ = std::move(standardization);
-  if (!input_shape_.empty()) input_shape_.back() += indicators() - before;
+  const bool was_of_table = table_inputs_ != nullptr, is_of_table = standardization_ && standardization_->is_of_table();
+  if (!was_of_table && !is_of_table) return;
+  TH_CHECK(input_shape_.size() == 1 && x_.raw.rank() == 2, "columns of a table in examples ", shape_text(input_shape_));
+  table_inputs_ =
+      is_of_table ? std::make_shared<const TableInputs>(*standardization_, x_.raw.dim(1), categories_.get()) : nullptr;
+  input_shape_ = {is_of_table ? table_inputs_->width() : x_.raw.dim(1)};
 }
 
-void Split::fill_imputed(Tensor into, const RowOf& row_of) const {
-  TH_CHECK(input_shape_.size() == 1, "missing values of examples ", shape_text(input_shape_));
+std::vector<double> Split::input_scales() const {
+  if (!table_inputs_) return {scale_};
+  std::vector<double> out;
+  for (const TableInputs::Input& input : table_inputs_->inputs())
+    out.push_back(input.kind == TableInputs::Input::Kind::kNumber ? scale_ : 1);
+  return out;
+}
+
+int64_t Split::column_of(int64_t position) const {
+  return table_inputs_ ? table_inputs_->inputs()[static_cast<size_t>(position)].column : position;
+}
+
+void Split::fill_table(Tensor into, const RowOf& row_of) const {
   constexpr int64_t kElements = int64_t{1} << 18;
-  const Imputation& imputation = standardization_->imputation;
-  const auto columns = static_cast<int64_t>(imputation.fill.size());
-  const int64_t count = into.dim(0), piece = std::clamp<int64_t>(kElements / columns, 1, std::max<int64_t>(count, 1));
-  const Tensor filled = into.reshape({count, input_shape_[0]});
-  Tensor rows = Tensor::empty(into.dtype(), {piece, columns});
+  const int64_t columns = table_inputs_->columns(), count = into.dim(0),
+                piece = std::clamp<int64_t>(kElements / columns, 1, std::max<int64_t>(count, 1));
+  const Tensor inputs = into.reshape({count, table_inputs_->width()});
+  Tensor rows = Tensor::empty(DType::kFloat64, {piece, columns});
   for (int64_t begin = 0; begin < count; begin += piece) {
     const int64_t length = std::min(piece, count - begin);
+    const Tensor some = rows.rows(0, length);
     convert_rows(
-        x_, scale_, [&](int64_t i) { return row_of(begin + i); }, rows.rows(0, length));
-    imputation.apply(rows.rows(0, length), filled.rows(begin, length));
+        x_, 1, [&](int64_t i) { return row_of(begin + i); }, some);
+    const int64_t unknown = table_inputs_->apply(some, scale_, inputs.rows(begin, length));
+    if (unknown >= 0) refuse_category(row_of(begin + unknown / columns), unknown % columns, some.as_double(unknown));
   }
+}
+
+void Split::refuse_category(int64_t row, int64_t column, double code) const {
+  const std::vector<std::string>& known = standardization_->categories.of(column);
+  const std::string place = element_location(x_, {table_inputs_->columns()}, row, column);
+  if (categories_ && categories_->has(column))
+    throw UserError({.what = place + ": the text is not one of the categories of the model",
+                     .expected = str("one of ", list_text(known)),
+                     .got = str('"', excerpt(categories_->of(column)[static_cast<size_t>(code)], 40), '"'),
+                     .config = x_.where});
+  throw UserError({.what = place + ": not the code of a category",
+                   .expected = str("integers from 0 to ", known.size() - 1),
+                   .got = number_text(code),
+                   .config = x_.where,
+                   .hint = counting_hint(x_)});
 }
 
 void Split::fill_targets(Tensor into, const RowOf& row_of) const {
@@ -343,7 +376,7 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool is_unchanged = !rows_ && !x_.source && !has_lengths() && !is_imputed() &&
+  bool is_unchanged = !rows_ && !x_.source && !has_lengths() && !table_inputs_ &&
                       !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 && !x_.swapped &&
                       x_.raw.dtype() == floatx && x_.raw.is_contiguous() && !crop_;
   if (!is_unchanged) return read(0, size_, floatx);
@@ -374,6 +407,16 @@ static std::string examples_text(const Split& split) {
              longest == 1 ? " step of " : " steps of ", shape_text(split.step_shape()));
 }
 
+// ", categories: colour 3, city 12".
+static std::string categories_of(const std::vector<std::string>& columns, const Categories& categories) {
+  if (categories.empty()) return "";
+  std::vector<std::string> out;
+  for (size_t j = 0; j < columns.size(); ++j)
+    if (const auto column = static_cast<int64_t>(j); categories.has(column))
+      out.push_back(str(columns[j], ' ', categories.of(column).size()));
+  return ", categories: " + list_text(out);
+}
+
 std::string Dataset::text() const {
   const char* by_step = train.has_step_targets() ? " by step" : "";
   std::string out = str("data set ", name, ": ", examples_text(train));
@@ -383,6 +426,7 @@ std::string Dataset::text() const {
   if (targets() == Targets::kLabels) out += str(", labels of ", shape_text(train.step_target_shape()), by_step);
   if (train.standardization() && train.standardization()->imputation.indicators() > 0)
     out += str(", indicators of missing values: ", train.standardization()->imputation.indicators());
+  if (train.standardization()) out += categories_of(columns, train.standardization()->categories);
   if (streamed) out += ", streamed";
   if (shuffle_window > 0) out += str(", shuffled within ", shuffle_window, " examples");
   for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {

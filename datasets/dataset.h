@@ -13,6 +13,7 @@
 #include "datasets/images.h"
 #include "datasets/sequences.h"
 #include "datasets/standardization.h"
+#include "datasets/table_inputs.h"
 
 namespace thtrain {
 
@@ -58,6 +59,8 @@ class Split {
   void set_crop(const ImageCrop& crop);
   /// How much each example counts: one number for each row. UserError as above.
   void set_weights(DataArray weights);
+  /// The same sequences with as many of their first steps. Only those that are no longer may be read.
+  Split first_steps(int64_t steps) const;
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
   Split part(int64_t begin, int64_t count) const;
   Split part(std::vector<int64_t> rows) const;
@@ -94,12 +97,18 @@ class Split {
   Targets targets() const { return targets_; }
   /// What multiplies x.
   double scale() const { return scale_; }
-  /// Does it multiply the number at `position` of the examples in a row, [n, ...]? Indicators of missing values are
-  /// not.
-  bool is_scaled(int64_t position) const {
-    return indicators() == 0 || position % input_shape_[0] < input_shape_[0] - indicators();
-  }
   const Standardization* standardization() const { return standardization_.get(); }
+  /// How the inputs are made of the columns of a table; null where they are its numbers.
+  const TableInputs* table_inputs() const { return table_inputs_.get(); }
+  /// The texts whose codes stand in x of a table; null: there are none. Before set_standardization().
+  const Categories* categories() const { return categories_.get(); }
+  void set_categories(Categories categories) {
+    categories_ = std::make_shared<const Categories>(std::move(categories));
+  }
+  /// What multiplies each number of an example in turn, or all of them.
+  std::vector<double> input_scales() const;
+  /// The number of a row of x that the input at `position` of an example comes from.
+  int64_t column_of(int64_t position) const;
   /// What check_batch looks for besides; null: nothing.
   const Demands* demands() const { return demands_.get(); }
   void set_demands(Demands demands) { demands_ = std::make_shared<const Demands>(std::move(demands)); }
@@ -109,8 +118,9 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
-  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row. Examples
-  /// that are vectors get the indicators of its imputation behind their numbers, and input_shape() counts them.
+  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the inputs. Where it has an
+  /// imputation or categories, examples are the columns of a table, and input_shape() counts what is made of them.
+  /// Reading is a UserError then for a text that is none of the categories.
   void set_standardization(std::shared_ptr<const Standardization> standardization);
   bool has_weights() const { return weights_ != nullptr; }
   const DataArray& weights_array() const { return *weights_; }
@@ -149,13 +159,14 @@ class Split {
   void fill(Batch& into, const RowOf& row_of) const;
   void fill_targets(Tensor into, const RowOf& row_of) const;
   void fill_cropped(Tensor into, const RowOf& row_of) const;
-  bool is_imputed() const { return standardization_ && !standardization_->imputation.empty(); }
-  int64_t indicators() const { return is_imputed() ? standardization_->imputation.indicators() : 0; }
-  void fill_imputed(Tensor into, const RowOf& row_of) const;
+  void fill_table(Tensor into, const RowOf& row_of) const;
+  [[noreturn]] void refuse_category(int64_t row, int64_t column, double code) const;
 
   DataArray x_, y_;
   std::shared_ptr<const DataArray> weights_;                // null: all alike
   std::shared_ptr<const Standardization> standardization_;  // null: numbers stay as they are
+  std::shared_ptr<const Categories> categories_;
+  std::shared_ptr<const TableInputs> table_inputs_;
   Targets targets_ = Targets::kNone;
   double scale_ = 1;
   int64_t first_ = 0, size_ = 0, classes_ = 0;

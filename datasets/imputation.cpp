@@ -63,25 +63,6 @@ void check_has_values(const Split& train, const std::vector<int64_t>& counts, co
 
 }  // namespace
 
-void Imputation::apply(const Tensor& rows, Tensor into) const {
-  const auto columns = static_cast<int64_t>(fill.size()), width = columns + indicators(), count = rows.dim(0);
-  TH_CHECK(rows.size() == count * columns && into.size() == count * width && rows.dtype() == into.dtype(),
-           rows.type_text(), " filled into ", into.type_text());
-  visit(rows.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      const T* from = rows.data<T>();
-      T* to = into.data<T>();
-      for (int64_t i = 0; i < count; ++i, from += columns, to += width) {
-        for (int64_t j = 0; j < columns; ++j)
-          to[j] = std::isnan(from[j]) ? static_cast<T>(fill[static_cast<size_t>(j)]) : from[j];
-        for (int64_t j = 0; j < indicators(); ++j)
-          to[columns + j] = std::isnan(from[indicated[static_cast<size_t>(j)]]) ? T(1) : T(0);
-      }
-    }
-  });
-}
-
 Imputation learn_imputation(const Split& train, Imputation::By by, DType floatx, const ConfigPosition& where) {
   using By = Imputation::By;
   const DataArray& x = train.x_array();
@@ -96,9 +77,10 @@ Imputation learn_imputation(const Split& train, Imputation::By by, DType floatx,
   Imputation out;
   for (size_t i = 0; i < found.counts.size(); ++i) {
     const auto column = static_cast<int64_t>(i);
-    const double value = by == By::kZero     ? 0
-                         : by == By::kMedian ? column_median(train, column)
-                                             : found.sums[i] / static_cast<double>(found.counts[i]);
+    const bool is_text = train.categories() && train.categories()->has(column);
+    const double value = by == By::kZero || is_text ? 0
+                         : by == By::kMedian        ? column_median(train, column)
+                                                    : found.sums[i] / static_cast<double>(found.counts[i]);
     out.fill.push_back(floatx == DType::kFloat32 ? static_cast<double>(static_cast<float>(value)) : value);
     if (found.counts[i] < train.size()) out.indicated.push_back(column);
   }

@@ -33,7 +33,7 @@ class Loader {
     known_classes_ = data.classes;
     whole_ = data.train;
     cut_dataset(options_, floatx_, {data.train, data.valid, data.test, data.valid_default}, out_);
-    impute();
+    prepare_table();
     check();
     return std::move(out_);
   }
@@ -89,12 +89,15 @@ class Loader {
     known_classes_ = count;
   }
 
-  void impute() {
-    if (options_.impute == Imputation::By::kNone || out_.train.size() == 0) return;
+  /// What the inputs are made of, where examples are columns of a table.
+  void prepare_table() {
+    if (out_.train.size() == 0) return;
     Standardization learned;
-    learned.imputation =
-        learn_imputation(out_.train, options_.impute, floatx_, position_of(options_, options_.impute_where));
-    out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
+    if (options_.impute != Imputation::By::kNone)
+      learned.imputation =
+          learn_imputation(out_.train, options_.impute, floatx_, position_of(options_, options_.impute_where));
+    if (out_.train.categories()) learned.categories = *out_.train.categories();
+    if (learned.is_of_table()) out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 
   void standardize() {
@@ -106,7 +109,10 @@ class Loader {
     if (options_.standardize == Standardization::By::kNone && !options_.standardize_targets) return;
     Standardization learned =
         learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_);
-    if (out_.standardization) learned.imputation = out_.standardization->imputation;
+    if (out_.standardization) {
+      learned.imputation = out_.standardization->imputation;
+      learned.categories = out_.standardization->categories;
+    }
     out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 

@@ -21,6 +21,8 @@ class RowSource {
   /// Does it cost much to read a row that does not follow the one before? True of packed files, which are unpacked from
   /// the nearest known location on.
   virtual bool is_sequential() const { return false; }
+  /// The first `bytes` bytes of each row, without reading more; null where rows are read whole.
+  virtual std::shared_ptr<const RowSource> beginnings(int64_t /*bytes*/) const { return nullptr; }
   /// UserError where a file that the rows come from was changed since it was opened.
   virtual void check_unchanged() const {}
   /// Adds the files that the rows come from.

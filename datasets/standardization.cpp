@@ -58,12 +58,14 @@ double rounded(double value, DType floatx) {
   return floatx == DType::kFloat32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
-/// Indicators of missing values stay 0 and 1.
-void leave_indicators(const Split& train, Standard& standard) {
-  const int64_t indicators = train.standardization() ? train.standardization()->imputation.indicators() : 0;
-  const auto first = static_cast<std::ptrdiff_t>(standard.mean.size()) - indicators;
-  std::fill(standard.mean.begin() + first, standard.mean.end(), 0.0);
-  std::fill(standard.scale.begin() + first, standard.scale.end(), 1.0);
+/// Categories and indicators of missing values stay as they are.
+void leave_categories(const Split& train, Standard& standard) {
+  if (!train.table_inputs()) return;
+  for (size_t i = 0; i < standard.mean.size(); ++i) {
+    if (train.table_inputs()->inputs()[i].kind == TableInputs::Input::Kind::kNumber) continue;
+    standard.mean[i] = 0;
+    standard.scale[i] = 1;
+  }
 }
 
 /// Calls f(batch) for all examples in order, as float64.
@@ -121,7 +123,7 @@ Standardization learn_standardization(const Split& train, Standardization::By by
   };
   Standardization out;
   if (inputs) out.inputs = standard(x_mean, x_squares);
-  if (by == Standardization::By::kFeatures) leave_indicators(train, out.inputs);
+  if (by == Standardization::By::kFeatures) leave_categories(train, out.inputs);
   if (targets) out.targets = standard(y_mean, y_squares);
   return out;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/categories.h"
 #include "datasets/imputation.h"
 
 namespace thtrain {
@@ -30,13 +31,17 @@ struct Standardization {
   /// all numbers.
   enum class By { kNone, kFeatures, kAll };
   Standard inputs, targets;
-  Imputation imputation = {};  // of the inputs, before they are standardized
+  Imputation imputation = {};  // of the columns of a table, before they are standardized
+  Categories categories = {};  // of these columns
+
+  /// Do the inputs differ from the columns of the table?
+  bool is_of_table() const { return !imputation.empty() || !categories.empty(); }
 };
 
 /// The mean and the standard deviation (divided by n, not n - 1) of x by `by`, and where `targets`, those of each
-/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. By kFeatures, indicators of
-/// missing values keep 0 and 1: their mean counts as 0, their deviation as 1. Reads all examples twice, a few MiB at a
-/// time; UserError as check_batch.
+/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. By kFeatures, categories and
+/// indicators of missing values stay as they are: their mean counts as 0, their deviation as 1. Reads all examples
+/// twice, a few MiB at a time; UserError as check_batch.
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx);
 
 }  // namespace thtrain

@@ -3,27 +3,57 @@
 #include <algorithm>
 #include <span>
 
+#include "datasets/content.h"
+#include "datasets/deflated_bytes.h"
+
 namespace thtrain {
 
 static constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
-static std::string piece(const InputFile& file, uint64_t offset) {
-  std::string out(std::min(kPieceBytes, file.size() - offset), '\0');
-  file.read_at(offset, std::as_writable_bytes(std::span(out)));
+TextFile::TextFile(const std::string& where) : path(where) {
+  auto file = std::make_shared<const InputFile>(path);
+  size = file->size();
+  if (content_of(file->beginning()) != Content::kGzip) {
+    bytes = std::make_shared<const FileBytes>(std::move(file));
+    return;
+  }
+  auto unpacked = std::make_shared<const DeflatedBytes>(file, 0, size, DeflatedBytes::Format::kGzip);
+  size = unpacked->size();
+  bytes = std::move(unpacked);
+}
+
+std::string TextFile::beginning(size_t count) const {
+  std::string out(std::min<uint64_t>(count, size), '\0');
+  bytes->read_at(0, std::as_writable_bytes(std::span(out)));
   return out;
 }
 
-TextLines::TextLines(const InputFile& file) : file_(file) {
+TextLines::TextLines(const InputFile& file)
+    : path_(file.path()),
+      read_at_([&file](uint64_t offset, std::span<std::byte> out) { file.read_at(offset, out); }),
+      size_(file.size()) {
+  if (file.beginning(3) == "\xef\xbb\xbf") offset_ = 3;
+}
+
+TextLines::TextLines(const TextFile& file)
+    : path_(file.path),
+      read_at_([&file](uint64_t offset, std::span<std::byte> out) { file.bytes->read_at(offset, out); }),
+      size_(file.size) {
   if (file.beginning(3) == "\xef\xbb\xbf") offset_ = 3;
 }
 
 bool TextLines::read_more() {
-  if (offset_ == file_.size()) return false;
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  if (offset_ == size_) return false;
   buffer_.erase(0, at_);
   at_ = 0;
-  std::string more = piece(file_, offset_);
-  offset_ += more.size();
-  buffer_ += more;
+  if (buffer_.size() > kMostBytes)
+    throw file_error(path_, str("line ", number_ + 1, " is longer than 64 MiB"), "lines of text", {},
+                     "is it a text file?");
+  const size_t held = buffer_.size(), more = std::min(kPieceBytes, size_ - offset_);
+  buffer_.resize(held + more);
+  read_at_(offset_, std::as_writable_bytes(std::span(buffer_)).subspan(held));
+  offset_ += more;
   return true;
 }
 
@@ -49,12 +79,13 @@ bool TextLines::next(std::string_view& line) {
   }
 }
 
-int64_t count_lines(const InputFile& file) {
+int64_t count_lines(const TextFile& file) {
   int64_t count = 0;
   bool within = false;
-  for (uint64_t offset = 0; offset < file.size();) {
-    std::string text = piece(file, offset);
-    offset += text.size();
+  std::string text;
+  for (uint64_t offset = 0; offset < file.size; offset += text.size()) {
+    text.resize(std::min(kPieceBytes, file.size - offset));
+    file.bytes->read_at(offset, std::as_writable_bytes(std::span(text)));
     for (char c : text) {
       bool end = c == '\n' || c == '\r';
       count += within && end;

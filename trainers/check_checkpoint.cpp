@@ -220,7 +220,8 @@ class ArrayCheck {
              const std::vector<Param>& state)
       : path_(path) {
     const DType dtype = dtype_of(checkpoint, weights);
-    for (const auto& [name, array] : weights) types_[name] = {dtype, array.shape()};
+    for (const auto& [name, array] : weights)
+      types_[name] = {is_float(array.dtype()) ? dtype : array.dtype(), array.shape()};
     for (const Param& array : state) types_.at(array.name).dtype = array.variable.type().dtype;
   }
 

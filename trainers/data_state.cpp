@@ -1,8 +1,14 @@
 #include "trainers/data_state.h"
 
 #include <cmath>
+#include <set>
+
+#include "compiler/base/escape.h"
+#include "compiler/base/utf8.h"
 
 namespace thtrain {
+
+static constexpr const char *kOneHot = "data/one_hot", *kCodes = "data/codes";
 
 NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardization, DType floatx) {
   NamedArrays out;
@@ -19,6 +25,12 @@ NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardizat
   for (int64_t column : imputation.indicated) indicator[static_cast<size_t>(column)] = 1;
   add("data/fill", imputation.fill);
   add("data/indicator", indicator);
+  const Categories& categories = standardization->categories;
+  if (!categories.empty()) {
+    const std::string text = categories_text(categories);
+    out.emplace_back(categories.as == Categories::As::kOneHot ? kOneHot : kCodes,
+                     Tensor::of(std::vector<uint8_t>(text.begin(), text.end()), {std::ssize(text)}));
+  }
   return out;
 }
 
@@ -82,13 +94,62 @@ static Imputation take_imputation(std::map<std::string, Tensor>& arrays, const s
   return out;
 }
 
+static UserError bad_categories(const std::string& source, const std::string& name, std::string got) {
+  return UserError(Message{.what = str(source, ": ", name, " has no categories"),
+                           .expected = "uint8: texts in UTF-8 with a byte 0 between them, and two between columns",
+                           .got = std::move(got)});
+}
+
+static Categories take_categories(std::map<std::string, Tensor>& arrays, const std::string& source) {
+  Categories out;
+  for (const char* name : {kOneHot, kCodes}) {
+    const auto found = arrays.find(name);
+    if (found == arrays.end()) continue;
+    const Tensor array = found->second.contiguous();
+    if (array.dtype() != DType::kUInt8 || array.rank() != 1 || !out.empty())
+      throw bad_categories(source, name, array.type_text());
+    const std::string text(static_cast<const char*>(array.raw()), static_cast<size_t>(array.size()));
+    if (first_not_utf8(text) != std::string::npos) throw bad_categories(source, name, "text that is not UTF-8");
+    out = {name == kOneHot ? Categories::As::kOneHot : Categories::As::kCodes, categories_in(text)};
+    for (const std::vector<std::string>& column : out.names) {
+      const std::set<std::string> different(column.begin(), column.end());
+      if (different.size() != column.size() || different.contains(""))
+        throw bad_categories(source, name, "a text that is empty, or there twice");
+    }
+    if (out.empty()) throw bad_categories(source, name, "columns of numbers alone");
+    arrays.erase(found);
+  }
+  return out;
+}
+
 std::shared_ptr<const Standardization> take_standardization(std::map<std::string, Tensor>& arrays,
                                                             const std::string& source) {
   Standardization out{take_standard(arrays, "data/mean", "data/scale", source),
                       take_standard(arrays, "data/target_mean", "data/target_scale", source),
-                      take_imputation(arrays, source)};
-  if (out.inputs.empty() && out.targets.empty() && out.imputation.empty()) return nullptr;
+                      take_imputation(arrays, source), take_categories(arrays, source)};
+  if (out.inputs.empty() && out.targets.empty() && !out.is_of_table()) return nullptr;
   return std::make_shared<const Standardization>(std::move(out));
+}
+
+// Columns of texts are texts, and columns of numbers are numbers.
+static void check_categories(const Categories& kept, const Split& split, const Shape& columns,
+                             const std::string& source) {
+  const DataArray& x = split.x_array();
+  if (!kept.empty() && columns != Shape{std::ssize(kept.names)})
+    throw UserError(Message{.what = str(source, ": the model was trained on a table of another size"),
+                            .expected = str(kept.names.size(), " columns, as it has kept the categories of"),
+                            .got = str(shape_text(columns), " in ", x.origin)});
+  if (!split.categories() && (kept.empty() || !x.text)) return;  // an array has codes
+  const Categories own = split.categories() ? *split.categories() : Categories();
+  for (int64_t j = 0; j < columns[0]; ++j) {
+    if (own.has(j) == kept.has(j)) continue;
+    const std::string name =
+        x.text && j < std::ssize(x.text->columns) ? x.text->columns[static_cast<size_t>(j)] : str(j + 1);
+    throw UserError(Message{.what = str(source, ": column \"", excerpt(name, 40), "\" had ",
+                                        own.has(j) ? "numbers" : "texts", " where the model was trained"),
+                            .expected = own.has(j) ? "a column of numbers" : "a column of categories",
+                            .got = str(own.has(j) ? "texts" : "numbers", " in ", x.origin)});
+  }
 }
 
 void check_standardization(const Standardization& standardization, const Split& split, const std::string& source) {
@@ -100,18 +161,19 @@ void check_standardization(const Standardization& standardization, const Split& 
                             .got = str(shape_text(shape), " in ", split.x_array().origin)});
   };
   const Imputation& kept = standardization.imputation;
-  const Imputation own = split.standardization() ? split.standardization()->imputation : Imputation();
-  Shape inputs = split.step_shape();
-  if (!inputs.empty()) inputs.back() -= own.indicators();
-  if (kept.empty() && !own.empty())
+  const bool fills = split.standardization() && !split.standardization()->imputation.empty();
+  if (kept.empty() && fills)
     throw UserError(Message{.what = str(source, ": the model was trained without data.impute"),
                             .expected = "data.impute = \"none\"",
                             .got = str("missing values to fill in ", split.x_array().origin)});
-  if (!kept.empty() && inputs != Shape{static_cast<int64_t>(kept.fill.size())})
+  const Shape columns = split.table_inputs() ? Shape{split.table_inputs()->columns()} : split.step_shape();
+  if (!kept.empty() && columns != Shape{std::ssize(kept.fill)})
     throw UserError(Message{.what = str(source, ": missing values were filled in examples of another size"),
                             .expected = str(kept.fill.size(), " numbers for each example, as data/fill has"),
-                            .got = str(shape_text(inputs), " in ", split.x_array().origin)});
-  if (!inputs.empty()) inputs.back() += kept.indicators();
+                            .got = str(shape_text(columns), " in ", split.x_array().origin)});
+  check_categories(standardization.categories, split, columns, source);
+  Shape inputs = columns;
+  if (standardization.is_of_table()) inputs = {TableInputs(standardization, columns[0], nullptr).width()};
   check(standardization.inputs, inputs, "data/mean", "example");
   if (split.targets() == Targets::kValues)
     check(standardization.targets, split.step_target_shape(), "data/target_mean", "target");

@@ -5,6 +5,8 @@
 //   data/target_mean, data/target_scale    of values to approximate
 //   data/fill, data/indicator              of the columns of a table, [columns]: what fills a missing value, and
 //                                          whether (1 or 0) the column has an indicator of them
+//   data/one_hot or data/codes             uint8: the categories of the columns, sorted; in Python
+//                                          [c.split("\0") if c else [] for c in bytes(a).decode().split("\0\0")]
 //
 // They are next to the weights in best.npz and in checkpoints.
 #pragma once
@@ -18,17 +20,19 @@
 
 namespace thtrain {
 
-/// As arrays of `floatx`; none where nothing is standardized or filled. Null counts as that.
+/// As arrays, numbers as `floatx`; none where nothing is standardized or filled, nor has categories. Null counts as
+/// that.
 NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardization, DType floatx);
 
 /// Takes these arrays out of those of a model; null where there are none. UserError in the name of `source`: one of a
 /// pair is missing, they are no vectors of one length, or a number is not finite or no deviation, an
-/// indicator is neither 0 nor 1.
+/// indicator is neither 0 nor 1, categories are no texts, or the same ones twice.
 std::shared_ptr<const Standardization> take_standardization(std::map<std::string, Tensor>& arrays,
                                                             const std::string& source);
 
 /// UserError in the name of `source`, where what it keeps (nothing: an empty one) was learned of examples of other
-/// lengths than `split`'s, and where `split` fills missing values and it does not.
+/// lengths than `split`'s, where `split` fills missing values and it does not, and where a column has texts and had
+/// numbers, or the other way round.
 void check_standardization(const Standardization& standardization, const Split& split, const std::string& source);
 
 }  // namespace thtrain

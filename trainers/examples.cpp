@@ -1,6 +1,10 @@
 #include "trainers/examples.h"
 
+#include <functional>
+#include <numeric>
+
 #include "compiler/base/content_hash.h"
+#include "compiler/base/content_hasher.h"
 #include "trainers/data_fingerprint.h"
 
 namespace thtrain {
@@ -16,7 +20,7 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
       input_(split.is_sequence() ? with_count(split.steps(), input) : input),
       floatx_(floatx),
       streamed_(streamed) {
-  if (streamed_ || split.size() == 0) return;
+  if (streamed_ || has_lengths() || split.size() == 0) return;
   all_ = split.all(floatx);
   all_.x = all_.x.reshape(with_count(split.size(), input_));
 }
@@ -43,10 +47,14 @@ Batch Examples::batch(int64_t begin, int64_t count) {
     if (!stream_) stream_ = stream(false, 0);
     return trimmed(stream_->at(begin, count));
   }
+  if (has_lengths()) {
+    std::vector<int64_t> numbers(static_cast<size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), begin);
+    return gather(numbers);
+  }
   Batch out{all_.x.rows(begin, count), all_.y.rows(begin, count)};
   if (has_weights()) out.weights = all_.weights.rows(begin, count);
-  if (has_lengths()) out.lengths = all_.lengths.rows(begin, count);
-  return trimmed(out);
+  return out;
 }
 
 Batch Examples::trimmed(Batch batch) const {
@@ -58,21 +66,13 @@ Batch Examples::trimmed(Batch batch) const {
 }
 
 Batch Examples::gather(std::span<const int64_t> examples) const {
-  // Any array as rows of steps: one number, or one step, where it has none.
-  auto rows_of = [&](const Tensor& all, int64_t steps) {
-    if (all.rank() == 1) return first_steps(all.reshape({all.dim(0), 1}), examples, 1).reshape({std::ssize(examples)});
-    return first_steps(all, examples, steps < 0 ? all.dim(1) : steps);
-  };
-  Batch out;
-  int64_t steps = -1;
-  if (has_lengths()) {
-    out.lengths = rows_of(all_.lengths, -1);
-    steps = longest(out.lengths);
-  }
-  out.x = rows_of(all_.x, steps);
-  out.y = split_.targets() == Targets::kNone ? all_.y : rows_of(all_.y, split_.has_step_targets() ? steps : -1);
-  if (has_weights()) out.weights = rows_of(all_.weights, -1);
-  return out;
+  int64_t steps = 1;
+  for (int64_t i : examples) steps = std::max(steps, split_.length(i));
+  Batch out = split_.first_steps(steps).read(examples, floatx_);
+  Shape shape = input_;
+  shape[0] = out.x.dim(1);
+  out.x = out.x.reshape(with_count(std::ssize(examples), shape));
+  return trimmed(std::move(out));
 }
 
 static Type type_of_rows(const Tensor& rows, int64_t count, bool has_open_steps) {
@@ -88,13 +88,13 @@ Type Examples::input_type(int64_t count) const {
 
 Type Examples::target_type(int64_t count) const {
   if (size() == 0) return {.dtype = DType::kInt64, .dims = {count}};
-  return type_of_rows(streamed_ ? like(1).y : all_.y, count, has_lengths() && split_.has_step_targets());
+  return type_of_rows(streamed_ || has_lengths() ? like(1).y : all_.y, count,
+                      has_lengths() && split_.has_step_targets());
 }
 
 int64_t Examples::bytes() const {
-  if (streamed_ || size() == 0) return 0;
-  const uint64_t more = (has_weights() ? all_.weights.bytes() : 0) + (has_lengths() ? all_.lengths.bytes() : 0);
-  return static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + more);
+  if (streamed_ || has_lengths() || size() == 0) return 0;
+  return static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + (has_weights() ? all_.weights.bytes() : 0));
 }
 
 void Examples::check_unchanged() const {
@@ -112,6 +112,20 @@ void Examples::check_unchanged() const {
   if (has_weights()) check(split_.weights_array());
 }
 
+// An array of all examples as one part, which is read some rows at a time.
+static void add_to(ContentHasher& hash, const Split& split, DType floatx,
+                   const std::function<Tensor(const Batch&)>& array_of) {
+  constexpr int64_t kElements = int64_t{1} << 20;
+  const Tensor one = array_of(split.buffer(1, floatx));
+  const bool has_rows = one.size() > 0;
+  hash.begin_part(has_rows ? one.bytes() * static_cast<uint64_t>(split.size()) : 0);
+  const int64_t rows = std::max<int64_t>(1, kElements / element_count(split.input_shape()));
+  for (int64_t first = 0; has_rows && first < split.size(); first += rows) {
+    const Tensor some = array_of(split.read(first, std::min(rows, split.size() - first), floatx));
+    hash.add({static_cast<const char*>(some.raw()), some.bytes()});
+  }
+}
+
 std::string Examples::identity() const {
   if (size() == 0) return "0 examples";
   if (streamed_) {
@@ -124,11 +138,16 @@ std::string Examples::identity() const {
     return out;
   }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
-  std::string out = str(size(), " examples ",
-                        has_weights() ? content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)})
-                                      : content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
-  if (has_lengths()) out += str(", lengths ", content_hash({bytes_of(all_.lengths)}));
-  return out;
+  if (!has_lengths())
+    return str(size(), " examples ",
+               has_weights() ? content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)})
+                             : content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
+  ContentHasher hash, lengths;
+  add_to(hash, split_, floatx_, [](const Batch& batch) { return batch.x; });
+  add_to(hash, split_, floatx_, [](const Batch& batch) { return batch.y; });
+  if (has_weights()) add_to(hash, split_, floatx_, [](const Batch& batch) { return batch.weights; });
+  add_to(lengths, split_, floatx_, [](const Batch& batch) { return batch.lengths; });
+  return str(size(), " examples ", hash.text(), ", lengths ", lengths.text());
 }
 
 Split sample_of(const Split& split, int64_t count, bool streamed) {

@@ -13,7 +13,7 @@ namespace thtrain {
 class Examples {
  public:
   /// Each example, of sequences each step, gets the lengths `input`, with as many elements as the split's. In memory,
-  /// they are read (or mapped) now.
+  /// they are read (or mapped) now; of sequences of different lengths each minibatch is, when it is asked for.
   Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
 
   /// The types of x and y of this many examples. Where sequences differ in length, their steps have the name "steps".
@@ -27,8 +27,8 @@ class Examples {
   int64_t length(int64_t example) const { return split_.length(example); }
   /// Steps that there is room for, where all sequences have so many; -1 where they differ.
   int64_t known_steps() const { return has_lengths() ? -1 : split_.steps(); }
-  /// x [size, input...], of sequences [size, steps, input...], y [size, ...], weights and lengths [size] if there are
-  /// some; of examples in memory.
+  /// x [size, input...], of sequences [size, steps, input...], y [size, ...], and weights [size] if there are some; of
+  /// examples in memory that have no lengths.
   const Batch& all() const { return all_; }
   /// How batch() will be called: for examples 0 to `count`, `batch` at a time, again and again. Streamed ones are read
   /// ahead by that.
@@ -37,7 +37,7 @@ class Examples {
   /// call. Sequences have as many steps as the longest of these. UserError where a streamed value is not finite or a
   /// label is out of range.
   Batch batch(int64_t begin, int64_t count);
-  /// Those of these numbers, copied; of examples in memory.
+  /// Sequences of these numbers, copied; of those in memory that have lengths.
   Batch gather(std::span<const int64_t> examples) const;
   /// `batch` with as many steps as its longest sequence has; as it is where all have the same length.
   Batch trimmed(Batch batch) const;

@@ -29,10 +29,12 @@ UserError other_columns(const std::string& path, const TableFacts& facts, const 
           : "the run does not say which column was the label's: leave it out");
 }
 
-/// Where labels and weights have several columns, and the table has them too: which they are.
+/// Where several columns are not those of examples, and the table has them too, or by name some of them: which they
+/// are.
 std::vector<size_t> other_columns_in(const std::string& path, const TableFacts& facts, const CsvColumns& columns,
                                      bool by_name) {
-  if (columns.names.size() != facts.columns.size() + facts.others.size()) throw other_columns(path, facts, columns);
+  const size_t most = facts.columns.size() + facts.others.size(), there = columns.names.size();
+  if (there > most || (there < most && !by_name)) throw other_columns(path, facts, columns);
   std::vector<size_t> out;
   size_t known = 0;
   for (size_t i = 0; i < columns.names.size(); ++i) {
@@ -53,6 +55,9 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
   options.header = columns.named;
   options.has_label = false;
   options.weight = "";
+  options.skip = options.category_columns = {};
+  options.takes_text = false;  // but where the model has categories
+  if (!facts.categories.empty()) options.categories = facts.categories;
   size_t known = facts.columns.size(), there = columns.names.size();
   bool by_name = facts.named && columns.named;
   if (known == 0 || (there == known && (!by_name || columns.names == facts.columns))) return options;
@@ -90,10 +95,13 @@ DataArray read_prediction_input(const std::string& path, const Experiment& exper
   using Format = ArrayFile::Format;
   if (!ArrayPath(path).name.empty()) return ArrayFile(path, Format::kNpy, {}).in_memory();
   Content content = content_of(InputFile(path).beginning());
-  if (content == Content::kIdx || content == Content::kGzip) return ArrayFile(path, Format::kIdx, {}).in_memory();
+  const bool is_packed_table =
+      content == Content::kGzip && (experiment.data.is<CsvConfig>() || path.ends_with(".csv.gz"));
+  if (content == Content::kIdx || (content == Content::kGzip && !is_packed_table))
+    return ArrayFile(path, Format::kIdx, {}).in_memory();
   if (content == Content::kZip && path.ends_with(".npz")) return ArrayFile(path, Format::kNpy, {}).in_memory();
   bool named_as_table = experiment.data.is<CsvConfig>() && !path.ends_with(".npy");
-  if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") ||
+  if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") || is_packed_table ||
       (content != Content::kNpy && named_as_table))
     return read_table(path, experiment, facts);
   return ArrayFile(path, Format::kNpy, {}).in_memory();

@@ -154,7 +154,8 @@ void TrainingProgram::make_evaluator(const Dataset& data) {
 
 double TrainingProgram::largest_input(int64_t batch) {
   const Examples& examples = feed_->examples();
-  Tensor x = examples.streamed() ? arguments(batch)[0] : examples.all().x;
+  const bool are_read = examples.streamed() || examples.has_lengths();
+  const Tensor x = are_read ? arguments(batch)[0] : examples.all().x;
   double largest = 0;
   for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.as_double(i)));
   return largest;

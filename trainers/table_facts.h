@@ -15,7 +15,9 @@ struct TableFacts {
   std::vector<std::string> classes;     // none where the labels are numbers
   std::optional<size_t> label_at = {};  // the label's column, from 0, where it is the only other one; runs of earlier
                                         // versions do not say it
-  std::vector<size_t> others = {};      // columns of labels and weights, from 0
+  std::vector<size_t> others = {};      // columns of labels and weights, and skipped ones, from 0
+  /// Of each column of an example, as Categories::names; the model's, which the file does not say.
+  std::vector<std::vector<std::string>> categories = {};
 };
 
 TableFacts table_facts(const Dataset& data);

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -129,6 +130,37 @@ std::string histogram_text(const std::vector<SetFacts>& sets, const std::vector<
   return table_text(rows, "") + (classes > kMost ? str("and ", classes - kMost, " more labels\n") : "");
 }
 
+// What is made of the columns of a table: a row for each that has categories, or an indicator of missing values.
+std::string columns_text(const Dataset& data) {
+  const Standardization* learned = data.standardization.get();
+  if (!learned || !learned->is_of_table()) return "";
+  const std::vector<int64_t>& indicated = learned->imputation.indicated;
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (int64_t j = 0; j < std::ssize(data.columns); ++j) {
+    std::vector<std::string> facts;
+    if (learned->categories.has(j)) {
+      const std::vector<std::string>& names = learned->categories.of(j);
+      facts.push_back(
+          str(names.size(), names.size() == 1 ? " category: " : " categories: ", excerpt(join(names, ", "), 60)));
+    }
+    if (std::find(indicated.begin(), indicated.end(), j) != indicated.end()) {
+      const double fill = learned->imputation.fill[static_cast<size_t>(j)];
+      facts.push_back(learned->categories.has(j) ? "with missing values"
+                                                 : str("missing values are ", number_text(static_cast<float>(fill))));
+    }
+    if (!facts.empty()) lines.emplace_back(excerpt(data.columns[static_cast<size_t>(j)], 40), join(facts, "; "));
+  }
+  return lines.empty() ? "" : str("columns\n", facts_text(lines), "\n");
+}
+
+std::string categories_json(const Dataset& data) {
+  JsonObject out;
+  for (int64_t j = 0; j < std::ssize(data.columns); ++j)
+    if (data.standardization->categories.has(j))
+      out.add(data.columns[static_cast<size_t>(j)], data.standardization->categories.of(j));
+  return out.line();
+}
+
 std::string set_json(const SetFacts& facts) {
   const Split& split = *facts.split;
   auto numbers = [](const auto& values) { return str('[', join(values, ", "), ']'); };
@@ -169,13 +201,15 @@ static int run_data(const DataArguments& arguments) {
         .add("streamed", data.streamed)
         .add("checked", arguments.check || !data.streamed);
     for (const SetFacts& set : sets) out.add_raw(set.name, set_json(set));
+    if (data.standardization && !data.standardization->categories.empty())
+      out.add_raw("categories", categories_json(data));
     print_text(out.line() + "\n");
     return kDone;
   }
   std::string out =
       str(data.name, ": ", targets_text(data), data.streamed ? ", read while training" : ", in memory", "\n\n");
   for (const SetFacts& set : sets) out += set_text(set) + "\n";
-  out += histogram_text(sets, data.class_names);
+  out += columns_text(data) + histogram_text(sets, data.class_names);
   if (arguments.check) out += "all of it was read: every value is finite, every label in range\n";
   print_text(out);
   return kDone;

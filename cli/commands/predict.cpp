@@ -92,7 +92,9 @@ Batch examples_of(const DataArray& input, const PredictArguments& arguments, con
     check_standardization(*kept, split, weights);
     split.set_standardization(kept);
   };
-  if (kept && !kept->imputation.empty()) standardize();  // before the check, which finds missing values
+  const bool is_of_table = kept && kept->is_of_table();
+  if (is_of_table && input.text) split.set_categories(kept->categories);  // by which it was read
+  if (is_of_table) standardize();  // before the check, which finds missing values
   try {
     check_all(split, experiment.compiler.floatX);
   } catch (const UserError& error) {
@@ -104,7 +106,7 @@ Batch examples_of(const DataArray& input, const PredictArguments& arguments, con
     throw UserError(std::move(messages));
   }
   take_images(split, experiment);
-  if (kept && kept->imputation.empty()) standardize();
+  if (kept && !is_of_table) standardize();
   return split.all(experiment.compiler.floatX);
 }
 
@@ -275,6 +277,8 @@ static int run_predict(const PredictArguments& arguments) {
   refuse_to_overwrite("--output", arguments.output, weights, "the weights");
   refuse_to_overwrite("--output", arguments.output, loaded);
   TableFacts facts = facts_of(loaded);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  if (const auto kept = take_standardization(arrays, weights)) facts.categories = kept->categories.names;
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
   const Batch examples = examples_of(input, arguments, loaded.experiment, weights);
   const Tensor& x = examples.x;

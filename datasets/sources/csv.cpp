@@ -36,8 +36,8 @@ std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vect
 
 class TableReader {
  public:
-  TableReader(const DatasetOptions& options, DType floatx, CsvOptions csv)
-      : options_(options), room_(most_bytes_of(options)), csv_(std::move(csv)) {
+  TableReader(const DatasetOptions& options, DType floatx, CsvOptions csv, Categories::As as)
+      : options_(options), floatx_(floatx), room_(most_bytes_of(options)), csv_(std::move(csv)), as_(as) {
     csv_.has_label = options.targets != Targets::kNone;
     csv_.may_stay = true;
     // The table's numbers, and those of the examples made of it: each column may get an indicator of missing values.
@@ -54,6 +54,7 @@ class TableReader {
     out.class_names = csv_.classes;
     out.classes = static_cast<int64_t>(csv_.classes.size());
     out.table = columns_;
+    if (is_too_wide_) out.streamed = true;
     return out;
   }
 
@@ -61,7 +62,7 @@ class TableReader {
   std::optional<Split> split(const std::string& set) {
     const DataPath* path = set == "train" ? &required_file(options_, set) : file_of(options_, set);
     if (!path) return std::nullopt;
-    const std::string file = find_data_file(path->path, options_.config_folder, false, path->where);
+    const std::string file = find_data_file(path->path, options_.config_folder, true, path->where);
     return located(path->where, [&] { return table_split(file, path->where, set == "train"); });
   }
 
@@ -69,7 +70,8 @@ class TableReader {
     csv_.memory_limit = std::max<uint64_t>(1, room_);
     if (!is_training) check_column_count(file, csv_, columns_.columns.size() + columns_.other_columns.size());
     const CsvTable table = read_csv(file, csv_);
-    if (!table.source) room_ -= std::min(room_, static_cast<uint64_t>(table.x.size()) * csv_.bytes_per_number);
+    const Categories categories{as_, table.categories};
+    if (!table.source) take_room(table, categories);
     if (is_training)
       learn_columns(table);
     else
@@ -83,12 +85,23 @@ class TableReader {
     x.source = table.source;
     if (!table.targets.empty()) y.text = text_rows(table, table.targets);
     Split out(std::move(x), std::move(y), options_.targets, scale_or(options_, 1));
+    if (!categories.empty()) out.set_categories(categories);
     if (!csv_.weight.empty()) out.set_weights(array(table.weights));
     return out;
   }
 
+  /// In memory a text is a code. Examples that are too large with their categories are made when they are needed.
+  void take_room(const CsvTable& table, const Categories& categories) {
+    uint64_t bytes = static_cast<uint64_t>(table.x.size()) * csv_.bytes_per_number;
+    for (int64_t j = 0; as_ == Categories::As::kOneHot && j < std::ssize(categories.names); ++j)
+      bytes += static_cast<uint64_t>(table.x.dim(0) * std::ssize(categories.of(j))) * size_of(floatx_);
+    is_too_wide_ = is_too_wide_ || bytes > room_;
+    room_ -= std::min(room_, bytes);
+  }
+
   void learn_columns(const CsvTable& table) {
     csv_.classes = table.classes;
+    csv_.categories = table.categories;
     csv_.label_at = table.label_at;
     columns_ = {.columns = table.columns,
                 .columns_named = table.named,
@@ -98,16 +111,19 @@ class TableReader {
   }
 
   const DatasetOptions& options_;
+  DType floatx_;
   uint64_t room_;  // bytes that examples may fill
   CsvOptions csv_;
+  Categories::As as_;
+  bool is_too_wide_ = false;
   TableColumns columns_;  // of the training file
 };
 
 }  // namespace
 
-ReadSource csv_reader(CsvOptions csv) {
-  return [csv = std::move(csv)](const DatasetOptions& options, DType floatx) {
-    return TableReader(options, floatx, csv).read();
+ReadSource csv_reader(CsvOptions csv, Categories::As as) {
+  return [csv = std::move(csv), as](const DatasetOptions& options, DType floatx) {
+    return TableReader(options, floatx, csv, as).read();
   };
 }
 
@@ -121,6 +137,13 @@ CsvOptions csv_options(const CsvConfig& c) {
           .label_where = c.at(labels),
           .weight = c.weight_column.value_or(""),
           .weight_where = c.at("weight_column"),
+          .skip = c.skip_columns,
+          .skip_where = c.at("skip_columns"),
+          .decimal = c.decimal,
+          .takes_text = c.image_shape.empty(),
+          .category_columns = c.category_columns,
+          .category_where = c.at("category_columns"),
+          .most_categories = c.categories == Categories::As::kOneHot ? 1000 : 1'000'000,
           .keep_missing = c.impute != Imputation::By::kNone};
 }
 
@@ -128,7 +151,7 @@ void CsvConfig::fill(DatasetOptions& out) const {
   FileConfig::fill(out);
   out.impute = impute;
   out.impute_where = at("impute");
-  out.read = csv_reader(csv_options(*this));
+  out.read = csv_reader(csv_options(*this), categories);
 }
 
 std::vector<DataFile> CsvConfig::files() {
@@ -159,7 +182,10 @@ static void check_label_columns(const CsvConfig& c, Findings& findings) {
 }
 
 void CsvConfig::describe(Fields<CsvConfig>& f) {
-  f.about("Tables of numbers in text files. Paths are looked for as those of `npy`.");
+  f.about(
+      "Tables of numbers and categories in text files, which may be gzipped: [data.md](data.md#tables). Paths are "
+      "looked "
+      "for as those of `npy`.");
   f.field("train", &CsvConfig::train).required().help("File of the training examples, one in each line.");
   f.field("valid", &CsvConfig::valid).help("File of the validation examples.");
   f.field("test", &CsvConfig::test).help("File of the test examples.");
@@ -190,14 +216,32 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
             {"space", Delimiter::kSpace}})
       .synonyms({"sep", "separator", "delim"})
       .help("The separator of cells; `auto` finds a comma, semicolon or tab in the first line.");
+  f.choice("decimal", &CsvConfig::decimal, {{".", '.'}, {",", ','}})
+      .help(
+          "What decimals come after: `1.5` or `1,5`. After a comma, `auto` takes a semicolon or tab as the separator.");
+  using As = Categories::As;
+  f.choice("categories", &CsvConfig::categories, {{"one_hot", As::kOneHot}, {"codes", As::kCodes}})
+      .synonyms({"encoding"})
+      .help(
+          "What becomes of a column of texts: an input for each of its categories, 1 or 0 (`one_hot`, at most 1,000 of "
+          "a column), or one input, the number of the category from 0 on in sorted order (`codes`), such as a layer "
+          "`embedding` takes. The categories are kept with the model.");
+  f.field("category_columns", &CsvConfig::category_columns)
+      .synonyms({"categorical", "categorical_columns"})
+      .help(
+          "Columns whose cells are categories though they are, or begin with, numbers or dates: their names in the "
+          "header, or their numbers from 1 in a table without one.");
+  f.field("skip_columns", &CsvConfig::skip_columns)
+      .synonyms({"ignore_columns", "drop_columns", "drop"})
+      .help("Columns that are not looked at, such as names and dates; named as those of `category_columns`.");
   using By = Imputation::By;
   f.choice("impute", &CsvConfig::impute,
            {{"none", By::kNone}, {"mean", By::kMean}, {"median", By::kMedian}, {"zero", By::kZero}})
       .help(
           "What fills missing values (an empty cell, `NA`, `NaN`, `?` and the like) in the columns to learn from: the "
-          "mean or the median of the column's values in the training set, or 0. A column with missing values in the "
-          "training set gets an indicator as a further input, 1 where the value is missing. Both are kept with the "
-          "model. `none` refuses missing values.");
+          "mean or the median of the column's values in the training set, or 0; a missing text is no category, or with "
+          "`codes` a further one. A column with missing values in the training set gets an indicator as a further "
+          "input, 1 where the value is missing. Both are kept with the model. `none` refuses missing values.");
   describe_n_valid(f);
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
   describe_fractions(f);
@@ -208,9 +252,12 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
     check_files(c, findings);
     check_stratified(c, findings);
     check_label_columns(c, findings);
-    if (c.impute != By::kNone && !c.image_shape.empty())
-      findings.add(
-          {.what = "data.impute fills no images", .expected = "it without data.image_shape", .config = c.at("impute")});
+    auto refuse = [&](const char* key, const char* what) {
+      findings.add({.what = what, .expected = "it without data.image_shape", .config = c.at(key)});
+    };
+    if (c.impute != By::kNone && !c.image_shape.empty()) refuse("impute", "data.impute fills no images");
+    if (!c.category_columns.empty() && !c.image_shape.empty())
+      refuse("category_columns", "data.category_columns names columns of images");
   });
 }
 

@@ -11,9 +11,9 @@
 
 namespace thtrain {
 
-/// The tables files["train"], which is required, files["valid"] and files["test"]. Classes and columns are those of the
-/// training file: UserError for others.
-ReadSource csv_reader(CsvOptions csv = {});
+/// The tables files["train"], which is required, files["valid"] and files["test"]. Classes, columns and categories are
+/// those of the training file: UserError for others.
+ReadSource csv_reader(CsvOptions csv = {}, Categories::As as = Categories::As::kOneHot);
 
 struct CsvConfig : FileConfig {
   static constexpr std::string_view kName = "csv";
@@ -25,7 +25,10 @@ struct CsvConfig : FileConfig {
   std::optional<std::string> weight_column;
   std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
+  char decimal = '.';
   Imputation::By impute = Imputation::By::kNone;
+  Categories::As categories = Categories::As::kOneHot;
+  std::vector<std::string> category_columns, skip_columns;  // names in the header, or numbers from 1
   bool has_valid() const override { return valid.has_value(); }
   bool has_test() const override { return test.has_value(); }
   std::vector<DataFile> files() override;

@@ -70,9 +70,9 @@ class LibsvmReader {
 
   /// What row() reads of a line that was read before.
   static LineRows::Parse parser(Targets targets, int64_t features) {
-    return [targets, features](std::string_view line, double* out) {
+    return [targets, features](std::string_view text, double* out) {
       std::fill_n(out, features, 0.0);
-      line = trimmed(line.substr(0, line.find('#')));
+      std::string_view line = trimmed(text.substr(0, text.find_first_of("#\r\n")));
       label_part(line, targets);
       while (!line.empty()) {
         const std::string_view part = next_part(line);
@@ -170,7 +170,7 @@ class LibsvmReader {
     if (stays_ || (options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit))) {
       out.x = outline(DType::kFloat64, {rows, features});
       out.source =
-          std::make_shared<const LineRows>(path_, lines_of_rows_, features, parser(options_.targets, features));
+          std::make_shared<const LineRows>(file_, lines_of_rows_, features, parser(options_.targets, features));
       return out;
     }
     out.x = Tensor::zeros(DType::kFloat64, {rows, features});
@@ -205,7 +205,7 @@ class LibsvmReader {
       "if the index is wrong, data.features says how many numbers an example has, and larger ones are refused";
   const std::string& path_;
   const LibsvmOptions& options_;
-  InputFile file_;
+  TextFile file_;
   TextLines lines_;
   std::vector<Cell> cells_;
   std::vector<size_t> starts_;           // of each row's cells

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "compiler/base/escape.h"
@@ -16,9 +17,33 @@ namespace {
 
 constexpr int64_t kMostKeys = 1024;
 
-using Keys = std::vector<int64_t>;  // of one step
-struct Piece {
-  std::vector<Keys> steps;
+/// Pieces of one set as they are read.
+struct Pieces {
+  std::vector<uint8_t> steps;   // `keys` numbers for each
+  std::vector<int64_t> starts;  // of the pieces, counted in steps
+};
+
+/// Rows of pieces: each begins `shift` steps behind a start, has as many steps as its length, and zeros behind them.
+class RollRows : public RowSource {
+ public:
+  RollRows(std::shared_ptr<const PianoRolls> rolls, int64_t shift, int64_t row_bytes)
+      : rolls_(std::move(rolls)), shift_(shift), row_bytes_(row_bytes) {}
+  void read(int64_t first, int64_t count, std::byte* out) const override {
+    const int64_t keys = rolls_->steps.dim(1);
+    const auto* steps = static_cast<const std::byte*>(rolls_->steps.raw());
+    for (int64_t i = first; i < first + count; ++i, out += row_bytes_) {
+      const int64_t bytes = std::min(rolls_->lengths.data<int64_t>()[i] * keys, row_bytes_);
+      std::memcpy(out, steps + (rolls_->starts[static_cast<size_t>(i)] + shift_) * keys, static_cast<size_t>(bytes));
+      std::memset(out + bytes, 0, static_cast<size_t>(row_bytes_ - bytes));
+    }
+  }
+  std::shared_ptr<const RowSource> beginnings(int64_t bytes) const override {
+    return std::make_shared<const RollRows>(rolls_, shift_, bytes);
+  }
+
+ private:
+  std::shared_ptr<const PianoRolls> rolls_;
+  int64_t shift_, row_bytes_;
 };
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -56,9 +81,9 @@ class Reader {
         add_step(words);
     }
     end_piece(str("the file ends"));
-    if (sets_[0].empty())
+    if (sets_[0].starts.empty())
       throw file_error(path_, "there are no training pieces", "a line \"@ train steps keys\" for each", "none");
-    return {arrays(sets_[0]), arrays(sets_[1]), arrays(sets_[2])};
+    return {rolls(sets_[0]), rolls(sets_[1]), rolls(sets_[2])};
   }
 
  private:
@@ -81,52 +106,46 @@ class Reader {
     keys_ = *keys;
     wanted_ = *steps;
     begin_ = lines_.number();
-    piece_ = &sets_[set - std::begin(kSets)].emplace_back();
+    pieces_ = &sets_[set - std::begin(kSets)];
+    pieces_->starts.push_back(std::ssize(pieces_->steps) / keys_);
   }
 
+  /// Those that have come of the last piece.
+  int64_t steps() const { return std::ssize(pieces_->steps) / keys_ - pieces_->starts.back(); }
+
   void end_piece(const std::string& why) {
-    if (!piece_ || std::ssize(piece_->steps) == wanted_) return;
+    if (!pieces_ || steps() == wanted_) return;
     throw file_error(path_, str("line ", begin_, ": the piece has fewer steps than this line says"),
-                     str(wanted_, " lines of keys"), str(piece_->steps.size(), ", then ", why));
+                     str(wanted_, " lines of keys"), str(steps(), ", then ", why));
   }
 
   void add_step(const std::vector<std::string_view>& words) {
-    if (!piece_) {
+    if (!pieces_) {
       if (words.empty()) return;
       throw error("this line belongs to no piece", "a line \"@ set steps keys\" before it",
                   str('"', excerpt(words[0], 40), '"'));
     }
-    if (std::ssize(piece_->steps) == wanted_) {
+    if (steps() == wanted_) {
       if (words.empty()) return;  // between pieces
       throw error("a step more than the piece has", str(wanted_, " steps, as line ", begin_, " says"),
                   str('"', excerpt(words[0], 40), '"'));
     }
-    Keys keys;
+    std::vector<uint8_t> keys(static_cast<size_t>(keys_));
     for (std::string_view word : words) {
       const std::optional<int64_t> key = integer_in(word);
       if (!key || *key < 0 || *key >= keys_)
         throw error("not a key", str("numbers from 0 to ", keys_ - 1), str('"', excerpt(word, 40), '"'));
-      keys.push_back(*key);
+      keys[static_cast<size_t>(*key)] = 1;
     }
-    piece_->steps.push_back(std::move(keys));
+    pieces_->steps.insert(pieces_->steps.end(), keys.begin(), keys.end());
   }
 
-  PianoRolls arrays(const std::vector<Piece>& pieces) const {
-    const auto n = std::ssize(pieces);
-    int64_t steps = 1;
-    for (const Piece& piece : pieces) steps = std::max<int64_t>(steps, std::ssize(piece.steps) - 1);
-    PianoRolls out{Tensor::zeros(DType::kUInt8, {n, steps, keys_}), Tensor::zeros(DType::kUInt8, {n, steps, keys_}),
-                   Tensor::empty(DType::kInt64, {n})};
+  PianoRolls rolls(const Pieces& pieces) const {
+    const int64_t n = std::ssize(pieces.starts), all = std::ssize(pieces.steps) / keys_;
+    PianoRolls out{Tensor::of(pieces.steps, {all, keys_}), pieces.starts, Tensor::empty(DType::kInt64, {n})};
     for (int64_t i = 0; i < n; ++i) {
-      const std::vector<Keys>& piece = pieces[static_cast<size_t>(i)].steps;
-      out.lengths.data<int64_t>()[i] = std::ssize(piece) - 1;
-      auto set = [&](Tensor& array, int64_t step, const Keys& keys) {
-        for (int64_t key : keys) array.data<uint8_t>()[(i * steps + step) * keys_ + key] = 1;
-      };
-      for (int64_t step = 0; step + 1 < std::ssize(piece); ++step) {
-        set(out.x, step, piece[static_cast<size_t>(step)]);
-        set(out.y, step, piece[static_cast<size_t>(step) + 1]);
-      }
+      const auto at = static_cast<size_t>(i);
+      out.lengths.data<int64_t>()[i] = (i + 1 < n ? pieces.starts[at + 1] : all) - pieces.starts[at] - 1;
     }
     return out;
   }
@@ -134,12 +153,24 @@ class Reader {
   const std::string& path_;
   InputFile file_;
   TextLines lines_;
-  std::vector<Piece> sets_[3];  // train, valid, test
-  Piece* piece_ = nullptr;      // the one that is read, which is the last of its set
+  Pieces sets_[3];            // train, valid, test
+  Pieces* pieces_ = nullptr;  // the set whose last piece is read
   int64_t keys_ = 0, wanted_ = 0, begin_ = 0;
 };
 
 }  // namespace
+
+Shape PianoRolls::shape() const {
+  return {lengths.dim(0), std::max<int64_t>(longest(lengths), 1), steps.dim(1)};
+}
+
+std::shared_ptr<const RowSource> PianoRolls::x_rows() const {
+  return std::make_shared<const RollRows>(std::make_shared<const PianoRolls>(*this), 0, shape()[1] * shape()[2]);
+}
+
+std::shared_ptr<const RowSource> PianoRolls::y_rows() const {
+  return std::make_shared<const RollRows>(std::make_shared<const PianoRolls>(*this), 1, shape()[1] * shape()[2]);
+}
 
 PianoRollSets read_piano_rolls(const std::string& path) {
   return Reader(path).read();
@@ -157,13 +188,20 @@ void PianoRollsConfig::fill(DatasetOptions& out) const {
     const std::string path = find_data_file(file.path, options.config_folder, false, file.where);
     const PianoRollSets sets = located(file.where, [&] { return read_piano_rolls(path); });
     int64_t numbers = 0;
-    for (const PianoRolls* set : {&sets.train, &sets.valid, &sets.test}) numbers += set->x.size();
+    for (const PianoRolls* set : {&sets.train, &sets.valid, &sets.test}) numbers += set->steps.size();
     require_fits(options, path, numbers, DType::kUInt8, floatx);
     auto split = [&](const PianoRolls& set) {
-      auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = path, .where = file.where}; };
-      return Split(array(set.x), array(set.y), Targets::kLabels, 1, {array(set.lengths)});
+      auto rows = [&](std::shared_ptr<const RowSource> source) {
+        return DataArray{.raw = outline(DType::kUInt8, set.shape()),
+                         .source = std::move(source),
+                         .origin = path,
+                         .where = file.where};
+      };
+      return Split(rows(set.x_rows()), rows(set.y_rows()), Targets::kLabels, 1,
+                   {DataArray{.raw = set.lengths, .origin = path, .where = file.where}});
     };
-    return SourceData{.train = split(sets.train), .valid = split(sets.valid), .test = split(sets.test)};
+    return SourceData{
+        .train = split(sets.train), .valid = split(sets.valid), .test = split(sets.test), .streamed = false};
   };
 }
 

@@ -7,18 +7,28 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/data_config.h"
+#include "datasets/row_source.h"
 
 namespace thtrain {
 
-/// The pieces of one set. Of a piece of k steps: x: uint8 [n, steps, keys], 1 where a key sounds, its steps 0 to k - 2;
-/// y: the same of its steps 1 to k - 1; lengths: int64 [n], k - 1. `steps` are those of the longest piece; zeros behind
-/// the ends.
+/// The pieces of one set, one after the other. Of a piece of k steps the example is a sequence of k - 1: x are its
+/// steps 0 to k - 2, y its steps 1 to k - 1.
 struct PianoRolls {
-  Tensor x, y, lengths;
+  Tensor steps;                 // uint8 [steps of all pieces, keys]: 1 where a key sounds
+  std::vector<int64_t> starts;  // of each piece among them
+  Tensor lengths;               // int64 [n], k - 1
+
+  /// [n, steps, keys], the steps those of the longest sequence.
+  Shape shape() const;
+  /// x or y as rows of that shape, with zeros behind the ends, made when they are read.
+  std::shared_ptr<const RowSource> x_rows() const;
+  std::shared_ptr<const RowSource> y_rows() const;
 };
 struct PianoRollSets {
   PianoRolls train, valid, test;

@@ -101,6 +101,9 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].label_columns"] = {.values = {"[\"b\"]"}, .may_fail = true};
     w["data[csv].label_count"] = {.values = {"2"}, .may_fail = true};
     w["data[csv].weight_column"] = {.values = {"a", "b"}};
+    w["data[csv].decimal"] = {.with = {"data.train=decimals.csv", "data.delimiter=semicolon"}, .values = {","}};
+    w["data[csv].categories"] = {.with = {"data.train=texts.csv"}, .values = {"codes"}};
+    for (const char* key : {"data[csv].category_columns", "data[csv].skip_columns"}) w[key] = {.values = {"[\"a\"]"}};
     w["data[csv].impute"] = {.with = {"data.train=missing.csv", "data.impute=zero"}, .values = {"mean", "median"}};
     w["data[csv].delimiter"] = {
         .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};

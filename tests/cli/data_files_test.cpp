@@ -162,20 +162,35 @@ TEST_F(CliDataFiles, TextThatIsNotUtf8) {
 }
 
 TEST_F(CliDataFiles, TextWhereNumbersAreWanted) {
-  auto text = [](const std::string& where, const std::string& hint) {
-    return "error: HERE/x: " + where + ": not a number\n  expected: a finite number\n  got:      \"hund\"\n" +
-           std::string(kCaretX) + "  hint:     " + hint + "\n";
-  };
-  workshop.write("x", "kind,a,b\nhund,1,2\nkatze,2,1\n");
-  EXPECT_EQ(run("csv"), text("line 2, column 1 (\"kind\")",
-                             "text may be in the labels' column only: data.label_column = \"first\""));
-  workshop.write("x", "a,kind,b\n1,hund,2\n2,katze,1\n");
-  EXPECT_EQ(run("csv"), text("line 2, column 2 (\"kind\")",
-                             "text may be in the labels' column only: data.label_column = \"kind\""));
+  workshop.write("x", "kind,a,b\n1,1,0\nhund,2,1\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 3, column 1 (\"kind\"): not a number\n"
+                                    "  expected: a finite number\n  got:      \"hund\"\n") +
+                            kCaretX);
   workshop.write("x", "a,b,kind\n1,2,0\nNA,1,1\n");
-  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 3, column 1 (\"a\"): not a number\n"
-                                    "  expected: a finite number\n  got:      \"NA\"\n") +
-                            kCaretX + "  hint:     fill it, or leave the line out\n");
+  EXPECT_EQ(run("csv"),
+            std::string("error: HERE/x: a value is missing\n"
+                        "  expected: a value in each cell of the columns to learn from\n"
+                        "  got:      1 in column \"a\"; it is on line 3\n") +
+                kCaretX +
+                "  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out\n");
+  workshop.write("x", "a,b,c,kind\n1,2,3,0\nhund,1,1,1\n");
+  EXPECT_EQ(run("csv", "image_shape = [1, 1, 3]\n"),
+            std::string("error: HERE/x: line 3, column 1 (\"a\"): not a number\n"
+                        "  expected: a finite number\n  got:      \"hund\"\n") +
+                kCaretX);
+}
+
+// A column of texts is one of categories; where it is the label's, the column that is taken for it has other numbers.
+TEST_F(CliDataFiles, TextInAnotherColumnThanTheLabels) {
+  for (const char* table : {"kind,a,b\nhund,1,2\nkatze,2,1\n", "a,kind,b\n1,hund,2\n2,katze,1\n"}) {
+    workshop.write("x", table);
+    EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 2: the label is too large\n"
+                                      "  expected: classes numbered from 0 on, and no more of them than examples (2)\n"
+                                      "  got:      2\n") +
+                              kCaretX +
+                              "  hint:     is it a value, not a class? data.label_column names another column; "
+                              "data.target = \"values\" takes numbers to approximate\n");
+  }
 }
 
 TEST_F(CliDataFiles, NumbersAsTheyAreInTheFile) {

@@ -68,11 +68,11 @@ class CliSampleRolls : public testing::Test {
 TEST_F(CliSampleRolls, DrawsStepsOfAMachine) {
   train("machine.toml");
   const std::string roll = sample({"--length", "30", "--gibbs", "4", "--seed", "3"});
-  EXPECT_EQ(read(roll, 30).x.shape(), (Shape{1, 29, 5}));
+  EXPECT_EQ(read(roll, 30).shape(), (Shape{1, 29, 5}));
   EXPECT_EQ(sample({"--length", "30", "--gibbs", "4", "--seed", "3"}), roll);
   EXPECT_NE(sample({"--length", "30", "--gibbs", "4", "--seed", "4"}), roll);
   EXPECT_NE(sample({"--length", "30", "--gibbs", "5", "--seed", "3"}), roll);
-  EXPECT_EQ(read(sample({}), 200).x.shape(), (Shape{1, 199, 5}));
+  EXPECT_EQ(read(sample({}), 200).shape(), (Shape{1, 199, 5}));
 }
 
 // Each step follows from the one before it, and the first one from steps that are left out.
@@ -86,11 +86,11 @@ TEST_F(CliSampleRolls, GoesOnWithTheKeysThatFollow) {
     for (int64_t key = 0; key < 5; ++key) out += of.as_double(t * 5 + key) != 0 ? '1' : '0';
     return out;
   };
-  EXPECT_TRUE(next.contains(step(roll.x, 0))) << step(roll.x, 0);
+  EXPECT_TRUE(next.contains(step(roll.steps, 0))) << step(roll.steps, 0);
   int64_t followed = 0;
   for (int64_t t = 0; t < 11; ++t)
-    if (auto found = next.find(step(roll.x, t)); found != next.end()) {
-      EXPECT_EQ(step(roll.y, t), found->second) << t;
+    if (auto found = next.find(step(roll.steps, t)); found != next.end()) {
+      EXPECT_EQ(step(roll.steps, t + 1), found->second) << t;
       ++followed;
     }
   EXPECT_GE(followed, 8);

@@ -1,9 +1,10 @@
-// Tables as people have them, from training to prediction: missing values.
+// Tables as people have them, from training to prediction: missing values, texts, packed files.
 #include <gtest/gtest.h>
 
 #include "datasets/npz.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/gzip.h"
 
 namespace thtrain {
 namespace {
@@ -85,7 +86,7 @@ TEST_F(CliMissingValues, AResumedRunHasTheSameBits) {
 TEST_F(CliMissingValues, AreCountedWhereNothingFillsThem) {
   EXPECT_EQ(refusal({"train", "e.toml", "data.impute=none"}),
             "error: HERE/train.csv: 3 values are missing\n"
-            "  expected: a number in each cell of the columns to learn from\n"
+            "  expected: a value in each cell of the columns to learn from\n"
             "  got:      1 in column \"width\", 2 in column \"height\"; the first is on line 3\n"
             "  config:   e.toml:3:9\n"
             "      3 | train = \"train.csv\"\n"
@@ -104,9 +105,142 @@ TEST_F(CliMissingValues, OfAModelWithoutThemAreRefused) {
   workshop.write("x.csv", "width,height\n-3,\n");
   EXPECT_EQ(refusal({"predict", "plain", "--input", "x.csv", "--output", "p.csv"}),
             "error: x.csv: a value is missing\n"
-            "  expected: a number in each cell of the columns to learn from\n"
+            "  expected: a value in each cell of the columns to learn from\n"
             "  got:      1 in column \"height\"; it is on line 2\n"
             "  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out\n");
+}
+
+// The class is that of the colour; decimals after commas, gzipped, with a name in each line.
+const char* const kColours =
+    "name;colour;size;kind\n"
+    "Tom;black;1,5;cat\nMia;black;2;cat\nPip;white;1,25;dog\nRex;\"white\";2,5;dog\n"
+    "Leo;\"dark\nred\";2;fox\nFee;\"dark\nred\";1;fox\n";
+
+class CliTexts : public CliTables {
+ protected:
+  CliTexts() {
+    workshop.write("train.csv.gz", gzipped(kColours));
+    workshop.write("e.toml",
+                   "[data]\nsource = \"csv\"\ntrain = \"train.csv.gz\"\ntest = \"train.csv.gz\"\ndecimal = \",\"\n"
+                   "skip_columns = [\"name\"]\n"
+                   "[[model.layers]]\ntype = \"softmax\"\n"
+                   "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 60\ncheckpoint_seconds = 0\n"
+                   "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+  }
+  void train(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"train", "e.toml", "--run-dir", "run", "--quiet", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    output(words);
+  }
+};
+
+TEST_F(CliTexts, AreCategoriesFromTrainingToPrediction) {
+  train();
+  const auto best = read_npz(workshop.path("run/best.npz"));
+  EXPECT_EQ(best.at("softmax/W").shape(), (Shape{4, 3}));
+  const Tensor& kept = best.at("data/one_hot");
+  EXPECT_EQ(std::string(static_cast<const char*>(kept.raw()), kept.bytes()),
+            std::string("black\0dark\nred\0white\0\0", 22));
+  EXPECT_NE(output({"eval", "run"}).find("error 0"), std::string::npos);
+  EXPECT_NE(output({"show", "run"}).find("weights_softmax"), std::string::npos);
+  // Other files have the same categories, with and without the columns that the model does not take.
+  for (const char* table :
+       {"colour;size\nwhite;1,5\n\"dark\nred\";2\n", "name;colour;size\n7;white;1,5\n;\"dark\nred\";2\n",
+        "name;colour;size;kind\n;white;1,5;?\n;\"dark\nred\";2;\n"}) {
+    SCOPED_TRACE(table);
+    workshop.write("x.csv", table);
+    workshop.write("x.csv.gz", gzipped(table));
+    for (const char* file : {"x.csv", "x.csv.gz"}) {
+      output({"predict", "run", "--input", file, "--output", "p.csv"});
+      EXPECT_EQ(workshop.read("p.csv"), "class\ndog\nfox\n");
+    }
+  }
+  workshop.write("x.csv", "colour;size\nwhite;1,5\ngreen;2\n");
+  EXPECT_EQ(refusal({"predict", "run", "--input", "x.csv", "--output", "q.csv"}),
+            "error: x.csv: line 3, column 1 (\"colour\"): the text is not one of the training file's categories\n"
+            "  expected: one of black, dark\\nred, white\n"
+            "  got:      \"green\"\n");
+}
+
+TEST_F(CliTexts, AreListedByData) {
+  workshop.write("t.csv", "colour,age,kind\nred,1,0\n\"dark\nblue\",,1\n?,4,1\n");
+  const std::vector<std::string> table = {"data",
+                                          "e.toml",
+                                          "data.train=t.csv",
+                                          "data.test=t.csv",
+                                          "data.decimal=.",
+                                          "data.skip_columns=[]",
+                                          "data.impute=mean"};
+  const std::string text = output(table);
+  EXPECT_NE(text.find("\ncolumns\n"
+                      "  colour  2 categories: dark\\nblue, red; with missing values\n"
+                      "  age     missing values are 2.5\n"),
+            std::string::npos)
+      << text;
+  std::vector<std::string> json = table;
+  json.push_back("--json");
+  const auto values = one_json_line(output(json));
+  EXPECT_EQ(values.at("categories.colour.0"), "dark\nblue");
+  EXPECT_EQ(values.at("categories.colour.1"), "red");
+}
+
+// Without categories in the model, a text is no number.
+TEST_F(CliTexts, OfAModelOfNumbersAreRefused) {
+  workshop.write("numbers.csv", "size;age;kind\n1;2,5;cat\n2;3;dog\n3;1;cat\n");
+  train({"data.train=numbers.csv", "data.test=numbers.csv", "data.skip_columns=[]"});
+  workshop.write("x.csv", "size;age\n1;red\n");
+  EXPECT_EQ(refusal({"predict", "run", "--input", "x.csv", "--output", "q.csv"}),
+            "error: x.csv: line 2, column 2 (\"age\"): not a number\n"
+            "  expected: a finite number\n"
+            "  got:      \"red\"\n");
+}
+
+// The training file may be another one by now: rows in another order, and more of them.
+TEST_F(CliTexts, HaveTheCodesOfTheModelWhateverTheFileHolds) {
+  train();
+  workshop.write("other.csv", "name;colour;size;kind\nA;white;2;dog\nB;black;1;cat\nC;white;1;fox\n");
+  workshop.write("more.csv", "name;colour;size;kind\nA;amber;2;cat\nB;black;1;dog\nC;white;1;fox\n");
+  EXPECT_NE(output({"eval", "run", "data.train=other.csv", "data.test=other.csv"}).find("loss"), std::string::npos);
+  EXPECT_EQ(refusal({"eval", "run", "data.train=more.csv", "data.test=more.csv"}),
+            "error: HERE/more.csv: line 2, column \"colour\": the text is not one of the categories of the model\n"
+            "  expected: one of black, dark\\nred, white\n"
+            "  got:      \"amber\"\n"
+            "  config:   command line:2:11\n"
+            "      2 | data.test=more.csv\n"
+            "        |           ^^^^^^^^\n");
+  workshop.write("numbers.csv", "name;colour;size;kind\nA;1;2;cat\nB;2;1;dog\nC;3;1;fox\n");
+  EXPECT_EQ(refusal({"eval", "run", "data.train=numbers.csv", "data.test=numbers.csv"}),
+            "error: run/best.npz: column \"colour\" had texts where the model was trained\n"
+            "  expected: a column of categories\n"
+            "  got:      numbers in HERE/numbers.csv\n");
+}
+
+TEST_F(CliTexts, GoIntoAnEmbeddingAsCodes) {
+  workshop.write("e.toml",
+                 "[data]\nsource = \"csv\"\ntrain = \"train.csv.gz\"\ntest = \"train.csv.gz\"\ndecimal = \",\"\n"
+                 "skip_columns = [\"name\"]\ncategories = \"codes\"\n"
+                 "[[model.layers]]\ntype = \"columns\"\nname = \"colour\"\ncount = 1\ninputs = [\"x\"]\n"
+                 "[[model.layers]]\ntype = \"embedding\"\nname = \"vector\"\ncount = 3\nunits = 2\n"
+                 "[[model.layers]]\ntype = \"columns\"\nname = \"size\"\nfirst = 1\ncount = 1\ninputs = [\"x\"]\n"
+                 "[[model.layers]]\ntype = \"concat\"\ninputs = [\"vector\", \"size\"]\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n"
+                 "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 150\ncheckpoint_seconds = 0\n"
+                 "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+  train();
+  EXPECT_EQ(read_npz(workshop.path("run/best.npz")).at("vector/W").shape(), (Shape{3, 2}));
+  EXPECT_NE(output({"eval", "run"}).find("error 0"), std::string::npos);
+  workshop.write("x.csv", "colour;size\nblack;1,5\nwhite;2\n");
+  output({"predict", "run", "--input", "x.csv", "--output", "p.csv"});
+  EXPECT_EQ(workshop.read("p.csv"), "class\ncat\ndog\n");
+}
+
+TEST_F(CliTexts, AResumedRunHasTheSameBits) {
+  train();
+  output({"train", "e.toml", "--run-dir", "half", "--quiet", "trainer.epochs=7"});
+  ASSERT_EQ(workshop.run({"resume", "half", "--quiet", "trainer.epochs=60"}).code, 0);
+  const auto a = read_npz(workshop.path("run/checkpoint.npz")), b = read_npz(workshop.path("half/checkpoint.npz"));
+  for (const char* name : {"softmax/W", "softmax/b", "data/one_hot"})
+    EXPECT_TRUE(same_bits(a.at(name), b.at(name))) << name;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(TextLines, CrossTheBorderOfAPiece) {
 TEST(CountLines, CountsThoseThatAreNotEmpty) {
   TemporaryFolder folder;
   for (const auto& [text, count] : {std::pair("", 0), {"\n\n", 0}, {"a", 1}, {"a\r\n\r\nb\rc\n", 3}})
-    EXPECT_EQ(count_lines(InputFile(folder.write("t", text))), count) << text;
+    EXPECT_EQ(count_lines(TextFile(folder.write("t", text))), count) << text;
 }
 
 }  // namespace

@@ -90,6 +90,13 @@ inline void write_data(const Workshop& workshop) {
   workshop.write("t2.csv", second);
   workshop.write("numbers.csv", numbers);
   workshop.write("missing.csv", "a,b,l\n?,1,0\n5,2,1\n" + table.substr(table.find('\n') + 1));
+  std::string texts = "a,b,l\n", decimals = "a;b;l\n";
+  for (int i = 0; i < 16; ++i) {
+    texts += str("xyz"[i % 3], ',', i, ',', i / 2 % 3, '\n');
+    decimals += str(i % 5, ';', i, ';', (i + 1) % 3, ",0\n");
+  }
+  workshop.write("texts.csv", texts);
+  workshop.write("decimals.csv", decimals);
   workshop.write("any.csv", any);
   workshop.write("three.txt", "x\ny\nz\n");
   workshop.write("ten.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");

@@ -143,6 +143,37 @@ TEST(DataState, FillsExamplesOfItsSizeAlone) {
   EXPECT_EQ(filled.input_shape(), (Shape{2}));
 }
 
+TEST(DataState, CategoriesAndBack) {
+  for (Categories::As as : {Categories::As::kOneHot, Categories::As::kCodes}) {
+    Standardization learned;
+    learned.categories = {as, {{}, {"a", "b c"}, {}}};
+    const NamedArrays arrays = arrays_of(std::make_shared<const Standardization>(learned), k32);
+    ASSERT_EQ(arrays.size(), 1u);
+    EXPECT_EQ(arrays[0].first, as == Categories::As::kOneHot ? "data/one_hot" : "data/codes");
+    EXPECT_EQ(arrays[0].second.type_text(), "uint8[9]");
+    std::map<std::string, Tensor> map(arrays.begin(), arrays.end());
+    EXPECT_EQ(take_standardization(map, "w.npz")->categories, learned.categories);
+    EXPECT_TRUE(map.empty());
+  }
+}
+
+TEST(DataState, DamagedCategories) {
+  auto text = [](const Tensor& array) {
+    std::map<std::string, Tensor> arrays = {{"data/one_hot", array}};
+    return error_text([&] { take_standardization(arrays, "w.npz"); });
+  };
+  auto bytes = [](const std::string& of) {
+    return Tensor::of(std::vector<uint8_t>(of.begin(), of.end()), {std::ssize(of)});
+  };
+  const std::string begin =
+      "error: w.npz: data/one_hot has no categories\n"
+      "  expected: uint8: texts in UTF-8 with a byte 0 between them, and two between columns\n  got:      ";
+  EXPECT_EQ(text(Tensor::vector<float>({1, 2})), begin + "float32[2]");
+  EXPECT_EQ(text(bytes("\xff")), begin + "text that is not UTF-8");
+  EXPECT_EQ(text(bytes(std::string("a\0a", 3))), begin + "a text that is empty, or there twice");
+  EXPECT_EQ(text(bytes(std::string("\0\0", 2))), begin + "columns of numbers alone");
+}
+
 TEST(DataState, DamagedArrays) {
   auto text = [](std::map<std::string, Tensor> arrays) {
     return error_text([&] { take_standardization(arrays, "w.npz"); });

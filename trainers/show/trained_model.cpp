@@ -95,17 +95,15 @@ Batch TrainedModel::read(Part part, int64_t first, int64_t count) const {
 Tensor TrainedModel::in_units(const Tensor& x) const {
   Tensor out = x.cast(DType::kFloat64).copy();
   if (data_.standardization) data_.standardization->inputs.undo(out);
-  const double scale = data_.train.scale();
-  for (int64_t i = 0; scale != 1 && i < out.size(); ++i)
-    if (data_.train.is_scaled(i)) out.data<double>()[i] /= scale;
+  const std::vector<double> scales = data_.train.input_scales();
+  for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] /= scales[static_cast<size_t>(i) % scales.size()];
   return out;
 }
 
 Tensor TrainedModel::from_units(const Tensor& x) const {
   Tensor out = x.cast(DType::kFloat64).copy();
-  const double scale = data_.train.scale();
-  for (int64_t i = 0; scale != 1 && i < out.size(); ++i)
-    if (data_.train.is_scaled(i)) out.data<double>()[i] *= scale;
+  const std::vector<double> scales = data_.train.input_scales();
+  for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] *= scales[static_cast<size_t>(i) % scales.size()];
   if (data_.standardization) data_.standardization->inputs.apply(out);
   return out.cast(experiment_.compiler.floatX);
 }

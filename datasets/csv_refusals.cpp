@@ -1,0 +1,133 @@
+#include "datasets/csv_refusals.h"
+
+#include <algorithm>
+
+#include "compiler/base/escape.h"
+#include "datasets/csv_text.h"
+
+namespace thtrain {
+
+std::string CsvPlace::text(size_t column) const {
+  return str("line ", line, ", column ", column + 1, has_header ? str(" (\"", names[column], "\")") : "");
+}
+
+UserError CellPlace::error(std::string_view what, std::string expected, std::string hint) const {
+  return file_error(place.path, str(place.text(column), ": ", what), std::move(expected),
+                    cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), std::move(hint));
+}
+
+std::string CellPlace::listed_in(std::string_view key) const {
+  return str("data.", key, " = [\"", excerpt(place.names[column], 40), "\"]");
+}
+
+static constexpr const char* kHeaderHint = "data.header = true takes the first line as the names of the columns";
+
+/// Text is no mistake in the column of the labels: perhaps this is the one.
+static std::string label_hint(const CellPlace& at) {
+  const std::vector<std::string>& names = at.place.names;
+  std::string name = at.column == 0                  ? "first"
+                     : at.column + 1 == names.size() ? "last"
+                     : at.place.has_header           ? names[at.column]
+                                                     : "";
+  return str("text may stand in the labels' column only: data.label_column = ",
+             name.empty() ? "\"NAME\"" : str('"', excerpt(name, 40), '"'));
+}
+
+// Of a number that is written in another way; "" of other cells.
+static std::string format_hint(const CellPlace& at, const CsvOptions& options) {
+  const std::string& cell = at.cell;
+  std::string point = cell;
+  std::replace(point.begin(), point.end(), ',', '.');
+  if (options.decimal == ',')
+    return number_in(cell) ? str("data.decimal = \",\" reads decimals after a comma: ", cell, " has a point") : "";
+  if (has_thousands(cell)) {
+    std::string joined = cell;
+    std::erase(joined, ',');
+    return str("write ", joined,
+               number_in(point) ? str(", or data.decimal = \",\" where the comma begins the decimals") : "");
+  }
+  if (point != cell && number_in(point)) return str("data.decimal = \",\" reads ", cell, " as ", point);
+  if (!options.takes_text || !is_formatted_number(cell)) return "";
+  return str("write the number alone; ", at.listed_in("category_columns"), " takes each text as a category");
+}
+
+static std::string number_hint(const CellPlace& at, bool infinite, const CsvOptions& options, int64_t first_label) {
+  const CsvPlace& place = at.place;
+  if (at.cell.empty()) return "fill it, or leave the line out";
+  if (std::string format = format_hint(at, options); !format.empty()) return format;
+  const bool may_be_label = place.label.has_value() && !options.takes_text;
+  if (place.line == place.first_line && !place.has_header && !infinite)
+    return may_be_label ? str(kHeaderHint, ";\n", label_hint(at)) : kHeaderHint;
+  if (place.label == at.column) return str("the first label, on line ", first_label, ", is a number");
+  if (place.names.size() == 1) return delimiter_hint(at.cell);
+  if (infinite) return "";
+  if (is_missing_value(at.cell)) return "fill it, or leave the line out";
+  if (first_label == 0 && may_be_label) return label_hint(at);
+  return "";
+}
+
+UserError not_a_number(const CellPlace& at, bool infinite, const CsvOptions& options, int64_t first_label) {
+  return at.error(infinite ? "not a finite number" : "not a number", "a finite number",
+                  number_hint(at, infinite, options, first_label));
+}
+
+UserError number_among_texts(const CellPlace& at, int64_t first_text) {
+  const bool may_be_header = first_text == at.place.first_line && !at.place.has_header;
+  return at.error("a number in a column of texts", str("a text, as on line ", first_text),
+                  str(may_be_header ? str(kHeaderHint, ";\n") : "", at.listed_in("category_columns"),
+                      " takes each of its cells as a category"));
+}
+
+UserError date_in_table(const CellPlace& at) {
+  return at.error(
+      "a date or a time", "a number, or a text that is a category",
+      str("write it as a number, such as the days since the first one;\n", at.listed_in("skip_columns"),
+          " leaves the column out;\n", at.listed_in("category_columns"), " takes each of them as a category"));
+}
+
+UserError too_many_categories(const CellPlace& at, int64_t most) {
+  return at.error(
+      str("the column has more than ", most, " different texts"), str("at most ", most, ", since each is a category"),
+      str("a column of names or numbers of examples says nothing of others: ", at.listed_in("skip_columns"),
+          " leaves it out",
+          most < 1'000'000 ? ";\ndata.categories = \"codes\" takes up to 1000000, for a layer \"embedding\"" : ""));
+}
+
+UserError unknown_category(const CellPlace& at, const std::vector<std::string>& known, bool may_be_missing) {
+  return at.error("the text is not one of the training file's categories", str("one of ", list_text(known)),
+                  may_be_missing ? "an empty cell counts as a missing value" : "");
+}
+
+UserError other_cell_count(const CsvPlace& place, const std::vector<std::string>& cells, int64_t last_line) {
+  const std::vector<std::string>& names = place.names;
+  const bool is_joined = last_line > place.line;
+  return file_error(place.path, str("line ", place.line, ": another number of cells than before"),
+                    str(cells_text(names.size()), ", as on line ", place.first_line),
+                    str(cells_text(cells.size()), is_joined ? str(", up to line ", last_line) : ""),
+                    is_joined           ? "a quote joins these lines: is it closed where it should be?"
+                    : names.size() == 1 ? delimiter_hint(names[0])
+                    : cells.size() == 1 ? delimiter_hint(cells[0])
+                                        : "");
+}
+
+UserError missing_values(const CsvPlace& place, const std::vector<int64_t>& counts, int64_t first_line) {
+  constexpr size_t kMost = 20;
+  int64_t total = 0;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    total += counts[i];
+    const std::string& name = place.names[i];
+    if (counts[i] > 0)
+      texts.push_back(str(counts[i], " in column ", place.has_header ? str('"', excerpt(name, 40), '"') : name));
+  }
+  const size_t more = texts.size() - std::min(texts.size(), kMost);
+  texts.resize(texts.size() - more);
+  return file_error(
+      place.path, total == 1 ? "a value is missing" : str(total, " values are missing"),
+      "a value in each cell of the columns to learn from",
+      str(join(texts, ", "), more > 0 ? str(" and some in ", more, more == 1 ? " more column" : " more columns") : "",
+          total == 1 ? "; it is" : "; the first is", " on line ", first_line),
+      "data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out");
+}
+
+}  // namespace thtrain
