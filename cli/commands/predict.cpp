@@ -277,8 +277,10 @@ static int run_predict(const PredictArguments& arguments) {
   refuse_to_overwrite("--output", arguments.output, weights, "the weights");
   refuse_to_overwrite("--output", arguments.output, loaded);
   TableFacts facts = facts_of(loaded);
-  std::map<std::string, Tensor> arrays = read_weights(weights);
-  if (const auto kept = take_standardization(arrays, weights)) facts.categories = kept->categories.names;
+  if (!facts.columns.empty()) {
+    std::map<std::string, Tensor> arrays = read_weights(weights);
+    if (const auto kept = take_standardization(arrays, weights)) facts.categories = kept->categories.names;
+  }
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
   const Batch examples = examples_of(input, arguments, loaded.experiment, weights);
   const Tensor& x = examples.x;
