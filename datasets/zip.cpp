@@ -317,7 +317,7 @@ void ZipWriter::commit() {
     header += common_header(entry, wide_sizes, wide_sizes || wide_offset, extra.size());
     header.append(10, '\0');  // no comment, disk 0, no attributes
     append<uint32_t>(header, wide_offset ? kWide : static_cast<uint32_t>(entry.offset));
-    file_.write(header + entry.name + extra);
+    file_.write(header.append(entry.name).append(extra));
   }
   uint64_t end = file_.written(), bytes = end - start, count = entries_.size();
   bool wide = end >= wide_from_ || count >= 0xffff;
