@@ -43,7 +43,8 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   Model model = build_model(experiment, input, data.classes());
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
-  model.load(arrays, weights);
+  std::vector<std::string> unused;
+  model.load(arrays, weights, {}, &unused);
   Split standardized = split;
   if (kept) {
     check_standardization(*kept, split, weights);
@@ -67,6 +68,7 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch, stops);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
+  out.unused_arrays = std::move(unused);
   out.metric = names_of(metrics).front();
   out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();
   for (int64_t i = 0; i < count && split.has_step_targets(); ++i) out.steps += split.length(i);
