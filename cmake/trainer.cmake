@@ -11,6 +11,9 @@ thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} L
 set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp datasets/images.cpp
                             datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
+# Loops over all pairs of examples.
+set_source_files_properties(trainers/show/tsne.cpp trainers/show/principal_components.cpp
+                            PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
 thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 
