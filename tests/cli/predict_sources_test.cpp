@@ -111,7 +111,8 @@ TEST_F(CliPredictSources, TextsByStep) {
 }
 
 TEST_F(CliPredictSources, PianoRollsWithTheStepsOfEachPiece) {
-  workshop.write("train.txt", "@ train 4 2\n0\n1\n0\n1\n@ train 3 2\n1\n0\n1\n@ valid 3 2\n0\n1\n0\n@ valid 3 2\n1\n0\n1\n");
+  workshop.write("train.txt",
+                 "@ train 4 2\n0\n1\n0\n1\n@ train 3 2\n1\n0\n1\n@ valid 3 2\n0\n1\n0\n@ valid 3 2\n1\n0\n1\n");
   train("source = \"piano_rolls\"\nfile = \"train.txt\"\n",
         "[[model.layers]]\ntype = \"dense\"\nname = \"keys\"\nunits = 2\nactivation = \"sigmoid\"\n"
         "[loss]\ntype = \"binary_crossentropy\"\n");
