@@ -12,7 +12,6 @@
 #include "compiler/ops/conv/convolution.h"
 #include "compiler/ops/linalg/product_key.h"
 #include "compiler/ops/pool/pooling.h"
-#include "compiler/tuning/candidate_trials.h"
 #include "compiler/tuning/tuner.h"
 #include "reports/json.h"
 
@@ -61,7 +60,7 @@ std::optional<ChoiceKey> drawn_convolution(Draws& draws, const ChoicesOptions& o
   const std::optional<Convolution> c = convolution_of({name_of(pass), text});
   if (!c || c->flops() < kLeastOperations || c->flops() > most_operations(options)) return std::nullopt;
   const double images = static_cast<double>(c->n * c->c) * static_cast<double>(c->pixels()),
-               results = static_cast<double>(c->n * c->f) * static_cast<double>(c->places());
+               results = static_cast<double>(c->n * c->f) * static_cast<double>(c->positions());
   if (std::max(images, results) > kMostInArray) return std::nullopt;
   return key_of(*c);
 }
@@ -115,6 +114,7 @@ std::optional<TimedChoice> timed(const ChoiceKey& key, int threads) {
                             [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
   };
   out.fastest = fastest()->candidate;
+  out.trials = trials;
   if (out.fastest != out.chosen) {
     std::vector<Candidate> two;
     for (const Candidate& c : candidates)
@@ -190,6 +190,8 @@ std::string choices_table(const std::vector<TimedChoice>& all) {
 }
 
 std::string json_line(const TimedChoice& choice) {
+  JsonObject seconds;
+  for (const CandidateTrial& trial : choice.trials) seconds.add(trial.candidate, trial.seconds);
   return JsonObject()
       .add("bench", "choices")
       .add("key", choice.key.text())
@@ -197,6 +199,7 @@ std::string json_line(const TimedChoice& choice) {
       .add("fastest", choice.fastest)
       .add("chosen_seconds", choice.chosen_seconds)
       .add("fastest_seconds", choice.fastest_seconds)
+      .add_raw("seconds", seconds.line())
       .line();
 }
 

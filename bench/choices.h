@@ -9,6 +9,7 @@
 
 #include "compiler/ir/dtype.h"
 #include "compiler/kernel/choice.h"
+#include "compiler/tuning/candidate_trials.h"
 
 namespace thtrain {
 
@@ -29,12 +30,13 @@ struct TimedChoice {
   kernel::ChoiceKey key;
   std::string chosen, fastest = {};  // candidates
   double chosen_seconds = 0, fastest_seconds = 0;
+  std::vector<CandidateTrial> trials = {};  // of all, each timed once
 
   double ratio() const { return chosen_seconds / fastest_seconds; }
 };
 
 /// Times all candidates of each key (candidate_trials.h); then the rule's and the fastest, where they are two, once
-/// more beside each other. `found` gets each key as soon as it is done; one of which no program ran is left out.
+/// more next to each other. `found` gets each key as soon as it is done; one of which no program ran is left out.
 void measure_choices(const ChoicesOptions& options, const std::function<void(const std::string&)>& progress,
                      const std::function<void(const TimedChoice&)>& found);
 

@@ -99,12 +99,12 @@ Rate of_graph(const std::string& kind, int64_t nodes, bool by_host_compiler, DTy
   auto units = static_cast<double>(nodes);
   if (!by_host_compiler) return rate_of(units, [&] { return seconds_of([&] { printed(graph); }); });
   SourceText source = printed(graph);
-  int turn = 0;
+  int repetition = 0;
   return rate_of(units, [&] {
-    ++turn;
+    ++repetition;
     SourceText text = source;  // another one each time: the cache has none of its kernels
-    for (KernelText& kernel : text.kernels) kernel.comment += str("// ", turn, "\n");
-    text.entry += str("// ", turn, "\n");
+    for (KernelText& kernel : text.kernels) kernel.comment += str("// ", repetition, "\n");
+    text.entry += str("// ", repetition, "\n");
     return seconds_of([&] { cache().load_object(text); });
   });
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kLargestNumber = 1'000'000;
 constexpr double kMostElements = 2147483648.0;  // of an array
 
-// soumith/convnet-benchmarks, L1 to L5, with batch 16 in the place of 128: so that the three passes of all five take
+// soumith/convnet-benchmarks, L1 to L5, with batch 16 instead of 128: so that the three passes of all five take
 // about a minute.
 constexpr const char* kLayers[] = {"i3x128x128,k96x11x11,b16", "i64x64x64,k128x9x9,b16", "i128x32x32,k128x9x9,b16",
                                    "i128x16x16,k128x7x7,b16", "i384x13x13,k384x3x3,b16"};

@@ -68,7 +68,7 @@ std::vector<std::string> draw_speedups(const std::string& path, const std::vecto
   const std::map<std::string, std::string> titles = {
       {"a+1", "a+1"}, {"2a+3b", "2*a + 3*b"}, {"poly2", "a**2 + b**2 + 2*a*b"}, {"2a+b^10", "2*a + b**10"}};
   Canvas canvas(960, 760);
-  int place = 0;
+  int number = 0;
   for (const char* formula : {"poly2", "2a+3b", "a+1", "2a+b^10"}) {
     std::map<int64_t, std::map<std::string, double>> rates;  // size, package
     for (const Measurement& m : all) {
@@ -88,8 +88,8 @@ std::vector<std::string> draw_speedups(const std::string& path, const std::vecto
       for (const auto& point : curve.points) top = std::max(top, point.second);
       if (!curve.points.empty()) curves.push_back(curve);
     }
-    double left = place % 2 ? 540 : 60, upper = place / 2 ? 434 : 70;
-    ++place;
+    double left = number % 2 ? 540 : 60, upper = number / 2 ? 434 : 70;
+    ++number;
     Panel panel(canvas, {left, upper, left + 400, upper + 270},
                 {.low = 1e3, .high = 1e7, .logarithmic = true, .name = "elements of a and b"}, {.high = 1.1 * top});
     const double one = panel.y_of(1);

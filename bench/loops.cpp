@@ -1,4 +1,4 @@
-// A loop of 1,000 turns of s = s + c s (1 - s) and its gradient, beside the same loop written by hand.
+// A loop of 1,000 iterations of s = s + c s (1 - s) and its gradient, compared with the same loop written by hand.
 #include <cstring>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace thtrain {
 namespace {
 
 // bench/peers/loops.py has the same.
-constexpr int64_t kTurns = 1000;
+constexpr int64_t kIterations = 1000;
 
 struct LoopArrays {
   Tensor s, c;
@@ -26,27 +26,28 @@ LoopArrays loop_arrays(const LoopCase& what, DType dtype) {
   return {out.s.cast(dtype), out.c.cast(dtype)};
 }
 
-// What a careful programmer writes: in place, the states of all turns kept for the gradient, one loop for each turn.
+// What a careful programmer writes: in place, the states of all iterations kept for the gradient, one loop for each
+// iteration.
 constexpr const char* kHandWritten = R"(
 #define N @N
 typedef @T T;
-static T state[N], states[@TURNS + 1][N], d_state[N], d_c[N];
+static T state[N], states[@ITERATIONS + 1][N], d_state[N], d_c[N];
 extern "C" void forward(const T* __restrict__ s, const T* __restrict__ c, T* __restrict__ out) {
   for (long i = 0; i < N; ++i) out[i] = s[i];
-  for (long t = 0; t < @TURNS; ++t)
+  for (long t = 0; t < @ITERATIONS; ++t)
     for (long i = 0; i < N; ++i) out[i] = out[i] + c[i] * out[i] * (1 - out[i]);
 }
 extern "C" void gradient(const T* __restrict__ s, const T* __restrict__ c, T* __restrict__ out) {
   T* __restrict__ ds = d_state;
   T* __restrict__ dc = d_c;
   for (long i = 0; i < N; ++i) states[0][i] = s[i];
-  for (long t = 0; t < @TURNS; ++t) {
+  for (long t = 0; t < @ITERATIONS; ++t) {
     const T* __restrict__ old = states[t];
     T* __restrict__ next = states[t + 1];
     for (long i = 0; i < N; ++i) next[i] = old[i] + c[i] * old[i] * (1 - old[i]);
   }
   for (long i = 0; i < N; ++i) ds[i] = 1, dc[i] = 0;
-  for (long t = @TURNS - 1; t >= 0; --t) {
+  for (long t = @ITERATIONS - 1; t >= 0; --t) {
     const T* __restrict__ old = states[t];
     for (long i = 0; i < N; ++i) {
       const T d = ds[i];
@@ -66,7 +67,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 Function compiled_loop(const LoopCase& what, const WorkloadOptions& options) {
   const Expr s = tensor("s", {what.size}, options.dtype), c = tensor("c", {what.size}, options.dtype);
-  const Expr last = repeat(kTurns, {s}, [&](const std::vector<Expr>& state) {
+  const Expr last = repeat(kIterations, {s}, [&](const std::vector<Expr>& state) {
     return std::vector<Expr>{state[0] + c * state[0] * (1 - state[0])};
   })[0];
   std::vector<Out> outputs{Out(last, true)};
@@ -80,7 +81,7 @@ Function compiled_loop(const LoopCase& what, const WorkloadOptions& options) {
 // Fills `out`: the last state, or the two gradients.
 std::function<void(const LoopArrays&, Tensor& out)> loop_of_hand(const LoopCase& what, DType dtype) {
   std::string source = replaced(kHandWritten, "@N", std::to_string(what.size));
-  source = replaced(source, "@TURNS", std::to_string(kTurns));
+  source = replaced(source, "@ITERATIONS", std::to_string(kIterations));
   source = replaced(source, "@T", dtype == DType::kFloat32 ? "float" : "double");
   const auto object = cache().load_object(source).object;
   using Entry = void (*)(const void*, const void*, void*);
@@ -101,7 +102,7 @@ Workload loop_workload(const std::string& text, const WorkloadOptions& options) 
   return {[call, arguments = std::vector<Tensor>{arrays.s, arrays.c}](long calls) {
             for (; calls > 0; --calls) (*call)(arguments);
           },
-          kTurns};
+          kIterations};
 }
 
 Workload loop_by_hand(const std::string& text, const WorkloadOptions& options) {
@@ -111,7 +112,7 @@ Workload loop_by_hand(const std::string& text, const WorkloadOptions& options) {
            out = result_of(what, options.dtype)](long calls) mutable {
             for (; calls > 0; --calls) run(arrays, out);
           },
-          kTurns};
+          kIterations};
 }
 
 std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options) {

@@ -65,7 +65,7 @@ Graph graph_of_ulps() {
   return {{got, exact, scale}, {max(switch_(eq(got, rounded), of_equal, of_nan))}, {}};
 }
 
-// A fixed sample of inputs, block by block: by turns from four sources.
+// A fixed sample of inputs, block by block: in turn from four sources.
 template <class T>
 class Samples {
  public:
@@ -222,7 +222,7 @@ class Measuring {
     for (size_t i = 0; i < kCount; ++i) widest.take(ulps(got[i], function_.exact(x[i], y[i])), at(x[i]), at(y[i]));
   }
 
-  // At other places of each block.
+  // At other positions of each block.
   double distance_from_libm(int64_t block, const std::vector<T>& x, const std::vector<double>& exact) const {
     double out = 0;
     for (size_t k = 0; k < kTrials; ++k) {

@@ -1,4 +1,4 @@
-// The table of functions of vector mathematics: libm's long double and the stated bounds beside each.
+// The table of functions of vector mathematics: libm's long double and the stated bounds of each.
 #include <cmath>
 
 #include "bench/maths.h"

@@ -22,7 +22,7 @@ struct Measurement {
   std::string unit;            // "examples/s", "sequences/s", "elements/s", "GFLOP/s", "nodes/s"
   double value = 0, low = 0, high = 0;
   std::string chosen = {};          // by thtrain, where a case is one computation: the candidate that computes it
-  std::vector<double> rounds = {};  // of all turns, in order; those of different implementations belong together
+  std::vector<double> rounds = {};  // of all repetitions, in order; those of different implementations belong together
 };
 
 /// One JSON object, without the rounds.

@@ -12,7 +12,7 @@ namespace thtrain {
 
 namespace {
 
-// thtrain's rows of one setting beside peers.
+// thtrain's rows of one setting compared with peers.
 struct Summary {
   std::string dtype, form;
   int threads = 1;
@@ -96,7 +96,7 @@ std::string with_section(std::string_view page, const std::string& name, const s
   size_t end = text.find("\n## ", begin + 1);
   const bool is_last = end == std::string::npos;
   const std::string rest = is_last ? "" : text.substr(end + 1);
-  // An empty line stands before the next heading.
+  // An empty line precedes the next heading.
   return str(text.substr(0, begin), heading, "\n", section, rest);
 }
 

@@ -14,7 +14,7 @@ namespace thtrain {
 /// with its spread. Empty where no peer was measured.
 std::string summary_table(const std::vector<Measurement>& all);
 
-/// What stands under "## name": the machine, everybody's version, the summary, then the tables of the benchmark.
+/// What is under "## name": the machine, everybody's version, the summary, then the tables of the benchmark.
 std::string page_section(const std::vector<Measurement>& all, const std::string& machine);
 
 /// `page` with the section "## name" replaced, up to the next heading of that level or the end; added at the end where

@@ -16,8 +16,8 @@ struct Peer {
 };
 
 /// Every implementation of a family in every Python of `options`, installed or not, and with options.mkl those that
-/// stand on NumPy or SciPy once more with it. The environment makes OpenBLAS choose the kernels that thtrain chooses. A
-/// Python that cannot run the scripts gets a line in `notes`. UserError where the scripts are not found.
+/// depend on NumPy or SciPy once more with it. The environment makes OpenBLAS choose the kernels that thtrain chooses.
+/// A Python that cannot run the scripts gets a line in `notes`. UserError where the scripts are not found.
 std::vector<Peer> find_peers(const std::string& family, const BenchOptions& options, std::vector<std::string>& notes);
 
 }  // namespace thtrain

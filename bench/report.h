@@ -8,7 +8,7 @@
 
 namespace thtrain {
 
-/// How thtrain stands to the fastest peer of a row.
+/// The ratio of thtrain to the fastest peer of a row.
 struct Ratio {
   const Measurement* peer = nullptr;    // null where none was measured
   double value = 0, low = 0, high = 0;  // thtrain / peer: round by round: the median, and the extremes

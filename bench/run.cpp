@@ -73,8 +73,8 @@ const std::vector<Bench>& benches() {
          {"none"}},
         {"loops",
          "loops",
-         "turns/s",
-         "loops of 1,000 turns beside the same loop written by hand",
+         "iterations/s",
+         "loops of 1,000 iterations compared with the same loop written by hand",
          {"state/4", "state/100", "state/10000", "gradient/4", "gradient/100", "gradient/10000"},
          {"gradient/100"},
          {"none"}},
@@ -291,9 +291,9 @@ class Runner {
     std::vector<Implementation> all = candidates(dtype, threads);
     std::vector<std::vector<Measurement>> found(cases().size(), std::vector<Measurement>(all.size()));
     double seconds = options_.quick ? 0.02 : options_.seconds;
-    for (int turn = 0; turn < options_.turns; ++turn) {
-      std::string where = str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
-                              turn + 1, " of ", options_.turns, ": ");
+    for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
+      std::string where = str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads",
+                              ", repetition ", repetition + 1, " of ", options_.repetitions, ": ");
       std::vector<std::unique_ptr<Worker>> workers(all.size());
       for (size_t i = 0; i < all.size(); ++i) {
         if (all[i].dropped) continue;
@@ -305,7 +305,7 @@ class Runner {
       for (size_t c = 0; c < cases().size(); ++c)
         for (int round = 0; round < options_.rounds; ++round)
           for (size_t k = 0; k < all.size(); ++k) {
-            size_t i = (k + static_cast<size_t>(round + turn)) % all.size();  // nobody is always first
+            size_t i = (k + static_cast<size_t>(round + repetition)) % all.size();  // nobody is always first
             if (!workers[i] || (is_start(cases()[c]) && all[i].implementation != "thtrain")) continue;
             if (all[i].given_up.contains(kind_of(cases()[c]))) continue;
             progress_(str(where, cases()[c], ", ", all[i].implementation));

@@ -1,4 +1,4 @@
-// Runs a benchmark: every implementation in a process of its own, asked in turn, several turns.
+// Runs a benchmark: every implementation in a process of its own, asked in turn, several repetitions.
 #pragma once
 
 #include <functional>
@@ -34,9 +34,9 @@ struct BenchOptions {
   std::vector<std::string> dtypes = {};  // empty: float32 and float64
   std::vector<int> threads = {};         // empty: 1 and 2
   std::set<std::string> only = {};       // implementations; empty: all
-  int turns = 3;
-  int rounds = 3;                         // in each turn: how often the workers take turns at a case
-  double seconds = 0.1;                   // for a case, an implementation and a round, beside the warm-up
+  int repetitions = 3;
+  int rounds = 3;                         // in each repetition: how often the workers take turns at a case
+  double seconds = 0.1;                   // for a case, an implementation and a round, besides the warm-up
   double limit_seconds = 120;             // for a peer's answer; it is not asked for larger cases of that kind
   bool quick = false;                     // small cases and a fiftieth of a second
   std::vector<std::string> pythons = {};  // empty: python3
@@ -53,10 +53,10 @@ struct BenchResult {
   std::vector<std::string> notes;         // who is not installed, and who failed where
 };
 
-/// Each turn starts every worker anew; each round of it lets them measure a case one after the other, so that a noisy
-/// neighbour hits all alike. `progress` is told what is being done, and `finished` gets the measurements of a dtype and
-/// number of threads as soon as all are there: a run that is broken off has shown what it had. UserError for a case
-/// that is none, before anything is measured, and where nothing could be measured.
+/// Each repetition starts every worker anew; each round of it lets them measure a case one after the other, so that a
+/// noisy neighbour hits all alike. `progress` is told what is being done, and `finished` gets the measurements of a
+/// dtype and number of threads as soon as all are there: a run that is broken off has shown what it had. UserError for
+/// a case that is none, before anything is measured, and where nothing could be measured.
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
                       const std::function<void(const std::string&)>& progress,
                       const std::function<void(const std::vector<Measurement>&)>& finished);

@@ -163,7 +163,7 @@ OneOf<DataConfig> data_of(const Case& c, const std::string& folder, const std::s
     out.scale = kPixelScale;
     return out;
   }
-  auto with_labels = [&](auto out, double scale) {
+  auto with_labels = [&, &x = x, &y = y](auto out, double scale) {
     out.train = x;
     out.train_labels = y;
     out.scale = scale;
@@ -283,10 +283,11 @@ void measure_case(const StreamOptions& options, const Case& c, const std::string
       m.shuffled = shuffled;
       m.compute_us = m.read_us = m.both_us = std::numeric_limits<double>::infinity();
       m.memory_bytes = 0;
-      for (int turn = 0; turn < options.turns; ++turn) {
+      for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         auto time = [&](const char* what) {
           progress(str(c.text, shuffled ? ", shuffled" : ", in order", ", ", threads,
-                       threads == 1 ? " thread" : " threads", ", turn ", turn + 1, " of ", options.turns, ": ", what));
+                       threads == 1 ? " thread" : " threads", ", repetition ", repetition + 1, " of ",
+                       options.repetitions, ": ", what));
           return apart(options, folder, str(what, " ", c.name, " ", static_cast<int>(shuffled), " ", threads));
         };
         m.compute_us = std::min(m.compute_us, 1e6 * time(kComputing).seconds);

@@ -1,4 +1,4 @@
-// How long a training step takes whose examples are read from files, beside computing alone and reading alone.
+// How long a training step takes whose examples are read from files, compared with computing alone and reading alone.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thtrain {
 
-/// mlp_mnist's step, 784-500-10 with 20 examples, on one kind of file. Times are the best of all turns.
+/// mlp_mnist's step, 784-500-10 with 20 examples, on one kind of file. Times are the best of all repetitions.
 struct StreamMeasurement {
   std::string format;     // "npy float32", "npy uint8", "idx uint8 gzip", "csv"
   bool shuffled = false;  // as a whole, or within the window where that is packed
@@ -28,9 +28,9 @@ struct StreamMeasurement {
 struct StreamOptions {
   std::vector<std::string> formats = {};  // empty: all
   std::vector<int> threads = {};          // empty: 1 and 2
-  int turns = 3;
-  double seconds = 2;  // for each of the three and turn
-  bool quick = false;  // files of 16 MiB in the place of 4 GiB and 256 MiB
+  int repetitions = 3;
+  double seconds = 2;  // for each of the three and repetition
+  bool quick = false;  // files of 16 MiB instead of 4 GiB and 256 MiB
 };
 
 /// The formats, as `StreamOptions::formats` names them: "float32", "uint8", "gzip", "csv".

@@ -4,7 +4,7 @@
 #
 #   bench/sweep_check.sh THTRAIN [CONFIG] [ROUNDS]       RUNS=12 JOBS=2 bench/sweep_check.sh build/release/bin/thtrain
 #
-# Both take turns; prints the seconds of each round, and the ratio of the shortest ones (1 is as fast as by hand). With
+# They alternate; prints the seconds of each round, and the ratio of the shortest ones (1 is as fast as by hand). With
 # COLD=1 each begins with an empty cache of compiled code.
 set -eu
 program=$(readlink -f "$1")

@@ -11,7 +11,7 @@
 
 namespace thtrain {
 
-/// What decides a workload beside its case.
+/// What decides a workload besides its case.
 struct WorkloadOptions {
   DType dtype = DType::kFloat32;
   int threads = 1;
@@ -94,7 +94,7 @@ struct ConvCase {
   int64_t stride_x = 1, stride_y = 1, pad_x = 0, pad_y = 0;
   int64_t out_width() const { return (width + 2 * pad_x - kernel_width) / stride_x + 1; }
   int64_t out_height() const { return (height + 2 * pad_y - kernel_height) / stride_y + 1; }
-  double flops() const;  // two for each weight and place, padding too
+  double flops() const;  // two for each weight and position, padding too
 };
 ConvCase conv_case(const std::string& text);
 /// The three cases of each configuration, once; words 1 to 5, or L1 to L5, are the layers of convnet-benchmarks with
@@ -142,9 +142,9 @@ Workload elementwise_workload(const std::string& text, const WorkloadOptions& op
 /// A matrix product into a matrix that stays; units are 10^9 operations.
 Workload gemm_workload(const std::string& text, const WorkloadOptions& options);
 
-/// 1,000 turns of s = s + c s (1 - s), or the gradient of the last s's sum by s and c; units are turns. The same
-/// written by hand in C++ and compiled with the flags of generated code is what `loops` calls the ceiling; it has one
-/// thread.
+/// 1,000 iterations of s = s + c s (1 - s), or the gradient of the last s's sum by s and c; units are iterations. The
+/// same written by hand in C++ and compiled with the flags of generated code is what `loops` calls the ceiling; it has
+/// one thread.
 Workload loop_workload(const std::string& text, const WorkloadOptions& options);
 Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
 /// What the two compute: one row, or one for each gradient.

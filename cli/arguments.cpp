@@ -29,12 +29,19 @@ class CommandLine {
 
   CLI::App app_{"Trains neural networks that experiment files describe.", "thtrain"};
   std::vector<std::pair<CLI::App*, Command>> commands_;
-  // Only listed: what stands before the command, and `help`, are looked at by hand.
+  // Only listed: what precedes the command, and `help`, are looked at by hand.
   bool wants_version_ = false;
   std::string helped_;
 };
 
+struct HelpFormatter : CLI::Formatter {
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return is_positional ? argument_name(*option) : CLI::Formatter::make_option_name(option, is_positional);
+  }
+};
+
 CommandLine::CommandLine(const Invocation& invocation) {
+  app_.formatter(std::make_shared<HelpFormatter>());
   app_.add_flag("--version", wants_version_, "print the version");
   app_.footer(general_footer());
   app_.get_formatter()->column_width(30);
@@ -79,7 +86,7 @@ std::string CommandLine::help_of(const std::string& name) const {
   refuse_command(name);
 }
 
-// What stands before the command: --help or --version.
+// What precedes the command: --help or --version.
 Command CommandLine::without_command(const std::string& word) const {
   if (word == "--version") return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
   if (word == "--help" || word == "-h") return [text = app_.help()] { return print_text(text), kDone; };

@@ -15,11 +15,18 @@ const std::vector<CommandSpec>& command_specs() {
   return specs;
 }
 
+std::string argument_name(const CLI::Option& argument) {
+  const std::string name = argument.get_name(true);
+  return name == kOverridesName ? "key=value" : name;
+}
+
+void add_overrides(CLI::App& command, std::vector<std::string>& into, const std::string& about) {
+  command.add_option(kOverridesName, into, about)->expected(0, -1);
+}
+
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about) {
   command.add_option(name, into.config, about)->required();
-  command
-      .add_option("key=value", into.overrides, "values to use instead of those in the file: trainer.learning_rate=0.1")
-      ->expected(0, -1);
+  add_overrides(command, into.overrides, "values to use instead of those in the file: trainer.learning_rate=0.1");
 }
 
 void add_phase(CLI::App& command, std::string& into) {

@@ -45,6 +45,13 @@ struct ExperimentArguments {
   std::vector<std::string> overrides = {};
 };
 
+/// The name of key=value for CLI11, which takes no "=" in names since 2.4.
+inline constexpr const char* kOverridesName = "key_value";
+/// What users call a positional argument: "CONFIG", or "key=value".
+std::string argument_name(const CLI::Option& argument);
+
+/// The argument key=value, any number of times.
+void add_overrides(CLI::App& command, std::vector<std::string>& into, const std::string& about);
 /// The argument `name` for the experiment, and key=value behind it.
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about);
 /// `--phase`; "" is the last one.

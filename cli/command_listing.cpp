@@ -31,13 +31,13 @@ static std::vector<std::string> choices_of(const CLI::Option& option) {
 }
 
 static ListedOption listed(const CLI::Option& option) {
-  const bool has_place = option.get_positional();
-  ListedOption out{.name = has_place ? option.get_name(true) : "--" + option.get_lnames().at(0),
+  const bool is_argument = option.get_positional();
+  ListedOption out{.name = is_argument ? argument_name(option) : "--" + option.get_lnames().at(0),
                    .about = option.get_description(),
                    .choices = choices_of(option),
                    .is_list = option.get_delimiter() == ',',
                    .required = option.get_required(),
-                   .is_repeated = has_place && option.get_items_expected_max() > 1};
+                   .is_repeated = is_argument && option.get_items_expected_max() > 1};
   if (option.get_items_expected_max() > 0) out.type = option.get_type_name();
   while (out.type.ends_with(' ')) out.type.pop_back();
   return out;
@@ -96,7 +96,7 @@ class Keys {
  private:
   void add(const std::string& path, const std::string& help, const std::vector<std::string>& choices,
            bool independent = false) {
-    auto [at, is_new] = places_.emplace(path, keys_.size());
+    auto [at, is_new] = indices_.emplace(path, keys_.size());
     if (is_new) keys_.push_back({path, help});
     keys_[at->second].independent |= independent;
     std::vector<std::string>& words = keys_[at->second].choices;
@@ -104,7 +104,7 @@ class Keys {
       if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
   }
   std::vector<ListedKey> keys_;
-  std::map<std::string, size_t> places_;
+  std::map<std::string, size_t> indices_;
 };
 
 }  // namespace

@@ -12,15 +12,15 @@ class App;
 
 namespace thtrain {
 
-/// An option, or an argument that has a place.
+/// An option, or an argument that has a position.
 struct ListedOption {
   std::string name;                       // "--jobs"; of an argument "CONFIG", "DIR", "key=value"
-  std::string type = {};                  // what stands behind it: "N", "DIR", "FILE"; "" for a flag
+  std::string type = {};                  // what follows it: "N", "DIR", "FILE"; "" for a flag
   std::string about = {};                 // from its declaration
   std::vector<std::string> choices = {};  // the values that it takes, where they are words
   bool is_list = false;                   // several values, with commas between them
   bool required = false;
-  bool is_repeated = false;  // an argument that stands at every place from its own on
+  bool is_repeated = false;  // an argument that takes every position from its own on
 };
 
 struct ListedCommand {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/command.h"
 #include "compiler/base/nearest_name.h"
 #include "config/config_node.h"
 #include "trainers/experiment.h"
@@ -60,21 +61,22 @@ class WordCheck {
   }
 
   bool takes_pairs() const {
-    const std::vector<const CLI::Option*> places = positionals();
-    return places.size() > 1 && places.back()->get_name(true) == "key=value";
+    const std::vector<const CLI::Option*> arguments = positionals();
+    return arguments.size() > 1 && argument_name(*arguments.back()) == "key=value";
   }
 
   void positional(const std::string& word) {
-    std::vector<const CLI::Option*> places = positionals();
+    std::vector<const CLI::Option*> arguments = positionals();
     // The last: key=value ..., CONFIG ..., RUN ...
-    const bool takes_many = places.size() > 1 || (!places.empty() && places.back()->get_items_expected_max() > 1);
-    if (positionals_ >= places.size() && !takes_many) refuse(str("unexpected argument ", word));
+    const bool takes_many =
+        arguments.size() > 1 || (!arguments.empty() && arguments.back()->get_items_expected_max() > 1);
+    if (positionals_ >= arguments.size() && !takes_many) refuse(str("unexpected argument ", word));
     if (positionals_ == 0) {
-      const std::string name = places.front()->get_name(true);
-      if (word.empty()) refuse(str(name, " is empty"), str("give ", about(*places.front())));
+      const std::string name = arguments.front()->get_name(true);
+      if (word.empty()) refuse(str(name, " is empty"), str("give ", about(*arguments.front())));
       std::error_code ignored;
       if (takes_pairs() && word.find('=') != std::string::npos && !std::filesystem::exists(word, ignored))
-        refuse(str(name, " is missing before ", word), str("give ", about(*places.front()), " first"));
+        refuse(str(name, " is missing before ", word), str("give ", about(*arguments.front()), " first"));
     }
     ++positionals_;
   }
@@ -175,11 +177,11 @@ class WordCheck {
 
   // All at once.
   void missing() const {
-    const std::vector<const CLI::Option*> places = positionals();
+    const std::vector<const CLI::Option*> arguments = positionals();
     std::vector<std::string> names, hints;
-    if (positionals_ == 0 && !places.empty() && places.front()->get_required()) {
-      names.push_back(places.front()->get_name(true));
-      hints.push_back(str("give ", about(*places.front())));
+    if (positionals_ == 0 && !arguments.empty() && arguments.front()->get_required()) {
+      names.push_back(arguments.front()->get_name(true));
+      hints.push_back(str("give ", about(*arguments.front())));
     }
     for (const CLI::Option* option : command_.get_options())
       if (!option->get_positional() && option->get_required() &&

@@ -18,15 +18,15 @@ constexpr const char* kBase = "_base_";
 
 // Tables merge; what else is there replaces. Linear in the number of keys.
 void merge(ConfigNode& under, ConfigNode over) {
-  std::unordered_map<std::string, size_t> places;
-  for (size_t i = 0; i < under.children.size(); ++i) places.emplace(under.children[i].key, i);
+  std::unordered_map<std::string, size_t> indices;
+  for (size_t i = 0; i < under.children.size(); ++i) indices.emplace(under.children[i].key, i);
   for (ConfigNode& entry : over.children) {
-    const auto [place, is_new] = places.emplace(entry.key, under.children.size());
+    const auto [index, is_new] = indices.emplace(entry.key, under.children.size());
     if (is_new) {
       under.children.push_back(std::move(entry));
       continue;
     }
-    ConfigNode& there = under.children[place->second];
+    ConfigNode& there = under.children[index->second];
     if (there.is_table() && entry.is_table()) {
       there.position = entry.position;
       there.key_position = entry.key_position;

@@ -133,7 +133,7 @@ std::string phase_prefix(const std::string& key) {
   return parts.size() > 2 && parts[0] == "phase" && is_number(parts[1]) ? str("phase.", parts[1], '.') : "";
 }
 
-// The values of each phase, by their keys without the phase; an element of a list of tables stands as a whole.
+// The values of each phase, by their keys without the phase; an element of a list of tables is one value.
 std::map<std::string, std::map<std::string, std::string>> values_of_phases(const ComparedConfig& config) {
   std::map<std::string, std::map<std::string, std::string>> out;
   for (const auto& [key, value] : config.values)
@@ -249,7 +249,7 @@ std::vector<std::vector<std::string>> all_differences(const std::vector<Compared
 std::vector<std::vector<std::string>> short_differences(const std::vector<ComparedConfig>& given) {
   const std::vector<ComparedConfig> configs = with_common_phases(given);
   std::vector<std::vector<std::string>> out;
-  std::string last;  // the element whose row stands there
+  std::string last;  // the element whose row is there
   for (const std::string& key : keys_of(configs)) {
     const std::string element = element_of(key);
     if (!element.empty() && (element == last || !is_of_one_type(element, configs))) {

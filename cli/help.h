@@ -1,4 +1,4 @@
-// What `--help` says beside the options: examples, environment variables, exit codes.
+// What `--help` says besides the options: examples, environment variables, exit codes.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ const std::vector<HelpRow>& exit_codes();
 /// Of the program: a command line and what it does. Those of a command are in its file.
 const std::vector<HelpRow>& program_examples();
 
-/// What stands below the options of `thtrain --help`.
+/// What is below the options of `thtrain --help`.
 std::string general_footer();
-/// The same of a command: its examples, and what stands elsewhere.
+/// The same of a command: its examples, and what is documented elsewhere.
 std::string command_footer(const std::vector<HelpRow>& examples);
 
 }  // namespace thtrain

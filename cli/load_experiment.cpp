@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 static void refuse_base(ConfigNode& root, Findings& findings) {
   const ConfigNode* base = root.find("_base_");
   if (!base) return;
-  findings.add({.what = "_base_ stands in experiment files only",
+  findings.add({.what = "_base_ belongs in experiment files only",
                 .config = base->key_position,
                 .hint = "name one file on the command line, which names the others by _base_"});
   std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "_base_"; });

@@ -36,7 +36,7 @@ LoadedExperiment load_run_to_use(const std::string& folder, const std::vector<st
 /// load_run_to_use where `path` is a folder, else load_experiment.
 LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides);
 
-/// UserError where `named`, an experiment that is given beside the folder of a run to resume, is not the one that the
+/// UserError where `named`, an experiment that is given with the folder of a run to resume, is not the one that the
 /// folder holds; the message has each difference.
 void require_same(const LoadedExperiment& named, const LoadedExperiment& run);
 

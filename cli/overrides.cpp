@@ -19,7 +19,7 @@ struct Override {
   const std::string& text;
   int line;
 
-  ConfigPosition place(size_t start, size_t length) const {
+  ConfigPosition position(size_t start, size_t length) const {
     std::string_view view = text;
     ConfigPosition out;
     out.file = kCommandLine;
@@ -38,7 +38,7 @@ bool is_bare_key(const std::string& key) {
 }
 
 // What the first `length` bytes name, made where there is nothing yet; null after a finding.
-ConfigNode* find_place(ConfigNode& root, const Override& given, size_t length, Findings& findings) {
+ConfigNode* find_position(ConfigNode& root, const Override& given, size_t length, Findings& findings) {
   ConfigNode* node = &root;
   std::string path;
   const auto begin = given.text.begin();
@@ -46,15 +46,15 @@ ConfigNode* find_place(ConfigNode& root, const Override& given, size_t length, F
   const bool is_too_deep = static_cast<size_t>(dots) >= kMaxLevels;
   for (size_t levels = 1, start = 0; is_too_deep; ++levels, start = given.text.find('.', start) + 1) {
     if (levels <= kMaxLevels) continue;
-    findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = given.place(start, 1)});
+    findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = given.position(start, 1)});
     return nullptr;
   }
   for (size_t start = std::min(given.text.find_first_not_of(" \t"), length); start <= length;) {
     size_t end = std::min(given.text.find('.', start), length);
     std::string key = given.text.substr(start, end - start);
-    ConfigPosition place = given.place(start, end - start);
+    ConfigPosition position = given.position(start, end - start);
     auto refuse = [&](std::string what, std::string hint) {
-      findings.add({.what = std::move(what), .config = place, .hint = std::move(hint)});
+      findings.add({.what = std::move(what), .config = position, .hint = std::move(hint)});
       return nullptr;
     };
     if (!is_bare_key(key)) return refuse(str('"', key, "\" is not a key"), kForm);
@@ -72,12 +72,12 @@ ConfigNode* find_place(ConfigNode& root, const Override& given, size_t length, F
       ConfigNode* entry = node->find(key);
       if (!entry) {
         ConfigNode fresh;
-        fresh.position = fresh.key_position = place;
+        fresh.position = fresh.key_position = position;
         fresh.key = key;
         entry = &node->children.emplace_back(std::move(fresh));
       }
       node = entry;
-      node->key_position = end == length ? place : node->key_position;
+      node->key_position = end == length ? position : node->key_position;
     } else {
       return refuse(str(path, " is not a table"), str("it is ", description(*node)));
     }
@@ -97,22 +97,22 @@ void apply_overrides(ConfigNode& root, const std::vector<std::string>& overrides
     size_t value_start = text.find_first_not_of(" \t", equals + 1);
     if (equals == text.size() || value_start == std::string::npos) {
       findings.add({.what = str('"', text, "\" has no ", equals == text.size() ? "=" : "value behind the ="),
-                    .config = given.place(0, text.size()),
+                    .config = given.position(0, text.size()),
                     .hint = kForm});
       continue;
     }
     size_t key_length = equals;
     while (key_length > 0 && std::isspace(static_cast<unsigned char>(text[key_length - 1]))) --key_length;
     size_t findings_before = findings.size();
-    ConfigNode value = parse_toml_value(text, value_start, given.place(value_start, text.size()), findings);
+    ConfigNode value = parse_toml_value(text, value_start, given.position(value_start, text.size()), findings);
     const bool has_value = findings.size() == findings_before || value.kind == ConfigNode::Kind::kString;
     ConfigNode unread;  // a value that cannot be read leaves no table of its key
     if (!has_value) unread = root;
-    ConfigNode* place = find_place(has_value ? root : unread, given, key_length, findings);
-    if (!place || !has_value) continue;
-    value.key = place->key;
-    value.key_position = place->key_position;
-    *place = std::move(value);
+    ConfigNode* position = find_position(has_value ? root : unread, given, key_length, findings);
+    if (!position || !has_value) continue;
+    value.key = position->key;
+    value.key_position = position->key_position;
+    *position = std::move(value);
   }
 }
 

@@ -1,4 +1,4 @@
-// What a user sees of a run while it goes: a bar on a terminal, a line for each epoch, and what it came to.
+// What a user sees of a run while it goes: a bar on a terminal, a line for each epoch, and its result.
 #pragma once
 
 #include <cstdio>
@@ -24,7 +24,7 @@ class Progress {
 
   /// They hold `this`.
   TrainHooks hooks();
-  /// What the run came to, for people or as one line of JSON.
+  /// The result of the run, for people or as one line of JSON.
   void finish(const TrainSummary& summary);
   /// Why the lines could not be written, an errno; 0 where they could. After the first failure none is tried.
   int output_error() const { return output_error_; }

@@ -8,9 +8,9 @@
 
 namespace thtrain {
 
-// "data.train" of the place `train = "x.npy"` in [data].
-static std::string key_of(const ConfigPosition& place) {
-  const std::string key = place.source_line.substr(0, place.source_line.find_first_of(" ="));
+// "data.train" of the line `train = "x.npy"` in [data].
+static std::string key_of(const ConfigPosition& position) {
+  const std::string key = position.source_line.substr(0, position.source_line.find_first_of(" ="));
   return key.starts_with("data.") ? key : str("data.", key.empty() ? "train" : key);
 }
 
@@ -22,7 +22,7 @@ static std::string moved_hint(const RunFolder& run, const std::string& key, bool
   if (resumes)
     return str("where the data was moved: set ", key, " in ", run.config(), ", then `thtrain resume ", run.path(),
                " --accept-edits`");
-  return str("where the data was moved: `", key, "=NEW` behind the command names the new place");
+  return str("where the data was moved: `", key, "=NEW` behind the command names the new path");
 }
 
 Dataset load_run_data(const LoadedExperiment& loaded, bool resumes) {

@@ -1,4 +1,4 @@
-// What is told of a run folder beside its experiment: data that was moved, weights that nothing trained.
+// What is told of a run folder besides its experiment: data that was moved, weights that nothing trained.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-/// load_data for a run. Where a data file is gone, the hint says how the run finds it at another place.
+/// load_data for a run. Where a data file is gone, the hint says how the run finds it at another path.
 Dataset load_run_data(const LoadedExperiment& loaded, bool resumes);
 
 /// The same where weights alone are of use: where a file is gone, none, and `missing` says which.

@@ -93,7 +93,7 @@ static std::string value_text(const MetricName& metric, const std::optional<doub
   return metric.unit == "%" ? json_fixed(*value, 6) : loss_text(*value);
 }
 
-// Stands in a column of its own, for the test value too: values of all metrics end at one place.
+// Has a column of its own, for the test value too: values of all metrics end at one column.
 static std::string unit_text(const MetricName& metric, const std::optional<double>& value) {
   if (!value) return "";
   const std::string unit = metric.unit == "%" ? "%" : "";

@@ -20,7 +20,7 @@ RunRow read_row(const std::string& folder);
 /// first and what has no value before it; "": by when they began. What cannot be read comes first, but by names.
 void sort_rows(std::vector<RunRow>& rows, const std::string& by);
 
-/// The titles and a row of cells for each run: its folder, its experiment, what it came to.
+/// The titles and a row of cells for each run: its folder, its experiment, its result.
 std::vector<std::vector<std::string>> runs_rows(const std::vector<RunRow>& rows);
 /// The title and a line for each run, aligned. A `width` above 0: names are cut where a line would have more
 /// characters.

@@ -195,7 +195,7 @@ Message output_error(const std::string& stream, int error_number) {
   return {.what = str(stream, " cannot be written"),
           .expected = is_full ? "a file or device with room" : "a file, pipe or terminal that takes text",
           .got = system_error_text(error_number),
-          .hint = is_full ? "make room, or send the output to another place" : ""};
+          .hint = is_full ? "make room, or send the output elsewhere" : ""};
 }
 
 void print_text(const std::string& text) {

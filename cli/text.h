@@ -35,7 +35,7 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
 
 /// "10 classes", "3 values", "10 labels", "no targets"
 std::string targets_text(const Dataset& data);
-/// Layers, parameters, memory, compiling: some lines. `targets` stands in the place of the classes where there are
+/// Layers, parameters, memory, compiling: some lines. `targets` replaces the classes where there are
 /// none.
 std::string summary_text(const ModelSummary& model, const std::string& targets = "");
 /// "400 training, 200 validation, 0 test in full minibatches of 100; the others are left out

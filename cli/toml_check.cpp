@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-ConfigPosition TomlSource::place(int number, int column, int length) const {
+ConfigPosition TomlSource::position(int number, int column, int length) const {
   ConfigPosition out;
   out.file = file, out.line = number + first_line - 1, out.column = column;
   if (number < 1 || number > static_cast<int>(lines.size())) return out;
@@ -70,22 +70,22 @@ class Checker {
 
   size_t line_end(size_t at) const { return std::min(text_.find('\n', at), text_.size()); }
 
-  ConfigPosition place(size_t begin, int characters) const {
+  ConfigPosition position(size_t begin, int characters) const {
     const size_t start = begin == 0 ? 0 : text_.rfind('\n', begin - 1) + 1;  // npos + 1 is 0
     const int line =
         1 + static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
-    return source_.place(line, 1 + character_count(text_.substr(start, begin - start)) + source_.column_shift,
-                         characters);
+    return source_.position(line, 1 + character_count(text_.substr(start, begin - start)) + source_.column_shift,
+                            characters);
   }
   Message message(const TomlFault& fault) const {
     Message out{.what = fault.what.empty() ? "not valid TOML" : "not valid TOML: " + fault.what,
                 .expected = fault.expected,
                 .got = fault.got,
-                .config = place(fault.begin, character_count(text_.substr(fault.begin, fault.end - fault.begin))),
+                .config = position(fault.begin, character_count(text_.substr(fault.begin, fault.end - fault.begin))),
                 .hint = fault.hint};
     return out;
   }
-  // At this place there is something else.
+  // At this position there is something else.
   [[noreturn]] void fail(const std::string& expected) const {
     if (at_ == text_.size()) fail_at_end();
     const CodePoint point = code_point_at(text_, at_);
@@ -325,10 +325,10 @@ class Checker {
     std::vector<std::string> path;
     for (size_t i = 0; i < repeated.depth; ++i) path.push_back(repeated.keys[i].name);
     const TomlTable& first = *repeated.first;
-    const ConfigPosition before = place(first.key, 1);
+    const ConfigPosition before = position(first.key, 1);
     Message out{.what = str("key ", join(path, "."), " is given twice"),
                 .expected = "each key once",
-                .config = place(repeated.keys[repeated.depth - 1].name_begin, character_count(path.back()))};
+                .config = position(repeated.keys[repeated.depth - 1].name_begin, character_count(path.back()))};
     out.hint = str("it is first given in line ", before.line,
                    before.line == out.config.line ? str(", column ", before.column) : "");
     if (repeated.wants_table && first.kind == TomlTable::Kind::kTables)

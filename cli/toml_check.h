@@ -18,7 +18,7 @@ struct TomlSource {
   int column_shift = 0;  // added to columns of the text
 
   /// Of `length` characters, within the line with this number, from 1.
-  ConfigPosition place(int line, int column, int length) const;
+  ConfigPosition position(int line, int column, int length) const;
   const std::string& line(int number) const;  // empty where there is none
 };
 

@@ -29,12 +29,12 @@ namespace thtrain {
 
 namespace {
 
-ConfigPosition place_of(const TomlSource& source, const toml::source_region& region) {
+ConfigPosition position_of(const TomlSource& source, const toml::source_region& region) {
   const int line = static_cast<int>(region.begin.line), column = static_cast<int>(region.begin.column);
   const bool one_line = region.end.line == region.begin.line;
   const int end = one_line ? static_cast<int>(region.end.column) : character_count(source.line(line)) + 1;
   const int shift = source.column_shift;
-  return source.place(line, column + shift, one_line ? end - column : end - column - shift);
+  return source.position(line, column + shift, one_line ? end - column : end - column - shift);
 }
 
 std::vector<std::string> split_lines(std::string_view text) {
@@ -55,7 +55,7 @@ ConfigNode convert(const toml::node& node, const TomlSource& source) {
     for (const auto& [key, value] : *table) {
       ConfigNode child = convert(value, source);
       child.key = std::string(key.str());
-      child.key_position = place_of(source, key.source());
+      child.key_position = position_of(source, key.source());
       out.children.push_back(std::move(child));
     }
     // The library sorts by name.
@@ -77,7 +77,7 @@ ConfigNode convert(const toml::node& node, const TomlSource& source) {
   } else {
     out.kind = ConfigNode::Kind::kDate;
   }
-  out.position = place_of(source, node.source());
+  out.position = position_of(source, node.source());
   if (out.kind == ConfigNode::Kind::kDate) {
     const std::string& line = source.line(static_cast<int>(node.source().begin.line));
     out.text = line.substr(byte_of_character(line, out.position.column - 1), static_cast<size_t>(out.position.length));
@@ -109,7 +109,7 @@ std::string description_of(std::string_view value) {
 Message complaint(const toml::parse_error& error, const TomlSource& source) {
   return {.what = str("not valid TOML: ", error.description()),
           .expected = "a text that toml++ reads",
-          .config = place_of(source, error.source())};
+          .config = position_of(source, error.source())};
 }
 
 // Whether a text nests too deep for the parser, after a finding.
@@ -120,7 +120,7 @@ bool is_too_deep(std::string_view text, const TomlSource& source, Findings& find
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   const int line = static_cast<int>(1 + std::count(before.begin(), before.end(), '\n'));
   const int column = 1 + character_count(before.substr(line_start)) + source.column_shift;
-  findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = source.place(line, column, 1)});
+  findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = source.position(line, column, 1)});
   return true;
 }
 
@@ -235,14 +235,14 @@ static bool is_long_integer(const std::string& value) {
   return first <= 1 && all_digits && value.size() - first >= 19 && value[first] != '0';
 }
 
-ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& place, Findings& findings) {
+ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& position, Findings& findings) {
   constexpr std::string_view kPrefix = "v = ";
   std::string value = text.substr(start);
-  TomlSource source{.file = place.file, .lines = {text}, .first_line = place.line};
-  source.column_shift = place.column - 1 - static_cast<int>(kPrefix.size());
+  TomlSource source{.file = position.file, .lines = {text}, .first_line = position.line};
+  source.column_shift = position.column - 1 - static_cast<int>(kPrefix.size());
   bool opened = !value.empty() && std::string_view("\"'[{").find(value[0]) != std::string_view::npos;
   ConfigNode node;
-  node.position = place;
+  node.position = position;
   if (opened && is_too_deep(str(kPrefix, value), source, findings)) return node;
   const std::string pair = str(kPrefix, value);
   const TomlCheck check = check_toml(pair, source, 1, description_of);
@@ -257,15 +257,15 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
                                          : Message{.what = "not valid TOML: more than one value",
                                                    .expected = "one value",
                                                    .got = value,
-                                                   .config = place});
-    node.position = place;
+                                                   .config = position});
+    node.position = position;
     return node;
   } else if (is_long_integer(value)) {
     findings.add({.what = "the integer does not fit 64 bits",
                   .expected = str("an integer from ", std::numeric_limits<int64_t>::min(), " to ",
                                   std::numeric_limits<int64_t>::max()),
                   .got = value,
-                  .config = place});
+                  .config = position});
     return node;
   } else {
     // ".5" and "1." are no numbers of TOML, but they are to everybody who types them.
@@ -276,12 +276,12 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
       findings.add({.what = "the number is too large",
                     .expected = "a number that float64 holds, up to 1.8e308",
                     .got = value,
-                    .config = place});
+                    .config = position});
       return node;
     }
     bool is_number = error == std::errc() && is_whole && value.find('.') != std::string::npos;
     node = is_number ? ConfigNode::of(number) : ConfigNode::of(value);
-    node.position = place;
+    node.position = position;
   }
   if (!opened) {
     node.unquoted = true;

@@ -18,7 +18,7 @@ struct TomlSource {
   int column_shift = 0;  // added to the parser's columns
 
   /// Of `length` characters, within the line with this number, from 1.
-  ConfigPosition place(int line, int column, int length) const;
+  ConfigPosition position(int line, int column, int length) const;
   const std::string& line(int number) const;  // empty where there is none
 };
 
@@ -35,7 +35,7 @@ size_t byte_of(const std::string& line, int column);
 bool is_of_repeated_key(const TomlComplaint& complaint);
 /// The line of the mistake: of some headers the parser says it in the line behind.
 int line_of(const TomlSource& source, const TomlComplaint& complaint);
-/// Its message, which names the first place. `lines` are those of `source` without earlier mistakes; `parse` reads a
+/// Its message, which names the first position. `lines` are those of `source` without earlier mistakes; `parse` reads a
 /// text without mistakes, or gives nothing.
 Message repeated_key(const TomlSource& source, const TomlComplaint& complaint, const std::vector<std::string>& lines,
                      std::optional<ConfigNode> (*parse)(const std::string& text));

@@ -53,7 +53,7 @@ class Scalar {
   TomlFault whole(const std::string& what, const std::string& expected) const {
     return {.begin = begin_, .end = end_, .what = what, .expected = expected, .got = std::string(token())};
   }
-  // The character at this place is another one.
+  // The character at this position is another one.
   [[noreturn]] void fail(const std::string& expected) const {
     if (at_ == text_.size())
       throw TomlFault{.begin = at_, .end = at_, .expected = expected, .got = "the end of the text"};

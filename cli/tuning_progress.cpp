@@ -9,24 +9,25 @@
 
 namespace thtrain {
 
-std::string tuning_text(const TuningPlace& place, const TrialProgress& progress, int width) {
+std::string tuning_text(const TuningLocation& location, const TrialProgress& progress, int width) {
   constexpr int kBar = 16;
   constexpr double kLeastToGuess = 0.02;
-  const bool knows_all = place.choices > 0;
-  const double before = static_cast<double>(place.choice - 1), all = knows_all ? static_cast<double>(place.choices) : 1;
-  const double part = std::clamp(((knows_all ? before : 0) + place.part) / all, 0.0, 1.0);
+  const bool knows_all = location.choices > 0;
+  const double before = static_cast<double>(location.choice - 1),
+               all = knows_all ? static_cast<double>(location.choices) : 1;
+  const double part = std::clamp(((knows_all ? before : 0) + location.part) / all, 0.0, 1.0);
   const auto filled = static_cast<size_t>(part * kBar);
   std::string out =
-      str("tuning ", place.choice, knows_all ? str('/', place.choices) : std::string(), " [", std::string(filled, '='),
-          std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part + 0.5), " %  ");
+      str("tuning ", location.choice, knows_all ? str('/', location.choices) : std::string(), " [",
+          std::string(filled, '='), std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part + 0.5), " %  ");
   if (part > kLeastToGuess)
-    out += str(seconds_text(place.seconds * (1 - part) / part), knows_all ? " left  " : " left for this one  ");
+    out += str(seconds_text(location.seconds * (1 - part) / part), knows_all ? " left  " : " left for this one  ");
   out += str(progress.doing, " ", progress.candidate, " for ", progress.key.text());
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
 
 TuningProgress::TuningProgress(size_t choices, bool quiet) : is_shown_(!quiet && is_terminal(stderr)) {
-  place_.choices = choices;
+  location_.choices = choices;
   if (is_shown_) observe_trials([this](const TrialProgress& progress) { draw(progress); });
 }
 
@@ -37,14 +38,14 @@ TuningProgress::~TuningProgress() {
 void TuningProgress::draw(const TrialProgress& progress) {
   if (progress.doing.empty()) {
     std::fputs("\r\x1b[K", stderr);
-    ++place_.choice;
-    place_.part = 0;
-    if (place_.choices == 0) begin_ = std::chrono::steady_clock::now();
+    ++location_.choice;
+    location_.part = 0;
+    if (location_.choices == 0) begin_ = std::chrono::steady_clock::now();
     return;
   }
-  place_.part = std::max(place_.part, progress.part);
-  place_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  std::fprintf(stderr, "\r%s\x1b[K", printable(tuning_text(place_, progress, terminal_width(stderr))).c_str());
+  location_.part = std::max(location_.part, progress.part);
+  location_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  std::fprintf(stderr, "\r%s\x1b[K", printable(tuning_text(location_, progress, terminal_width(stderr))).c_str());
 }
 
 }  // namespace thtrain

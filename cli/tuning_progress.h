@@ -9,7 +9,7 @@
 namespace thtrain {
 
 /// How far the timing of all choices is.
-struct TuningPlace {
+struct TuningLocation {
   size_t choice = 1;   // that is timed, counted from 1
   size_t choices = 0;  // 0: they are found as the program is compiled
   double seconds = 0;  // since the first began; where choices is 0, since this one did
@@ -18,9 +18,9 @@ struct TuningPlace {
 
 /// "tuning 3/12 [=====          ] 31 %  12 s left  compiling rows 6x4 for conv float32 b20 i1x28x28 k2x5x5", at most
 /// `width` characters.
-std::string tuning_text(const TuningPlace& place, const TrialProgress& progress, int width);
+std::string tuning_text(const TuningLocation& location, const TrialProgress& progress, int width);
 
-/// While it lives, and standard error is a terminal, the bar stands there while candidates are timed.
+/// While it lives, and standard error is a terminal, the bar is there while candidates are timed.
 class TuningProgress {
  public:
   /// `choices`: how many there are, 0 where that is not known.
@@ -35,7 +35,7 @@ class TuningProgress {
   void draw(const TrialProgress& progress);
 
   bool is_shown_;
-  TuningPlace place_;
+  TuningLocation location_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -2,10 +2,15 @@
 # What ./thtrain and ./run_tests share: missing packages are installed, and a preset is built under a lock. The caller
 # sets `root`, the folder of the checkout. All is said on standard error: standard output is the program's.
 
+# The names are those of Debian 12, Debian 13 and Ubuntu 24.04: packages for building were not renamed when times got 64
+# bits (as libpng16-16t64 was), and bring the libraries of their release.
 build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
 build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-dejavu-core libxxhash-dev"
 # shellcheck disable=SC2034  # run_tests reads it
 test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium"
+systems="Debian 12, Debian 13 and Ubuntu 24.04"
+needs="a C++20 compiler (g++ 12 or clang++ 19, or newer), CMake 3.25, Ninja, zlib, libpng, FreeType, toml++ 3, CLI11, \
+xxHash and their headers, and OpenBLAS as a shared library; a font such as DejaVu Sans is for the pictures"
 
 say() { printf 'thtrain: %s\n' "$*" >&2; }
 stop() {
@@ -29,10 +34,34 @@ lock_builds() {
 }
 unlock_builds() { exec 9<&-; }
 
+# The line of /etc/os-release (or of the file $OS_RELEASE, in a test) with this key, without quotes.
+os_release() { sed -n "s/^$1=\"*\([^\"]*\)\"*$/\1/p" "${OS_RELEASE:-/etc/os-release}" 2>/dev/null; }
+
+# Another system than Debian and its children: libraries may well be there; configuring will tell.
+check_other_system() {
+  missing=
+  command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || missing=" g++"
+  for tool in cmake ninja; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
+  [ -n "$missing" ] || return 0
+  stop "these programs are missing:$missing. Packages are installed on $systems only. Needed: $needs"
+}
+
 # install_packages <package>...: those that dpkg does not know as installed.
 install_packages() {
-  # Another system than Debian: its compiler and libraries may well be there; configuring will tell.
-  command -v dpkg-query >/dev/null 2>&1 || return 0
+  if ! command -v dpkg-query >/dev/null 2>&1; then
+    check_other_system
+    return
+  fi
+  release="$(os_release ID) $(os_release VERSION_ID)"
+  # Ubuntu has Chromium as a snap alone; the test that needs a browser says so.
+  case $release in
+    ubuntu*)
+      for package; do
+        shift
+        [ "$package" = chromium ] || set -- "$@" "$package"
+      done
+      ;;
+  esac
   # shellcheck disable=SC2016  # the braces are dpkg's
   installed=" $(dpkg-query -W -f '${Package}:${db:Status-Status} ' "$@" 2>/dev/null)"
   missing=
@@ -43,6 +72,11 @@ install_packages() {
     esac
   done
   [ -n "$missing" ] || return 0
+  case $release in
+    debian\ [1-9] | debian\ 1[01] | ubuntu\ [1-9].* | ubuntu\ 1?.* | ubuntu\ 2[0-3].*)
+      stop "$(os_release PRETTY_NAME) is too old: packages are installed on $systems. Missing:$missing. Needed: $needs"
+      ;;
+  esac
 
   by_hand="apt-get update && apt-get install --yes --no-install-recommends$missing"
   as_root=
@@ -128,7 +162,7 @@ build_preset() {
     mkdir -p "$folder"
     (cd "$root" && cmake --preset "$preset" ${configure_options:-}) >"$folder/configure.log" 2>&1 </dev/null || {
       tail -n 30 "$folder/configure.log" >&2
-      stop "configuring failed. On Debian these packages are needed: $build_packages"
+      stop "configuring failed. Needed: $needs. On $systems these packages: $build_packages"
     }
   else
     say "bringing build/$preset up to date"

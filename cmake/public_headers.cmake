@@ -1,5 +1,5 @@
 # Writes the headers of a component as they are installed: <output>/<component>/<path>, the includes of thtrain's own
-# headers as <thtrain/path>. Runs while installing; takes component, roots (the trees that headers stand in) and output.
+# headers as <thtrain/path>. Runs while installing; takes component, roots (the trees that headers are in) and output.
 file(GLOB_RECURSE stale RELATIVE ${output}/${component} ${output}/${component}/*.h)
 foreach(root IN LISTS roots)
   file(GLOB_RECURSE headers RELATIVE ${root} ${root}/${component}/*.h)

@@ -80,7 +80,7 @@ std::string expected_text(const FieldSpec& field) {
 
 namespace {
 
-// A struct whose keys stand in a table: the table's own, or a kind of one of its inlined members.
+// A struct whose keys are in a table: the table's own, or a kind of one of its inlined members.
 struct Part {
   const Schema* schema;
   void* object;
@@ -154,7 +154,7 @@ class Reader {
     return parts;
   }
 
-  // False where no part has this key. The table's own struct knows the places of all keys.
+  // False where no part has this key. The table's own struct knows the locations of all keys.
   bool read_entry(const Parts& parts, const ConfigNode& entry, const std::string& path) {
     bool is_known = false;
     for (const Part& part : parts) {
@@ -206,8 +206,8 @@ class Reader {
       read_element(field, node.children[i], str(path, ".", i), [&] { return access.append(member); });
   }
 
-  template <class Place>
-  void read_element(const FieldSpec& field, const ConfigNode& node, const std::string& path, Place place) {
+  template <class Location>
+  void read_element(const FieldSpec& field, const ConfigNode& node, const std::string& path, Location location) {
     const FieldAccess& access = *field.access;
     if (access.value == Value::kTable || access.value == Value::kKind) {
       const bool is_name = field.by_name && (node.kind == NodeKind::kString || node.unquoted);
@@ -217,12 +217,12 @@ class Reader {
               access.value == Value::kTable ? str("a table, [", path, "]") : element_text(field), node,
               doubled ? str("write [", path, "], with single brackets") : help_hint(field));
       } else if (access.value == Value::kTable) {
-        read_table(access.schema(), place(), node, path);
+        read_table(access.schema(), location(), node, path);
       } else {
-        read_kind(field, place(), node, path);
+        read_kind(field, location(), node, path);
       }
     } else if (std::optional<ConfigNode> value = checked(field, node, path)) {
-      access.assign(place(), *value);
+      access.assign(location(), *value);
     }
   }
 
@@ -336,7 +336,7 @@ class Reader {
   std::string unknown_key_hint(const Parts& parts, const std::string& key, const std::string& path,
                                const FieldSpec* kind) const {
     std::vector<std::string> names;
-    std::vector<const FieldSpec*> chosen_by;  // the fields whose tags chose what stands here
+    std::vector<const FieldSpec*> chosen_by;  // the fields whose tags chose what is here
     for (const Part& part : parts)
       for (const FieldSpec& field : part.schema->fields) {
         if (is_synonym(field, key)) return str("did you mean ", field.name, "?");

@@ -68,7 +68,7 @@ struct Section {
   std::map<std::string, ConfigPosition> given = {};  // of the value of each key that was given
 
   bool has(const std::string& key) const { return given.count(key) > 0; }
-  /// The place to show for a mistake in this field: its value, or the section where the default holds.
+  /// The location to show for a mistake in this field: its value, or the section where the default holds.
   const ConfigPosition& at(const std::string& key) const { return has(key) ? given.at(key) : position; }
   /// The field's full name, "model.layers.0.units".
   std::string name_of(const std::string& key) const { return path.empty() ? key : path + "." + key; }
@@ -81,7 +81,7 @@ struct FieldSpec {
   std::string help = {};
   std::string group = {};  // of keys that several kinds have: the reference page lists these once
   std::string tag = {};    // of a OneOf: the key that names the kind
-  bool inlined = false;    // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
+  bool inlined = false;    // of a OneOf: the kind's keys are in the same table as this one, which names the kind
   bool by_name = false;    // of a OneOf: the kind's name alone stands for its table
   bool required = false;
   bool independent = false;  // no other key of an experiment can contradict its value
@@ -213,7 +213,8 @@ class Fields {
   FieldBuilder kind(std::string name, M Base::*member, std::string tag) {
     return add({.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)});
   }
-  /// The same without a table of its own: the key `name` says which kind, and the kind's keys stand beside it, as in
+  /// The same without a table of its own: the key `name` says which kind, and the kind's keys are in the same table, as
+  /// in
   ///
   ///   [trainer]
   ///   optimizer = "adam"

@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-/// One value with its place. A child of a table also has its key and the key's place.
+/// One value with its location. A child of a table also has its key and the key's location.
 struct ConfigNode {
   enum class Kind { kBool, kInt, kFloat, kString, kDate, kArray, kTable };
   Kind kind = Kind::kTable;

@@ -10,9 +10,9 @@ namespace thtrain {
 
 namespace {
 
-/// Runs `action`; its UserError gets the place.
+/// Runs `action`; its UserError gets the location.
 template <class Action>
-auto at_place(const ConfigPosition& where, Action action) {
+auto at_location(const ConfigPosition& where, Action action) {
   try {
     return action();
   } catch (const UserError& error) {
@@ -33,7 +33,7 @@ UserError unnamed(const std::string& path, const NpzFile& archive) {
 ArrayFile::ArrayFile(const std::string& path, Format format, const ConfigPosition& where) : format_(format) {
   array_.origin = path;
   array_.where = where;
-  at_place(where, [&] {
+  at_location(where, [&] {
     ArrayPath parts(path);
     if (format == Format::kIdx) {
       IdxHeader header = read_idx_header(path);
@@ -69,7 +69,7 @@ std::shared_ptr<const ByteSource> ArrayFile::unpacked(std::shared_ptr<const Inpu
 
 DataArray ArrayFile::in_file() const {
   TH_CHECK(can_stay(), array_.origin, " cannot stay in its file");
-  return at_place(array_.where, [&] {
+  return at_location(array_.where, [&] {
     DataArray out = array_;
     const ArrayPath parts(array_.origin);
     ZipReader::Bytes bytes;
@@ -89,7 +89,7 @@ DataArray ArrayFile::in_file() const {
 }
 
 DataArray ArrayFile::in_memory() const {
-  return at_place(array_.where, [&] {
+  return at_location(array_.where, [&] {
     DataArray out = array_;
     ArrayPath parts(array_.origin);
     out.swapped = false;

@@ -22,12 +22,12 @@ class ArrayFile {
   uint64_t bytes() const { return array_.raw.bytes(); }
   /// Can its rows be read from the file one by one? Not where the first axis varies fastest.
   bool can_stay() const { return why_not_.empty(); }
-  /// Are they packed, so that rows are dear which are not read in their order?
+  /// Are they packed, so that rows are expensive which are not read in order?
   bool is_packed() const { return is_packed_; }
   /// What to do about it where they cannot.
   const std::string& why_not() const { return why_not_; }
 
-  /// The array whose elements stay in the file; a packed one is unpacked once, to check it and to know its places.
+  /// The array whose elements stay in the file; a packed one is unpacked once, to check it and to know its locations.
   DataArray in_file() const;
   /// The same with its elements in memory.
   DataArray in_memory() const;

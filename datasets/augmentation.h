@@ -33,10 +33,10 @@ struct AugmentConfig : Section {
 ///   (p, q) = (a + crop_y - padding - shift_y, b + crop_x - padding - shift_x)
 ///   (y, x) = (m + (p - m) cos t + (q - n) sin t, n - (p - m) sin t + (q - n) cos t), around the middle (m, n),
 ///
-/// t > 0 turns the image counterclockwise. A place between pixels has the bilinear value of the four around it, those
-/// beyond the edges by `border`, computed in float64. Then noise * N(0, 1) is added to each number. Shifts are uniform
-/// integers from -shift to shift, crop_y and crop_x uniform among the windows of the padded image, t is uniform from
-/// -rotation to rotation, each flip has probability 1/2. An image's channels are changed alike, but for the noise.
+/// t > 0 turns the image counterclockwise. A position between pixels has the bilinear value of the four around it,
+/// those beyond the edges by `border`, computed in float64. Then noise * N(0, 1) is added to each number. Shifts are
+/// uniform integers from -shift to shift, crop_y and crop_x uniform among the windows of the padded image, t is uniform
+/// from -rotation to rotation, each flip has probability 1/2. An image's channels are changed alike, but for the noise.
 ///
 /// What is drawn for an example is a function of seed, part, epoch and its number alone: the words of
 /// SplitMix::of(mix(seed, part, epoch), 0, example), in the order shift_y, shift_x, crop_y, crop_x, vertical flip,

@@ -8,7 +8,7 @@
 namespace thtrain {
 
 ByteStream::ByteStream(const std::string& path) : file_(path), gz_(nullptr, ::gzclose) {
-  int descriptor = file_.duplicate();  // of the file that was checked, whatever stands at the path by now
+  int descriptor = file_.duplicate();  // of the file that was checked, whatever is at the path by now
   gz_.reset(::gzdopen(descriptor, "rb"));
   if (!gz_) ::close(descriptor);
   TH_CHECK(gz_ != nullptr, "gzdopen failed");

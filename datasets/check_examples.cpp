@@ -10,7 +10,7 @@ namespace thtrain {
 
 namespace {
 
-/// An element as it stands in the file: 1e39, not what is infinite in float32.
+/// An element as it is in the file: 1e39, not what is infinite in float32.
 double element(const DataArray& array, int64_t row, int64_t position) {
   Shape shape = array.raw.shape();
   shape[0] = 1;
@@ -32,7 +32,8 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
       int64_t row = bad / element_count(shape);
       const double raw = element(array, row_of(row), bad % element_count(shape));
       throw UserError(
-          {.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
+          {.what =
+               str(element_location(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
            .expected = str("numbers that are finite in ", name_of(batch.dtype())),
            .got = std::isfinite(static_cast<T>(raw)) ? str(static_cast<T>(raw), ", multiplied by data.scale")
                                                      : number_text(raw),
@@ -45,7 +46,7 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
 // Sequences that may be padded, in files that an experiment names.
 std::string_view lengths_hint(const Split& split) {
   if (!split.is_sequence() || split.has_lengths() || !split.x_array().where) return "";
-  return "a file of lengths, such as data.train_lengths, says where each sequence ends; what stands behind it may be "
+  return "a file of lengths, such as data.train_lengths, says where each sequence ends; what follows it may be "
          "anything";
 }
 
@@ -53,7 +54,7 @@ void check_weights(const Split& split, const Tensor& weights, const RowOf& row_o
   check_finite(split.weights_array(), weights, row_of);
   for (int64_t i = 0; i < weights.size(); ++i)
     if (weights.as_double(i) < 0)
-      throw UserError({.what = str(row_place(split.weights_array(), row_of(i)), ": the weight is negative"),
+      throw UserError({.what = str(row_location(split.weights_array(), row_of(i)), ": the weight is negative"),
                        .expected = "0 or more",
                        .got = number_text(weights.as_double(i)),
                        .config = split.weights_array().where,
@@ -65,18 +66,18 @@ int64_t labels_of_row(const Split& split) {
   return std::max<int64_t>(element_count(split.target_shape()), 1);
 }
 
-std::string label_place(const Split& split, int64_t row, int64_t step) {
-  const std::string place = row_place(split.y_array(), row);
-  if (split.targets() == Targets::kLabelSequences) return str(place, ", label ", step);
-  return split.has_step_targets() ? str(place, ", step ", step) : place;
+std::string label_location(const Split& split, int64_t row, int64_t step) {
+  const std::string location = row_location(split.y_array(), row);
+  if (split.targets() == Targets::kLabelSequences) return str(location, ", label ", step);
+  return split.has_step_targets() ? str(location, ", step ", step) : location;
 }
 
 // "x.npy: row 3, step 2".
-std::string symbol_place(const Split& split, int64_t row, int64_t position) {
+std::string symbol_location(const Split& split, int64_t row, int64_t position) {
   const DataArray& x = split.x_array();
-  if (!split.is_sequence()) return element_place(x, split.input_shape(), row, position);
+  if (!split.is_sequence()) return element_location(x, split.input_shape(), row, position);
   const int64_t of_step = element_count(split.step_shape());
-  const std::string step = str(row_place(x, row), ", step ", position / of_step);
+  const std::string step = str(row_location(x, row), ", step ", position / of_step);
   return of_step == 1 ? step : str(step, ", number ", position % of_step);
 }
 
@@ -90,10 +91,11 @@ void check_symbols(const Split& split, const Tensor& x, const RowOf& row_of) {
       for (int64_t i = 0; i < x.size(); ++i) {
         const bool is_integer = std::trunc(symbols[i]) == symbols[i];
         if (is_integer && symbols[i] >= 0 && symbols[i] < static_cast<T>(demands.symbols)) continue;
-        const std::string place = symbol_place(split, row_of(i / of_row), i % of_row), got = number_text(symbols[i]);
-        throw UserError({.what = is_integer ? str(place, ": symbol ", got, ", and layer ", demands.layer, " has ",
+        const std::string location = symbol_location(split, row_of(i / of_row), i % of_row),
+                          got = number_text(symbols[i]);
+        throw UserError({.what = is_integer ? str(location, ": symbol ", got, ", and layer ", demands.layer, " has ",
                                                   demands.symbols, demands.symbols == 1 ? " symbol" : " symbols")
-                                            : str(place, ": not a symbol, which layer ", demands.layer, " takes"),
+                                            : str(location, ": not a symbol, which layer ", demands.layer, " takes"),
                          .expected = str("integers from 0 to ", demands.symbols - 1),
                          .got = got,
                          .config = demands.where,
@@ -103,7 +105,7 @@ void check_symbols(const Split& split, const Tensor& x, const RowOf& row_of) {
   });
 }
 
-// Labels that a path over the steps spells: none stands behind the end, and there are steps for all.
+// Labels that a path over the steps spells: none follows the end, and there are steps for all.
 void check_spelled(const Split& split, const Tensor& y, const RowOf& row_of) {
   const int64_t blank = *split.demands()->blank, width = labels_of_row(split);
   for (int64_t i = 0; i < y.size() / width; ++i) {
@@ -112,16 +114,17 @@ void check_spelled(const Split& split, const Tensor& y, const RowOf& row_of) {
     const auto* behind = std::find_if(end, labels + width, [&](int64_t label) { return label >= 0 && label != blank; });
     const int64_t row = row_of(i), count = end - labels, length = split.length_of_row(row);
     if (behind != labels + width)
-      throw UserError({.what = str(label_place(split, row, behind - labels), ": a label behind the end of the labels"),
-                       .expected = str("-1, or the blank, ", blank, ", behind the first of them"),
-                       .got = str(*behind),
-                       .config = split.y_array().where,
-                       .hint = counting_hint(split.y_array())});
+      throw UserError(
+          {.what = str(label_location(split, row, behind - labels), ": a label behind the end of the labels"),
+           .expected = str("-1, or the blank, ", blank, ", behind the first of them"),
+           .got = str(*behind),
+           .config = split.y_array().where,
+           .hint = counting_hint(split.y_array())});
     int64_t repeats = 0;
     for (int64_t k = 1; k < count; ++k) repeats += labels[k] == labels[k - 1];
     if (count + repeats <= length) continue;
     throw UserError(
-        {.what = str(row_place(split.y_array(), row), ": the sequence has fewer steps than its labels need"),
+        {.what = str(row_location(split.y_array(), row), ": the sequence has fewer steps than its labels need"),
          .expected = str("at least ", count + repeats, " steps: ", count, count == 1 ? " label" : " labels",
                          repeats == 0 ? "" : str(", and one between each of ", repeats, " equal neighbours")),
          .got = str(length, length == 1 ? " step" : " steps"),
@@ -144,8 +147,8 @@ void check_labels(const Split& split, const Tensor& y, const RowOf& row_of) {
     if (labels[i] >= least && (split.classes() == 0 || labels[i] < split.classes())) continue;
     const std::string counting = counting_hint(split.y_array());
     const char* classes = least == 0 ? "classes are numbered 0, 1, 2, ..."
-                                     : "classes are numbered 0, 1, 2, ..., and -1 stands behind the last label";
-    throw UserError({.what = str(label_place(split, row_of(i / of_row), i % of_row), ": the label is out of range"),
+                                     : "classes are numbered 0, 1, 2, ..., and -1 follows the last label";
+    throw UserError({.what = str(label_location(split, row_of(i / of_row), i % of_row), ": the label is out of range"),
                      .expected = split.classes() == 0 ? str(least, " or more")
                                                       : str(least, " to ", split.classes() - 1,
                                                             ", the classes of the training examples"),
@@ -184,20 +187,20 @@ UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_
   std::string counting = counting_hint(y);
   if (only_first_line_is_none(split, row))
     return UserError(
-        {.what = str(row_place(y, row), ": the label is too large, and all others are classes"),
+        {.what = str(row_location(y, row), ": the label is too large, and all others are classes"),
          .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
          .got = str(label),
          .config = y.where,
          .hint = "does the first line name the columns? data.header = true takes it as their names"});
   if (y.text)
     return UserError(
-        {.what = str(row_place(y, row), ": the label is too large"),
+        {.what = str(row_location(y, row), ": the label is too large"),
          .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
          .got = str(label),
          .config = y.where,
          .hint = "is it a value, not a class? data.label_column names another column; "
                  "data.target = \"values\" takes numbers to approximate"});
-  return UserError({.what = str(label_place(split, row, step), ": the label is too large"),
+  return UserError({.what = str(label_location(split, row, step), ": the label is too large"),
                     .expected = str("classes numbered from 0 on, and no more of them than ",
                                     split.targets() == Targets::kLabelSequences ? "labels ("
                                     : split.has_step_targets()                  ? "steps ("
@@ -209,7 +212,7 @@ UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_
                                 "numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on")});
 }
 
-// What is not finite in the middle of an image is told by its place in the file.
+// What is not finite in the middle of an image is told by its location in the file.
 bool is_bad_within(const Split& split, const Batch& batch) {
   return split.is_cropped() && batch.x.rank() > 0 && !has_only_finite(batch.x);
 }

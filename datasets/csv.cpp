@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -40,6 +41,8 @@ class CsvReader {
       throw file_error(path_, "the table has no rows", "a line for each example",
                        has_header_ ? "a header and no lines after it" : "an empty file");
     }
+    if (!missing_.empty() && !options_.keep_missing)
+      throw missing_values(path_, names_, has_header_, missing_, first_missing_);
     return table();
   }
 
@@ -59,6 +62,7 @@ class CsvReader {
  private:
   enum class Role { kFeature, kLabel, kWeight, kSkipped };
   static constexpr size_t kNoLabel = static_cast<size_t>(-1);
+  static constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   /// Is there one column of labels, which may be text?
   bool has_label() const { return label_ != kNoLabel; }
   bool has_several() const { return !several_.empty(); }
@@ -128,15 +132,16 @@ class CsvReader {
   LineRows::Parse parser() const {
     std::vector<bool> is_taken;
     for (Role role : roles_) is_taken.push_back(role == Role::kFeature);
-    return [delimiter = delimiter_, is_taken](std::string_view line, double* out) {
+    return [delimiter = delimiter_, is_taken, keeps = options_.keep_missing](std::string_view line, double* out) {
       size_t column = take_whole_numbers(line, delimiter, is_taken, out);
       bool is_good = true;
       if (line.data() == nullptr) return column == is_taken.size();
       const size_t open = for_each_cell(line, delimiter, [&](std::string_view cell) {
         if (column < is_taken.size() && is_taken[column]) {
           const std::optional<double> value = number_in(cell);
-          is_good = is_good && value && std::isfinite(*value);
-          *out++ = value.value_or(0);
+          const bool is_there = value && std::isfinite(*value);
+          is_good = is_good && (is_there || (keeps && is_missing_value(cell)));
+          *out++ = is_there ? *value : kMissing;
         }
         ++column;
       });
@@ -170,7 +175,7 @@ class CsvReader {
                      "a closing quote on the same line");
   }
 
-  /// Names in another encoding would be written as they stand, and taken for one another.
+  /// Names in another encoding would be written as they are, and taken for one another.
   void check_utf8(std::string_view line) const {
     if (first_not_utf8(line) == std::string_view::npos) return;
     size_t column = 0;
@@ -194,7 +199,7 @@ class CsvReader {
       throw file_error(path_,
                        names_.size() == 1 ? "the table has one column, and that is the label's"
                                           : "all columns of the table are those of labels and weights",
-                       "columns of numbers to learn from beside it",
+                       "columns of numbers to learn from besides it",
                        str("line ", first_line_, ": ", excerpt(trimmed(line))),
                        names_.size() == 1 ? delimiter_hint(trimmed(line)) : "");
     }
@@ -287,7 +292,7 @@ class CsvReader {
     }
   }
 
-  std::string place(size_t column) const {
+  std::string location(size_t column) const {
     std::string name = has_header_ ? str(" (\"", names_[column], "\")") : "";
     return str("line ", lines_.number(), ", column ", column + 1, name);
   }
@@ -296,6 +301,17 @@ class CsvReader {
     std::optional<double> value = number_in(cells_[column]);
     if (value && std::isfinite(*value)) return *value;
     throw not_a_number(column, value.has_value());
+  }
+
+  /// Of x. A missing value is counted.
+  double feature(size_t column) {
+    std::optional<double> value = number_in(cells_[column]);
+    if (value && std::isfinite(*value)) return *value;
+    if (!is_missing_value(cells_[column])) throw not_a_number(column, value.has_value());
+    if (missing_.empty()) first_missing_ = lines_.number();
+    missing_.resize(names_.size());
+    ++missing_[column];
+    return kMissing;
   }
 
   UserError not_a_number(size_t column, bool infinite) const {
@@ -310,7 +326,7 @@ class CsvReader {
       const bool may_be_decimals = number_in(point).has_value();
       hint = str("write ", joined, may_be_decimals ? str(", or ", point, " where the comma begins the decimals") : "");
     } else if (point != cell && number_in(point)) {
-      hint = str("write ", point, ": decimals stand after a point");
+      hint = str("write ", point, ": decimals follow a point");
     } else if (lines_.number() == first_line_ && !has_header_ && !infinite) {
       hint = has_label() && !options_.skip_label
                  ? str("data.header = true takes the first line as the names of the columns;\n", label_hint(column))
@@ -324,14 +340,14 @@ class CsvReader {
     } else if (!infinite && rows_ == 0 && has_label() && !options_.skip_label) {
       hint = label_hint(column);
     }
-    return file_error(path_, str(place(column), infinite ? ": not a finite number" : ": not a number"),
+    return file_error(path_, str(location(column), infinite ? ": not a finite number" : ": not a number"),
                       "a finite number", cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), hint);
   }
 
   /// Text is no mistake in the column of the labels: perhaps this is the one.
   std::string label_hint(size_t column) const {
     std::string name = column == 0 ? "first" : column + 1 == names_.size() ? "last" : has_header_ ? names_[column] : "";
-    return str("text may stand in the labels' column only: data.label_column = ",
+    return str("text may be in the labels' column only: data.label_column = ",
                name.empty() ? "\"NAME\"" : str('"', excerpt(name, 40), '"'));
   }
 
@@ -348,7 +364,7 @@ class CsvReader {
     if (stays_) starts_.push_back(lines_.begin());
     double* out = x_.data<double>() + (stays_ ? 0 : rows_ * feature_count());
     for (size_t i = 0; i < cells_.size(); ++i) {
-      if (roles_[i] == Role::kFeature) *out++ = number(i);
+      if (roles_[i] == Role::kFeature) *out++ = feature(i);
     }
     if (weight_) weights_.push_back(weight());
     for (size_t i : several_) y_.push_back(number(i));
@@ -359,7 +375,7 @@ class CsvReader {
   double weight() const {
     double value = number(*weight_);
     if (value >= 0) return value;
-    throw file_error(path_, str(place(*weight_), ": the weight is negative"), "0 or more", cells_[*weight_]);
+    throw file_error(path_, str(location(*weight_), ": the weight is negative"), "0 or more", cells_[*weight_]);
   }
 
   void label_of_row() {
@@ -369,14 +385,14 @@ class CsvReader {
     }
     const std::string& cell = cells_[label_];
     if (cell.empty())
-      throw file_error(path_, str(place(label_), ": the label is missing"), "a label in each row", "an empty cell");
+      throw file_error(path_, str(location(label_), ": the label is missing"), "a label in each row", "an empty cell");
     if (!text_labels_) {
       y_.push_back(number(label_));
       return;
     }
     auto found = class_numbers_.find(cell);
     if (found == class_numbers_.end() && !options_.classes.empty()) {
-      throw file_error(path_, str(place(label_), ": the label is not one of the training file's classes"),
+      throw file_error(path_, str(location(label_), ": the label is not one of the training file's classes"),
                        str("one of ", list_text(classes_)), str("\"", excerpt(cell, 40), "\""));
     }
     class_of_row_.push_back(found == class_numbers_.end() ? add_class(cell) : found->second);
@@ -406,6 +422,8 @@ class CsvReader {
   std::vector<uint64_t> starts_;  // of the lines of the rows that stay
   std::vector<double> y_, weights_;
   std::vector<int64_t> class_of_row_, line_of_row_;
+  std::vector<int64_t> missing_;  // values of each column; none where none is missing
+  int64_t first_missing_ = 0;     // line
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Tables of numbers in text files, with one column of labels or target values.
 //
-// Cells are separated by a comma, a semicolon, a tab or spaces, and may stand in double quotes (two of them for one
+// Cells are separated by a comma, a semicolon, a tab or spaces, and may be in double quotes (two of them for one
 // inside, no line ends: RFC 4180 but for that); spaces around a cell and empty lines are skipped; lines end with LF,
 // CRLF or CR; a byte order mark is skipped.
 #pragma once
@@ -16,7 +16,7 @@
 namespace thtrain {
 
 struct CsvOptions {
-  /// kAuto: the comma, semicolon or tab that stands between the cells of the first line.
+  /// kAuto: the comma, semicolon or tab that is between the cells of the first line.
   enum class Delimiter { kAuto, kComma, kSemicolon, kTab, kSpace };
   Delimiter delimiter = Delimiter::kAuto;
   /// Not given: the first line is a header if none of its cells is a number.
@@ -25,7 +25,7 @@ struct CsvOptions {
   bool skip_label = false;  // its cells are not looked at, and there is no y
   /// The column of y: "first", "last", or its name in the header.
   std::string label = "last";
-  /// Where given, in the place of `label`: several columns of numbers, by their names in the header or by their numbers
+  /// Where given, instead of `label`: several columns of numbers, by their names in the header or by their numbers
   /// from 1; or the last columns, so many.
   std::vector<std::string> labels = {};
   size_t label_count = 0;
@@ -34,6 +34,8 @@ struct CsvOptions {
   std::string weight = "";
   ConfigPosition weight_where = {};
   std::vector<size_t> skipped = {};  // columns that are not looked at, from 0
+  /// Missing values (is_missing_value) in columns of x become NaN, and are not refused.
+  bool keep_missing = false;
   /// The label's column, from 0, in a table without a header: where `label` is a name.
   std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
@@ -46,12 +48,13 @@ struct CsvOptions {
 };
 
 struct CsvTable {
-  Tensor x = {};  // float64 [rows, columns without the label's], all finite; lengths only where there is a `source`
+  Tensor x = {};  // float64 [rows, columns without the label's], finite, or NaN where a value is missing; lengths
+                  // only where there is a `source`
   std::shared_ptr<const RowSource> source = {};  // of x, where it stayed in the file
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
   Tensor weights = {};                     // float64 [rows], 0 or more; of rank 0 where there is no column of them
-  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they stand in the file
+  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they are in the file
   bool named = false;                      // by a header
   std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number
   std::vector<int64_t> lines = {};         // of the rows, from 1
@@ -62,9 +65,9 @@ struct CsvTable {
 };
 
 /// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell
-/// that is no finite number, an empty cell, a line with another number of cells, an open quote, an unknown class; also:
-/// no such label column, a negative weight, no columns but the label's, no rows, a delimiter that cannot be told, a
-/// file of another format or one that cannot be read.
+/// that is no finite number, a line with another number of cells, an open quote, an unknown class; also:
+/// missing values, counted for each column, no such label column, a negative weight, no columns but the label's, no
+/// rows, a delimiter that cannot be told, a file of another format or one that cannot be read.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 /// What the first line says of all columns, the label's among them.

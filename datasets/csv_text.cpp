@@ -5,13 +5,15 @@
 #include <cstdlib>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
+#include "datasets/file.h"
 
 namespace thtrain {
 
 using Delimiter = CsvOptions::Delimiter;
 
 constexpr std::string_view kBlanks = " \t";
-constexpr const char* kDelimiterHint = "data.delimiter names what stands between cells: comma, semicolon, tab or space";
+constexpr const char* kDelimiterHint = "data.delimiter names what is between cells: comma, semicolon, tab or space";
 
 std::string delimiter_hint(std::string_view line) {
   if (line.starts_with('#')) return "leave the line out: tables have no comments";
@@ -81,11 +83,32 @@ std::string list_text(const std::vector<std::string>& names) {
 }
 
 bool is_missing_value(std::string_view cell) {
-  constexpr std::string_view kTexts[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "none", "None", "?", "-", "--", "."};
+  constexpr std::string_view kTexts[] = {"",    "NA",   "N/A",  "n/a",  "na",   "#N/A", "<NA>", "NaN", "NAN",
+                                         "nan", "null", "NULL", "none", "None", "?",    "-",    "--",  "."};
   return std::find(std::begin(kTexts), std::end(kTexts), cell) != std::end(kTexts);
 }
 
-// `line` without what stands in quotes.
+UserError missing_values(const std::string& path, const std::vector<std::string>& columns, bool named,
+                         const std::vector<int64_t>& counts, int64_t first_line) {
+  constexpr size_t kMost = 20;
+  int64_t total = 0;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    total += counts[i];
+    if (counts[i] > 0)
+      texts.push_back(str(counts[i], " in column ", named ? str('"', excerpt(columns[i], 40), '"') : columns[i]));
+  }
+  const size_t more = texts.size() - std::min(texts.size(), kMost);
+  texts.resize(texts.size() - more);
+  return file_error(
+      path, total == 1 ? "a value is missing" : str(total, " values are missing"),
+      "a number in each cell of the columns to learn from",
+      str(join(texts, ", "), more > 0 ? str(" and some in ", more, more == 1 ? " more column" : " more columns") : "",
+          total == 1 ? "; it is" : "; the first is", " on line ", first_line),
+      "data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out");
+}
+
+// `line` without what is in quotes.
 static std::string unquoted(std::string_view line) {
   std::string out;
   bool quoted = false;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/error.h"
 #include "datasets/csv.h"
 
 namespace thtrain {
@@ -17,11 +18,11 @@ std::string_view trimmed(std::string_view text);
 /// The whole text as a number, infinite ones and NaN among them; none where it is no number. "+1" is one.
 std::optional<double> number_in(std::string_view text);
 
-/// What stands in the quotes that open at `at`, which moves behind them; false where they are not closed.
+/// What is in the quotes that open at `at`, which moves behind them; false where they are not closed.
 bool quoted_cell(std::string_view line, size_t& at, std::string& cell);
 
 /// Calls f(cell) for each cell of a line that is separated by `delimiter`, without blanks around it and without its
-/// quotes; a cell is valid during the call. Returns where a quote stands that is not closed, else npos.
+/// quotes; a cell is valid during the call. Returns the location of a quote that is not closed, else npos.
 template <class F>
 size_t for_each_cell(std::string_view line, char delimiter, F f) {
   auto is_blank = [&](char c) { return c == ' ' || (c == '\t' && delimiter != '\t'); };
@@ -43,13 +44,14 @@ size_t for_each_cell(std::string_view line, char delimiter, F f) {
   }
 }
 
-/// Delimiters that may stand between the cells of this line. A tab beside another delimiter is a blank.
+/// Delimiters that may be between the cells of this line. A tab next to another delimiter is a blank.
 std::vector<std::pair<CsvOptions::Delimiter, const char*>> possible_delimiters(std::string_view line);
 
 /// Is this a number with commas between its thousands, such as 1,000 or -12,345.6?
 bool has_thousands(std::string_view cell);
 
-/// What tables have in the place of a number that is not known.
+/// What tables have instead of a number that is not known: nothing, NA, N/A, n/a, na, #N/A, <NA>, NaN, NAN, nan,
+/// NULL, null, None, none, ?, -, -- or a point.
 bool is_missing_value(std::string_view cell);
 
 /// For a table whose first line is one cell, or whose lines fall into other numbers of cells.
@@ -57,6 +59,10 @@ std::string delimiter_hint(std::string_view line);
 
 /// "1 cell", "3 cells".
 std::string cells_text(size_t count);
+
+/// Of a table with missing values: their number in each column, and the first line that has one.
+UserError missing_values(const std::string& path, const std::vector<std::string>& columns, bool named,
+                         const std::vector<int64_t>& counts, int64_t first_line);
 
 /// "a, b, c", the first of them where there are many.
 std::string list_text(const std::vector<std::string>& names);

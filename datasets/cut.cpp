@@ -17,7 +17,7 @@ class Cutter {
       throw UserError({.what = str("there are not enough ", which, " examples"),
                        .expected = str("at most ", split.size(), " from ", split.x_array().origin),
                        .got = str(wanted),
-                       .config = place_of(options_, where)});
+                       .config = position_of(options_, where)});
     }
     return wanted < 0 ? split : split.part(0, wanted);
   }
@@ -30,7 +30,7 @@ class Cutter {
                        .expected = str("at most ", std::max<int64_t>(most, 0), " of the ", rows, " examples in ",
                                        whole.x_array().origin),
                        .got = std::to_string(got),
-                       .config = place_of(options_, where),
+                       .config = position_of(options_, where),
                        .hint = "at least one example must be left to train on"});
     };
     if (rows == 0)
@@ -55,7 +55,7 @@ class Cutter {
                               : options_.targets == Targets::kClasses
                                   ? "a class for each step of the sequences"
                                   : str("data.target = \"", name_of(options_.targets), '"'),
-                       .config = place_of(options_, options_.split_where)});
+                       .config = position_of(options_, options_.split_where)});
     count_classes(whole);  // refuses labels that are none
     Tensor labels = whole.read_targets(0, whole.size(), floatx_);
     return {labels.data<int64_t>(), labels.data<int64_t>() + labels.size()};
@@ -110,7 +110,7 @@ class Cutter {
       throw UserError({.what = "there are more folds than examples",
                        .expected = str("at most ", whole.size(), ", the examples in ", whole.x_array().origin),
                        .got = std::to_string(options_.folds),
-                       .config = place_of(options_, options_.folds_where)});
+                       .config = position_of(options_, options_.folds_where)});
     Folds folds =
         options_.split == SplitBy::kStratified
             ? fold_rows(options_.folds, options_.split_seed, classes_of(whole))
@@ -140,7 +140,7 @@ class Cutter {
                                                         : ": the targets differ in shape from the training targets"),
                        .expected = str(one(whole), " for each ", each, ", as in ", first.origin),
                        .got = str(one(*split)),
-                       .config = place_of(options_, other.where)});
+                       .config = position_of(options_, other.where)});
     }
   }
 
@@ -153,7 +153,7 @@ class Cutter {
     throw UserError({.what = str(split.y_array().origin, ": the targets are not of the kind of the training targets"),
                      .expected = str(text(whole), " in ", whole.y_array().origin),
                      .got = text(split),
-                     .config = place_of(options_, split.y_array().where)});
+                     .config = position_of(options_, split.y_array().where)});
   }
 
  private:

@@ -15,7 +15,7 @@ struct FileSplits {
 };
 
 /// Makes the three splits of `out`. What has no file of its own is cut from the training file as `options` say.
-/// UserError at their places: rows that are not there, examples or targets of other shapes than the training file's.
+/// UserError at their positions: rows that are not there, examples or targets of other shapes than the training file's.
 void cut_dataset(const DatasetOptions& options, DType floatx, const FileSplits& files, Dataset& out);
 
 /// Gives the examples of all sets the shape and the crop of the options, where there are some. UserError as

@@ -127,8 +127,8 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Ten
 }  // namespace
 
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Tensor into) {
-  bool as_it_stands = array.source && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
-  if (as_it_stands)
+  bool is_unchanged = array.source && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
+  if (is_unchanged)
     read_rows(array, 0, into.dim(0), row_of, static_cast<std::byte*>(into.raw()));
   else if (into.dtype() == DType::kFloat32)
     convert_rows<float>(array, scale, row_of, into);
@@ -136,7 +136,7 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, Ten
     convert_rows<double>(array, scale, row_of, into);
 }
 
-std::string row_place(const DataArray& array, int64_t row) {
+std::string row_location(const DataArray& array, int64_t row) {
   if (array.text) return str(array.origin, ": line ", array.text->lines[static_cast<size_t>(row)]);
   return str(array.origin, ": row ", row);
 }
@@ -153,7 +153,7 @@ std::string counting_hint(const DataArray& array) {
   const std::string values = "data.target = \"values\" takes numbers to approximate";
   std::string hint = counting_hint(array);
   if (!is_too_large && value.find("nan") == std::string::npos) hint = str(values, hint.empty() ? "" : ";\n", hint);
-  throw UserError({.what = str(row_place(array, row), column,
+  throw UserError({.what = str(row_location(array, row), column,
                                is_too_large ? ": the label is too large" : ": the label is not an integer"),
                    .expected = "the number of a class",
                    .got = value,
@@ -195,7 +195,7 @@ void convert_bits(const DataArray& array, const RowOf& row_of, Tensor into, cons
   const Shape shape(array.raw.shape().begin() + 1, array.raw.shape().end());
   auto bit = [&](int64_t i, int64_t position, auto value) {
     if (value != decltype(value){0} && value != decltype(value){1})
-      throw UserError({.what = str(element_place(array, shape, row_of(i), position),
+      throw UserError({.what = str(element_location(array, shape, row_of(i), position),
                                    ": not a label that an example has or has not"),
                        .expected = "0 or 1",
                        .got = number_text(static_cast<double>(value)),
@@ -217,15 +217,15 @@ void check_array(const DataArray& array) {
                    .hint = complex ? "numpy.abs(array), or two columns: real and imaginary part" : ""});
 }
 
-std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position) {
+std::string element_location(const DataArray& array, const Shape& shape, int64_t row, int64_t position) {
   if (array.text && shape.size() == 1) {
     const std::string& name = array.text->columns[static_cast<size_t>(position)];
-    return str(row_place(array, row), ", column ", array.text->named ? str('"', name, '"') : name);
+    return str(row_location(array, row), ", column ", array.text->named ? str('"', name, '"') : name);
   }
   Shape index(shape.size());
   for (size_t i = shape.size(); i-- > 0; position /= std::max<int64_t>(shape[i], 1)) index[i] = position % shape[i];
-  if (index.empty()) return row_place(array, row);
-  return str(row_place(array, row),
+  if (index.empty()) return row_location(array, row);
+  return str(row_location(array, row),
              index.size() == 1 ? str(", column ", index[0]) : str(", element ", shape_text(index)));
 }
 

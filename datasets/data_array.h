@@ -33,12 +33,12 @@ struct DataArray {
   std::shared_ptr<const std::vector<std::string>> files = {};
 };
 
-/// The row of the array that stands at place i of the result.
+/// The row of the array at index i of the result.
 using RowOf = std::function<int64_t(int64_t)>;
 
 /// Lengths and dtype without elements.
 Tensor outline(DType dtype, const Shape& shape);
-/// Bytes of one row as it stands in the file.
+/// Bytes of one row as it is in the file.
 int64_t row_bytes(const DataArray& array);
 
 /// UserError unless the array is real and has an axis of examples.
@@ -57,10 +57,10 @@ void convert_labels(const DataArray& array, const RowOf& row_of, Tensor into, co
 void convert_bits(const DataArray& array, const RowOf& row_of, Tensor into, const RowOf& within = nullptr);
 
 /// "data/train_y.npy: row 17", "iris.csv: line 18".
-std::string row_place(const DataArray& array, int64_t row);
+std::string row_location(const DataArray& array, int64_t row);
 /// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]", "iris.csv: line 18, column \"width\"": the
 /// element at `position` of a row of this shape.
-std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position);
+std::string element_location(const DataArray& array, const Shape& shape, int64_t row, int64_t position);
 /// What such a message needs as a hint: how rows and columns are counted; "" where there is no doubt.
 std::string counting_hint(const DataArray& array);
 

@@ -37,7 +37,7 @@ struct DataConfig : Section {
   Standardization::By standardize = Standardization::By::kNone;
   bool standardize_targets = false;
   std::vector<std::string> class_names;
-  std::optional<std::string> class_names_file;  // in their place
+  std::optional<std::string> class_names_file;  // instead
   std::vector<int64_t> image_shape;             // of rows: [channels, height, width]; none: as the source has them
 
   virtual ~DataConfig() = default;
@@ -52,7 +52,7 @@ struct DataConfig : Section {
   virtual bool has_lengths() const { return false; }
   /// Where sequence i + tracks goes on where sequence i ended: their number; 0 of other data.
   virtual int64_t tracks() const { return 0; }
-  /// What it says beside its name and its files.
+  /// What it says besides its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
   /// The examples of another file in the source's own format, with targets where it has some; nothing where the source
   /// reads arrays or tables only, or generates, or the file holds an array. UserError for any fault of the file.
@@ -123,7 +123,7 @@ struct ArrayFiles : FileConfig {
   static void describe_files(Fields<T>& f);
 };
 
-/// Files that hold examples and targets together: lists of them, which stand one after the other
+/// Files that hold examples and targets together: lists of them, which follow one another
 /// (datasets/sources/joined.h).
 struct SetFiles : FileConfig {
   std::vector<std::string> train, valid, test;

@@ -76,7 +76,7 @@ void SplitConfig::describe_split(Fields<T>& f) {
   describe_common(f);
 }
 
-// What `folds` takes the place of.
+// What `folds` replaces.
 inline void check_folds(const SplitConfig& c, const std::vector<std::pair<const char*, bool>>& others,
                         Findings& findings) {
   if (c.folds == 0 && c.fold != 1)

@@ -241,7 +241,9 @@ Tensor Split::read_lengths(int64_t count, const RowOf& row_of) const {
 void Split::fill(Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
-  if (crop_)
+  if (is_imputed())
+    fill_imputed(into.x, row_of);
+  else if (crop_)
     fill_cropped(into.x, row_of);
   else
     convert_rows(x_, scale_, row_of, into.x);
@@ -256,15 +258,37 @@ void Split::fill(Batch& into, const RowOf& row_of) const {
     convert_rows(*weights_, 1, row_of, into.weights);
   }
   if (targets_ == Targets::kNone) return;
-  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " beside ", into.x.type_text());
+  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " for ", into.x.type_text());
   fill_targets(into.y, row_of);
+}
+
+void Split::set_standardization(std::shared_ptr<const Standardization> standardization) {
+  const int64_t before = indicators();
+  standardization_ = std::move(standardization);
+  if (!input_shape_.empty()) input_shape_.back() += indicators() - before;
+}
+
+void Split::fill_imputed(Tensor into, const RowOf& row_of) const {
+  TH_CHECK(input_shape_.size() == 1, "missing values of examples ", shape_text(input_shape_));
+  constexpr int64_t kElements = int64_t{1} << 18;
+  const Imputation& imputation = standardization_->imputation;
+  const auto columns = static_cast<int64_t>(imputation.fill.size());
+  const int64_t count = into.dim(0), piece = std::clamp<int64_t>(kElements / columns, 1, std::max<int64_t>(count, 1));
+  const Tensor filled = into.reshape({count, input_shape_[0]});
+  Tensor rows = Tensor::empty(into.dtype(), {piece, columns});
+  for (int64_t begin = 0; begin < count; begin += piece) {
+    const int64_t length = std::min(piece, count - begin);
+    convert_rows(
+        x_, scale_, [&](int64_t i) { return row_of(begin + i); }, rows.rows(0, length));
+    imputation.apply(rows.rows(0, length), filled.rows(begin, length));
+  }
 }
 
 void Split::fill_targets(Tensor into, const RowOf& row_of) const {
   if (targets_ == Targets::kNone) return;
   TH_CHECK(into.is_contiguous() && into.size() == into.dim(0) * element_count(target_shape_), into.type_text(),
            " for targets of ", shape_text(target_shape_));
-  RowOf within;  // the numbers of a row that stand before its end
+  RowOf within;  // the numbers of a row that precede its end
   if (has_step_targets_ && has_lengths())
     within = [&](int64_t i) {
       return lengths_->of_rows[static_cast<size_t>(row_of(i))] * element_count(step_target_shape());
@@ -319,10 +343,10 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool as_it_stands = !rows_ && !x_.source && !has_lengths() &&
+  bool is_unchanged = !rows_ && !x_.source && !has_lengths() && !is_imputed() &&
                       !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 && !x_.swapped &&
                       x_.raw.dtype() == floatx && x_.raw.is_contiguous() && !crop_;
-  if (!as_it_stands) return read(0, size_, floatx);
+  if (!is_unchanged) return read(0, size_, floatx);
   Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
   if (has_weights()) out.weights = read_weights(0, size_, floatx);
   return out;
@@ -357,6 +381,8 @@ std::string Dataset::text() const {
   if (targets() == Targets::kLabelSequences) out += str(", label sequences of ", classes(), " classes");
   if (targets() == Targets::kValues) out += str(", targets of ", shape_text(train.step_target_shape()), by_step);
   if (targets() == Targets::kLabels) out += str(", labels of ", shape_text(train.step_target_shape()), by_step);
+  if (train.standardization() && train.standardization()->imputation.indicators() > 0)
+    out += str(", indicators of missing values: ", train.standardization()->imputation.indicators());
   if (streamed) out += ", streamed";
   if (shuffle_window > 0) out += str(", shuffled within ", shuffle_window, " examples");
   for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {

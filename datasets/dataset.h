@@ -69,7 +69,7 @@ class Split {
   std::optional<ImageShape> image_shape() const;
   /// The same examples as their images are before crop and standardization; of y nothing is changed.
   Split whole_images() const;
-  /// What whole_images() leaves out beside the crop, in place; x [n, ...].
+  /// What whole_images() leaves out besides the crop, in place; x [n, ...].
   void standardize(Tensor x) const;
   bool is_cropped() const { return crop_.has_value(); }
   /// [steps, ...] where each step has a target.
@@ -94,6 +94,11 @@ class Split {
   Targets targets() const { return targets_; }
   /// What multiplies x.
   double scale() const { return scale_; }
+  /// Does it multiply the number at `position` of the examples in a row, [n, ...]? Indicators of missing values are
+  /// not.
+  bool is_scaled(int64_t position) const {
+    return indicators() == 0 || position % input_shape_[0] < input_shape_[0] - indicators();
+  }
   const Standardization* standardization() const { return standardization_.get(); }
   /// What check_batch looks for besides; null: nothing.
   const Demands* demands() const { return demands_.get(); }
@@ -104,18 +109,17 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
-  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row.
-  void set_standardization(std::shared_ptr<const Standardization> standardization) {
-    standardization_ = std::move(standardization);
-  }
+  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row. Examples
+  /// that are vectors get the indicators of its imputation behind their numbers, and input_shape() counts them.
+  void set_standardization(std::shared_ptr<const Standardization> standardization);
   bool has_weights() const { return weights_ != nullptr; }
   const DataArray& weights_array() const { return *weights_; }
   /// Of all examples as `floatx`, with their targets.
   uint64_t bytes(DType floatx) const;
-  /// The row of the file that example `i` stands in, for messages.
+  /// The row of the file that example `i` is in, for messages.
   int64_t file_row(int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(first_ + i)] : first_ + i; }
 
-  /// From now on the arrays with a source are read through these, in the place of the source; none where all are in
+  /// From now on the arrays with a source are read through these, instead of the source; none where all are in
   /// memory. They hold and drop rows of the file.
   std::vector<std::shared_ptr<HeldRows>> hold_rows();
 
@@ -145,6 +149,9 @@ class Split {
   void fill(Batch& into, const RowOf& row_of) const;
   void fill_targets(Tensor into, const RowOf& row_of) const;
   void fill_cropped(Tensor into, const RowOf& row_of) const;
+  bool is_imputed() const { return standardization_ && !standardization_->imputation.empty(); }
+  int64_t indicators() const { return is_imputed() ? standardization_->imputation.indicators() : 0; }
+  void fill_imputed(Tensor into, const RowOf& row_of) const;
 
   DataArray x_, y_;
   std::shared_ptr<const DataArray> weights_;                // null: all alike
@@ -152,7 +159,7 @@ class Split {
   Targets targets_ = Targets::kNone;
   double scale_ = 1;
   int64_t first_ = 0, size_ = 0, classes_ = 0;
-  std::shared_ptr<const std::vector<int64_t>> rows_;  // null: the rows as they stand
+  std::shared_ptr<const std::vector<int64_t>> rows_;  // null: the rows as they are
   Shape input_shape_, target_shape_;
   std::optional<ImageCrop> crop_;    // none: an example is the whole image
   bool standardizes_inputs_ = true;  // where there is a standardization
@@ -201,7 +208,7 @@ struct Dataset : TableColumns {
   Targets targets() const { return train.targets(); }
   /// Of kClasses and kLabelSequences; 0 otherwise.
   int64_t classes() const { return train.classes(); }
-  /// Of all splits, in the place of what they have.
+  /// Of all splits, instead of what they have.
   void set_standardization(std::shared_ptr<const Standardization> standard);
   /// What a model gives for an example: a probability for each class or label, or the values.
   int64_t outputs() const;

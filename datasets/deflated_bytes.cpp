@@ -9,7 +9,7 @@ namespace thtrain {
 
 namespace {
 
-constexpr uint64_t kBetweenPlaces = uint64_t{2} << 20;
+constexpr uint64_t kBetweenLocations = uint64_t{2} << 20;
 constexpr size_t kWindow = 32768, kInput = size_t{1} << 16;
 
 std::string data_of(DeflatedBytes::Format format) {
@@ -37,12 +37,12 @@ class Unpacker {
     if (status == Z_BUF_ERROR) throw error("truncated", nullptr);
     throw error("damaged", stream.msg ? stream.msg : "bytes that cannot be unpacked");
   }
-  /// Where the next packed byte stands.
-  uint64_t place() const { return at_ - stream.avail_in; }
+  /// Where the next packed byte is.
+  uint64_t location() const { return at_ - stream.avail_in; }
   /// The next bytes, without taking them.
   bool has_more(std::array<unsigned char, 2>& next) {
     if (stream.avail_in < 2) {
-      at_ = place();
+      at_ = location();
       fill();
     }
     if (stream.avail_in < 2) return false;
@@ -73,20 +73,21 @@ class Unpacker {
 
 }  // namespace
 
-/// An unpacker that stands at some byte.
+/// An unpacker that is at some byte.
 class DeflatedBytes::Cursor {
  public:
-  Cursor(const DeflatedBytes& bytes, const Place& place)
-      : unpacker_(*bytes.file_, bytes.format_, place.in, bytes.offset_ + bytes.packed_, -MAX_WBITS), at_(place.out) {
+  Cursor(const DeflatedBytes& bytes, const Location& location)
+      : unpacker_(*bytes.file_, bytes.format_, location.in, bytes.offset_ + bytes.packed_, -MAX_WBITS),
+        at_(location.out) {
     z_stream& stream = unpacker_.stream;
-    if (place.bits != 0) {
+    if (location.bits != 0) {
       std::byte shared;
-      bytes.file_->read_at(place.in - 1, {&shared, 1});
-      ::inflatePrime(&stream, place.bits, static_cast<int>(shared) >> (8 - place.bits));
+      bytes.file_->read_at(location.in - 1, {&shared, 1});
+      ::inflatePrime(&stream, location.bits, static_cast<int>(shared) >> (8 - location.bits));
     }
-    if (!place.window.empty())
-      ::inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(place.window.data()),
-                             static_cast<uInt>(place.window.size()));
+    if (!location.window.empty())
+      ::inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(location.window.data()),
+                             static_cast<uInt>(location.window.size()));
   }
 
   uint64_t at() const { return at_; }
@@ -115,12 +116,12 @@ class DeflatedBytes::Cursor {
 
 DeflatedBytes::DeflatedBytes(std::shared_ptr<const InputFile> file, uint64_t offset, uint64_t packed, Format format)
     : file_(std::move(file)), offset_(offset), packed_(packed), format_(format) {
-  find_places();
+  find_locations();
 }
 
 DeflatedBytes::~DeflatedBytes() = default;
 
-void DeflatedBytes::find_places() {
+void DeflatedBytes::find_locations() {
   const bool is_gzip = format_ == Format::kGzip;
   Unpacker unpacker(*file_, format_, offset_, offset_ + packed_, is_gzip ? MAX_WBITS + 16 : -MAX_WBITS);
   z_stream& stream = unpacker.stream;
@@ -128,7 +129,7 @@ void DeflatedBytes::find_places() {
   bool begins = true;  // a stream
   uLong crc = 0;
   if (!is_gzip) {
-    places_.push_back({.out = 0, .in = offset_, .bits = 0, .window = {}});
+    locations_.push_back({.out = 0, .in = offset_, .bits = 0, .window = {}});
     begins = false;
   }
   while (true) {
@@ -146,23 +147,23 @@ void DeflatedBytes::find_places() {
       continue;
     }
     const bool is_between_blocks = (stream.data_type & 128) != 0 && (stream.data_type & 64) == 0;
-    if (!is_between_blocks || (!begins && size_ - places_.back().out < kBetweenPlaces)) continue;
-    Place place{.out = size_, .in = unpacker.place(), .bits = stream.data_type & 7, .window = {}};
+    if (!is_between_blocks || (!begins && size_ - locations_.back().out < kBetweenLocations)) continue;
+    Location location{.out = size_, .in = unpacker.location(), .bits = stream.data_type & 7, .window = {}};
     if (!begins) {
-      place.window.resize(kWindow);
+      location.window.resize(kWindow);
       uInt length = 0;
-      ::inflateGetDictionary(&stream, reinterpret_cast<Bytef*>(place.window.data()), &length);
-      place.window.resize(length);
+      ::inflateGetDictionary(&stream, reinterpret_cast<Bytef*>(location.window.data()), &length);
+      location.window.resize(length);
     }
-    places_.push_back(std::move(place));
+    locations_.push_back(std::move(location));
     begins = false;
   }
   crc_ = static_cast<uint32_t>(crc);
 }
 
-const DeflatedBytes::Place& DeflatedBytes::place_before(uint64_t offset) const {
-  auto after = std::upper_bound(places_.begin(), places_.end(), offset,
-                                [](uint64_t at, const Place& place) { return at < place.out; });
+const DeflatedBytes::Location& DeflatedBytes::location_before(uint64_t offset) const {
+  auto after = std::upper_bound(locations_.begin(), locations_.end(), offset,
+                                [](uint64_t at, const Location& location) { return at < location.out; });
   return *(after - 1);
 }
 
@@ -171,13 +172,13 @@ void DeflatedBytes::read_at(uint64_t offset, std::span<std::byte> out) const {
   TH_CHECK(offset + out.size() <= size_, "bytes ", offset, " + ", out.size(), " of ", size_, " unpacked ones");
   std::vector<std::byte> skipped;
   while (!out.empty()) {
-    const Place& place = place_before(offset);
+    const Location& location = location_before(offset);
     std::unique_ptr<Cursor> cursor;
     {
       std::lock_guard lock(mutex_);
       auto best = idle_.end();
       for (auto one = idle_.begin(); one != idle_.end(); ++one)
-        if ((*one)->at() >= place.out && (*one)->at() <= offset &&
+        if ((*one)->at() >= location.out && (*one)->at() <= offset &&
             (best == idle_.end() || (*one)->at() > (*best)->at()))
           best = one;
       if (best != idle_.end()) {
@@ -185,7 +186,7 @@ void DeflatedBytes::read_at(uint64_t offset, std::span<std::byte> out) const {
         idle_.erase(best);
       }
     }
-    if (!cursor) cursor = std::make_unique<Cursor>(*this, place);
+    if (!cursor) cursor = std::make_unique<Cursor>(*this, location);
     skipped.resize(std::min<uint64_t>(offset - cursor->at(), size_t{1} << 18));
     while (cursor->at() < offset && !cursor->is_at_end())
       cursor->read(std::span(skipped).first(std::min<uint64_t>(skipped.size(), offset - cursor->at())));

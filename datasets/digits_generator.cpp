@@ -19,7 +19,7 @@ constexpr int32_t kUnit = 37;  // 140 units are 20 pixels
 constexpr int32_t kBoxWidth = 100 * kUnit, kBoxHeight = 140 * kUnit;
 
 // How much varies from digit to digit; where nothing else is said, the largest deviation to either side. Chosen by
-// measurement: from 10,000 digits a logistic regression comes to 8.7 % errors, a tanh network of 500 units to 3.8 %
+// measurement: from 10,000 digits a logistic regression reaches 8.7 % errors, a tanh network of 500 units to 3.8 %
 // (MNIST: 9.0, 5.6 %).
 constexpr int32_t kPointMove = 5 * kUnit;    // of a point of the path
 constexpr int32_t kHandleMove = 5 * kUnit;   // of a handle against its point
@@ -174,16 +174,17 @@ void draw_line(Image& image, const PenPoint& from, const PenPoint& to, int32_t i
 /// The pen's lines, one for each stroke.
 std::vector<Line> pen_lines(const Glyph& glyph, SplitMix& random) {
   Elastic elastic(random);
-  Placement place(random);
+  Placement position(random);
   int32_t width = kThinnest + static_cast<int32_t>(random.below(kThickest - kThinnest + 1));
   std::vector<Line> lines;
   for (const Stroke& stroke : glyph) {
     std::vector<Point> points = moved_points(stroke, random);
-    Line line = {{place(elastic(points[0])), width + random.even(width / 4)}};
+    Line line = {{position(elastic(points[0])), width + random.even(width / 4)}};
     for (size_t curve = 0; curve + 3 < points.size(); curve += 3) {
       int32_t start = line.back().radius, goal = width + random.even(width / 4);
       for (int step = 1; step <= kCurveSteps; ++step) {
-        line.push_back({place(elastic(on_curve(&points[curve], step))), start + (goal - start) * step / kCurveSteps});
+        line.push_back(
+            {position(elastic(on_curve(&points[curve], step))), start + (goal - start) * step / kCurveSteps});
       }
     }
     lines.push_back(std::move(line));

@@ -103,7 +103,7 @@ UserError write_error(const std::string& path, int error_number) {
 }
 
 UserError folder_error(const std::string& path, int error_number) {
-  return file_error(path, "the folder cannot be made", "a place where this user may make one",
+  return file_error(path, "the folder cannot be made", "a folder where this user may make one",
                     system_error_text(error_number));
 }
 
@@ -207,16 +207,26 @@ void check_replaceable(const std::string& path) {
                    S_ISDIR(status.st_mode) ? "a folder" : "a device, pipe or socket");
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path, const std::function<void()>& check) : path_(std::move(path)) {
   check_replaceable(path_);
   static std::atomic<uint64_t> counter{0};
   temporary_ = str(path_, ".tmp-", ::getpid(), "-", counter++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ >= 0) return;
-  throw write_error(path_, errno);
+  if (descriptor_ < 0) throw write_error(path_, errno);
+  if (!check) return;
+  try {
+    check();
+  } catch (...) {
+    remove_temporary();
+    throw;
+  }
 }
 
 AtomicFile::~AtomicFile() {
+  remove_temporary();
+}
+
+void AtomicFile::remove_temporary() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,13 +12,13 @@
 
 namespace thtrain {
 
-/// What tells whether a file is the one that it was, beside its path: all zero where there is none.
+/// What tells whether a file is the one that it was, besides its path: all zero where there is none.
 struct FileState {
   uint64_t size = 0, inode = 0;
   int64_t modified_seconds = 0, modified_nanoseconds = 0;
   bool operator==(const FileState&) const = default;
 };
-/// Of the file that stands at `path` now.
+/// Of the file that is at `path` now.
 FileState file_state(const std::string& path);
 /// A file that is being read, as it was when it was opened.
 struct OpenedFile {
@@ -44,7 +45,7 @@ class InputFile {
   /// The first bytes, at most `count`: what the file seems to be.
   std::string beginning(size_t count = 256) const;
   /// UserError where its bytes were written to, or its length was changed, since it was opened. A file that was put in
-  /// its place under its name changes nothing: the one that was opened is read on.
+  /// what is put under its name later changes nothing: the one that was opened is read on.
   void check_unchanged() const;
   OpenedFile opened() const { return {path_, opened_}; }
   /// For a library that wants a descriptor of its own, and closes it.
@@ -60,14 +61,15 @@ class InputFile {
 /// All bytes of a file; errors as InputFile.
 std::string read_file(const std::string& path);
 
-/// UserError where something stands at `path` that is no regular file: a folder, a device, a pipe.
+/// UserError where something is at `path` that is no regular file: a folder, a device, a pipe.
 void check_replaceable(const std::string& path);
 
-/// Writes beside `path` and renames into place: a reader sees the old file or the new one, never a part.
+/// Writes next to `path` and renames: a reader sees the old file or the new one, never a part.
 class AtomicFile {
  public:
-  /// UserError if the folder is missing or may not be written, or as check_replaceable().
-  explicit AtomicFile(std::string path);
+  /// UserError if the folder is missing or may not be written, or as check_replaceable(). `check` is called once the
+  /// temporary file is there: where it throws, that is removed again.
+  explicit AtomicFile(std::string path, const std::function<void()>& check = {});
   /// Removes the temporary file unless commit() came first.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -80,6 +82,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void remove_temporary();
+
   std::string path_, temporary_;
   int descriptor_ = -1;
   uint64_t written_ = 0;
@@ -91,7 +95,7 @@ bool is_same_file(const std::string& a, const std::string& b);
 /// Every error of this room: "PATH: WHAT" with its expected, got and hint.
 UserError file_error(const std::string& path, std::string_view what, std::string expected = {}, std::string got = {},
                      std::string hint = {});
-/// The same error, at `where` in the configuration unless it has a place there already.
+/// The same error, at `where` in the configuration unless it has a location there already.
 UserError placed(const UserError& error, const ConfigPosition& where);
 /// Of a folder that cannot be made, by errno.
 UserError folder_error(const std::string& path, int error_number);

@@ -11,7 +11,7 @@
 
 namespace thtrain {
 
-/// What stands before the elements. Those of a plain file are big-endian, row-major, from byte `data_offset` on.
+/// What precedes the elements. Those of a plain file are big-endian, row-major, from byte `data_offset` on.
 struct IdxHeader {
   DType dtype = DType::kUInt8;
   Shape shape;

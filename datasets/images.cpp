@@ -14,8 +14,8 @@ int64_t pixel_at(int64_t i, int64_t n, Border border) {
   if (i >= 0 && i < n) return i;
   if (border == Border::kConstant) return -1;
   if (border == Border::kEdge || n == 1) return i < 0 ? 0 : n - 1;
-  const int64_t period = 2 * (n - 1), place = ((i % period) + period) % period;
-  return place < n ? place : period - place;
+  const int64_t period = 2 * (n - 1), position = ((i % period) + period) % period;
+  return position < n ? position : period - position;
 }
 
 namespace {

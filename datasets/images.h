@@ -21,7 +21,7 @@ std::optional<ImageShape> image_shape(const Shape& example);
 /// The pixels beyond the edges: 0; those of the edge; or the image mirrored at the edge's pixels, again and again.
 enum class Border { kConstant, kEdge, kReflect };
 
-/// The pixel of an axis of n pixels that stands at place i, which may be beyond them; -1 for one that is 0.
+/// The pixel of an axis of n pixels at position i, which may be beyond them; -1 for one that is 0.
 int64_t pixel_at(int64_t i, int64_t n, Border border);
 
 /// Rows first_row to first_row + height of an image, and columns likewise, which may lie beyond its edges; then

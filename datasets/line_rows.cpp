@@ -26,7 +26,7 @@ void LineRows::read(int64_t first, int64_t count, std::byte* out) const {
       line = line.substr(0, line.find_first_of("\r\n"));
       if (!parse_(line, numbers))
         throw file_error(file_.path(), "the file changed while it was read", {}, {},
-                         "start again: the run reads its lines where they stood at the beginning");
+                         "start again: the run reads its lines where they were at the beginning");
     }
   }
 }

@@ -33,6 +33,7 @@ class Loader {
     known_classes_ = data.classes;
     whole_ = data.train;
     cut_dataset(options_, floatx_, {data.train, data.valid, data.test, data.valid_default}, out_);
+    impute();
     check();
     return std::move(out_);
   }
@@ -44,14 +45,14 @@ class Loader {
   void check() {
     if (out_.train.size() == 0) {
       throw UserError({.what = str("the data set \"", options_.name, "\" has no training examples"),
-                       .expected = "at least one, beside those for validation and test",
+                       .expected = "at least one, besides those for validation and test",
                        .config = options_.where});
     }
     int64_t classes = options_.classes;
     name_classes();
     const bool has_classes = out_.targets() == Targets::kClasses || out_.targets() == Targets::kLabelSequences;
     if (has_classes && classes == 0) {
-      // A class may stand only in the rows that are kept for validation: it counts too.
+      // A class may be only in the rows that are kept for validation: it counts too.
       classes = known_classes_ ? known_classes_ : count_classes(whole_);
     }
     for (Split* split : {&out_.train, &out_.valid, &out_.test}) {
@@ -82,10 +83,18 @@ class Loader {
     const bool is_counted = known == 0 && (targets == Targets::kClasses || targets == Targets::kLabelSequences);
     // There may be names of classes that have no examples.
     if (is_counted) known = std::max(count_classes(whole_), count);
-    check_class_names(options_.class_names, place_of(options_, options_.class_names_where), targets, known,
+    check_class_names(options_.class_names, position_of(options_, options_.class_names_where), targets, known,
                       is_counted ? whole_.y_array().origin : "");
     out_.class_names = options_.class_names;
     known_classes_ = count;
+  }
+
+  void impute() {
+    if (options_.impute == Imputation::By::kNone || out_.train.size() == 0) return;
+    Standardization learned;
+    learned.imputation =
+        learn_imputation(out_.train, options_.impute, floatx_, position_of(options_, options_.impute_where));
+    out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 
   void standardize() {
@@ -93,10 +102,12 @@ class Loader {
       throw UserError({.what = "data.standardize_targets needs values to approximate",
                        .expected = "data.target = \"values\"",
                        .got = str("data.target = \"", name_of(out_.targets()), '"'),
-                       .config = place_of(options_, options_.standardize_where)});
+                       .config = position_of(options_, options_.standardize_where)});
     if (options_.standardize == Standardization::By::kNone && !options_.standardize_targets) return;
-    out_.set_standardization(std::make_shared<const Standardization>(
-        learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_)));
+    Standardization learned =
+        learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_);
+    if (out_.standardization) learned.imputation = out_.standardization->imputation;
+    out_.set_standardization(std::make_shared<const Standardization>(std::move(learned)));
   }
 
   const DatasetOptions& options_;

@@ -36,7 +36,7 @@ struct SourceData {
 using ReadSource = std::function<SourceData(const DatasetOptions& options, DType floatx)>;
 
 struct DatasetOptions {
-  ReadSource read = nullptr;                   // of one of datasets/sources/; errors without a place get `where`
+  ReadSource read = nullptr;                   // of one of datasets/sources/; errors without a position get `where`
   std::string name = {};                       // of the source, for messages
   ConfigPosition where = {};                   // of the name
   std::string config_folder = "";              // where relative paths start; see locate.h
@@ -67,10 +67,13 @@ struct DatasetOptions {
   Standardization::By standardize = Standardization::By::kNone;
   bool standardize_targets = false;
   ConfigPosition standardize_where = {};  // of `standardize_targets`
+  /// What fills missing values of a table (datasets/imputation.h).
+  Imputation::By impute = Imputation::By::kNone;
+  ConfigPosition impute_where = {};
   /// Of the classes from 0 on, or of the labels; their number is that of the classes. None: numbers, or the table's.
   std::vector<std::string> class_names = {};
   ConfigPosition class_names_where = {};
-  /// Channels, height and width of an example that is a row; none: as it stands in its file.
+  /// Channels, height and width of an example that is a row; none: as it is in its file.
   std::vector<int64_t> image_shape = {};
   ConfigPosition image_shape_where = {};
   std::optional<ImageCrop> crop = {};  // of the examples of all sets, which are images then
@@ -91,7 +94,7 @@ inline constexpr double kPixelScale = 1.0 / 256;
 
 // ---- what sources have in common ----
 
-/// Runs `action`; a UserError that has no place in the configuration gets `where`.
+/// Runs `action`; a UserError that has no position in the configuration gets `where`.
 template <class Action>
 auto located(const ConfigPosition& where, Action action) {
   try {
@@ -101,8 +104,8 @@ auto located(const ConfigPosition& where, Action action) {
   }
 }
 
-/// `where`, or the place of the source's name where there is none.
-inline const ConfigPosition& place_of(const DatasetOptions& options, const ConfigPosition& where) {
+/// `where`, or the position of the source's name where there is none.
+inline const ConfigPosition& position_of(const DatasetOptions& options, const ConfigPosition& where) {
   return where ? where : options.where;
 }
 inline double scale_or(const DatasetOptions& options, double otherwise) {
@@ -123,8 +126,8 @@ void require_fits(const DatasetOptions& options, const std::string& path, int64_
 // ---- loading ----
 
 /// Finds, reads and checks: everything that fits in memory is free of NaN, infinities and labels out of range. `floatx`
-/// is the dtype that the examples will be read as. UserError for any fault of the data or the options, at its place in
-/// the configuration.
+/// is the dtype that the examples will be read as. UserError for any fault of the data or the options, at its position
+/// in the configuration.
 Dataset load_dataset(const DatasetOptions& options, DType floatx);
 
 }  // namespace thtrain

@@ -24,7 +24,7 @@ std::string joined(const std::string& folder, const std::string& path) {
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
-/// What came of looking for a file at one place.
+/// The result of looking for a file at one location.
 struct Look {
   std::string found;    // its path; "" where nothing is there
   std::string refused;  // what the system said where it did not let us look: "permission denied"

@@ -14,7 +14,7 @@
 
 namespace thtrain {
 
-/// What stands before the elements.
+/// What precedes the elements.
 struct NpyHeader {
   int version = 1;  // 1, 2 or 3
   DType dtype = DType::kFloat64;
@@ -35,17 +35,17 @@ NpyHeader read_npy_header(const std::string& path);
 
 /// The array in this machine's byte order, row-major. UserError as read_npy_header, and where it cannot fit in memory.
 Tensor read_npy(const std::string& path);
-/// The elements as they stand in the file: in its byte order, with its strides, a bool as the byte that it holds.
+/// The elements as they are in the file: in its byte order, with its strides, a bool as the byte that it holds.
 Tensor read_npy_elements(const InputFile& file, const NpyHeader& header);
 
-/// Version 1, C order, this machine's byte order: the bytes that numpy.save writes. Atomic: written beside `path`,
+/// Version 1, C order, this machine's byte order: the bytes that numpy.save writes. Atomic: written next to `path`,
 /// synced, renamed. UserError if it cannot be written.
 void write_npy(const std::string& path, const Tensor& array);
 
-/// The array of a whole .npy file that stands in memory; `path` names it in errors. `file` is a uint8 vector that the
+/// The array of a whole .npy file that is in memory; `path` names it in errors. `file` is a uint8 vector that the
 /// result may take over and change. Row-major, in this machine's byte order. UserError as read_npy_header.
 Tensor parse_npy(Tensor file, const std::string& path);
-/// The header of a .npy file of `file_bytes`, whose first bytes (at least kMaxNpyHeader, or all) stand in memory.
+/// The header of a .npy file of `file_bytes`, whose first bytes (at least kMaxNpyHeader, or all) are in memory.
 NpyHeader parse_npy_header(std::string_view beginning, uint64_t file_bytes, const std::string& path);
 /// What a header with all before it can have; NumPy's own are below 200 bytes.
 inline constexpr uint64_t kMaxNpyHeader = (uint64_t{1} << 20) + 12;

@@ -65,8 +65,9 @@ std::map<std::string, Tensor> read_npz(const std::string& path) {
   return out;
 }
 
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
-  ZipWriter zip(path);
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays,
+               const std::function<void()>& check) {
+  ZipWriter zip(path, kWideFrom, check);
   for (const auto& [name, array] : arrays) {
     Tensor elements = array.contiguous();
     std::string header = npy_header_text(elements);

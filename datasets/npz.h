@@ -1,6 +1,7 @@
 // NumPy's .npz files: named arrays in one zip archive, as numpy.savez and numpy.savez_compressed write them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@ class NpzFile {
   bool is_packed(const std::string& name) const { return entry_of(name).method != 0; }
   /// Its header alone. UserError as read().
   NpyHeader header(const std::string& name) const;
-  /// The bytes of its .npy file at any place. UserError as read().
+  /// The bytes of its .npy file at any location. UserError as read().
   ZipReader::Bytes bytes(const std::string& name) const { return zip_.bytes(entry_of(name)); }
   /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error
   /// of .npy files ("weights.npz[hidden/W]: ...").
@@ -48,7 +49,9 @@ struct ArrayPath {
 /// All arrays. UserError as NpzFile.
 std::map<std::string, Tensor> read_npz(const std::string& path);
 
-/// Stored entries in the given order; equal arrays give equal bytes. Atomic. UserError if it cannot be written.
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
+/// Stored entries in the given order; equal arrays give equal bytes. Atomic, and `check` as of AtomicFile. UserError if
+/// it cannot be written.
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays,
+               const std::function<void()>& check = {});
 
 }  // namespace thtrain

@@ -13,7 +13,7 @@ void FixedRows::read(int64_t first, int64_t count, std::byte* out) const {
   std::vector<std::byte> records(static_cast<size_t>(piece * stride_));
   for (int64_t begin = 0; begin < count; begin += piece) {
     const int64_t length = std::min(piece, count - begin);
-    // What stands behind the last row is no part of it, and may be beyond the end of the file.
+    // What follows the last row is no part of it, and may be beyond the end of the file.
     const auto bytes = static_cast<size_t>((length - 1) * stride_ + row_bytes_);
     bytes_->read_at(from + static_cast<uint64_t>(begin * stride_), std::span(records).first(bytes));
     for (int64_t i = 0; i < length; ++i)

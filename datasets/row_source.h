@@ -19,7 +19,7 @@ class RowSource {
   /// several threads. UserError where they cannot be read, or are no rows any more.
   virtual void read(int64_t first, int64_t count, std::byte* out) const = 0;
   /// Does it cost much to read a row that does not follow the one before? True of packed files, which are unpacked from
-  /// the nearest known place on.
+  /// the nearest known location on.
   virtual bool is_sequential() const { return false; }
   /// UserError where a file that the rows come from was changed since it was opened.
   virtual void check_unchanged() const {}
@@ -27,7 +27,7 @@ class RowSource {
   virtual void list_files(std::vector<OpenedFile>&) const {}
 };
 
-/// Bytes at any place of a file, as they were before it was packed.
+/// Bytes at any location of a file, as they were before it was packed.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

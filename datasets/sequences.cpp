@@ -29,12 +29,13 @@ SequenceLengths::SequenceLengths(DataArray lengths, const DataArray& x) : array(
     const double length = numbers.data<double>()[i];
     const bool is_integer = std::trunc(length) == length;  // NaN is none
     if (!is_integer || length < 1 || length > static_cast<double>(steps))
-      throw UserError({.what = str(row_place(array, i), is_integer ? ": the length of the sequence is out of range"
-                                                                   : ": the length of the sequence is not an integer"),
-                       .expected = str("from 1 to ", steps, ", the steps in ", x.origin),
-                       .got = number_text(length),
-                       .config = array.where,
-                       .hint = counting_hint(array)});
+      throw UserError(
+          {.what = str(row_location(array, i), is_integer ? ": the length of the sequence is out of range"
+                                                          : ": the length of the sequence is not an integer"),
+           .expected = str("from 1 to ", steps, ", the steps in ", x.origin),
+           .got = number_text(length),
+           .config = array.where,
+           .hint = counting_hint(array)});
     of_rows.push_back(static_cast<int64_t>(length));
   }
 }

@@ -22,8 +22,8 @@ struct SequenceLengths {
   DataArray array;  // as it was found
   std::vector<int64_t> of_rows;
 
-  /// Reads `lengths`, those of the rows of `x` [n, steps, ...]. UserError at its place: it is not one number for each
-  /// row of x, or one of them is no integer from 1 to `steps`.
+  /// Reads `lengths`, those of the rows of `x` [n, steps, ...]. UserError at its location: it is not one number for
+  /// each row of x, or one of them is no integer from 1 to `steps`.
   SequenceLengths(DataArray lengths, const DataArray& x);
 };
 

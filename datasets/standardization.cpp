@@ -58,6 +58,14 @@ double rounded(double value, DType floatx) {
   return floatx == DType::kFloat32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
+/// Indicators of missing values stay 0 and 1.
+void leave_indicators(const Split& train, Standard& standard) {
+  const int64_t indicators = train.standardization() ? train.standardization()->imputation.indicators() : 0;
+  const auto first = static_cast<std::ptrdiff_t>(standard.mean.size()) - indicators;
+  std::fill(standard.mean.begin() + first, standard.mean.end(), 0.0);
+  std::fill(standard.scale.begin() + first, standard.scale.end(), 1.0);
+}
+
 /// Calls f(batch) for all examples in order, as float64.
 template <class F>
 void for_each_batch(const Split& split, F f) {
@@ -113,6 +121,7 @@ Standardization learn_standardization(const Split& train, Standardization::By by
   };
   Standardization out;
   if (inputs) out.inputs = standard(x_mean, x_squares);
+  if (by == Standardization::By::kFeatures) leave_indicators(train, out.inputs);
   if (targets) out.targets = standard(y_mean, y_squares);
   return out;
 }

@@ -1,10 +1,12 @@
-// Numbers of mean 0 and standard deviation 1: what is learned of the training examples, and applied to all others.
+// What is learned of the training examples, and applied to all others: values in place of missing ones, and numbers of
+// mean 0 and standard deviation 1.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/imputation.h"
 
 namespace thtrain {
 
@@ -28,11 +30,13 @@ struct Standardization {
   /// all numbers.
   enum class By { kNone, kFeatures, kAll };
   Standard inputs, targets;
+  Imputation imputation = {};  // of the inputs, before they are standardized
 };
 
 /// The mean and the standard deviation (divided by n, not n - 1) of x by `by`, and where `targets`, those of each
-/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. Reads all examples twice, a few
-/// MiB at a time; UserError as check_batch.
+/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. By kFeatures, indicators of
+/// missing values keep 0 and 1: their mean counts as 0, their deviation as 1. Reads all examples twice, a few MiB at a
+/// time; UserError as check_batch.
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx);
 
 }  // namespace thtrain

@@ -27,7 +27,7 @@ void check_weight_sums(const Split& split, DType floatx) {
       const double weight = piece.as_double(i);
       if (!std::isfinite(weight) || weight < 0) return;
       if (weight > 0 && weight < least)
-        fail(str(row_place(array, split.file_row(begin + i)), ": the weight is too small for ", name_of(floatx)),
+        fail(str(row_location(array, split.file_row(begin + i)), ": the weight is too small for ", name_of(floatx)),
              str("0, or at least ", number_text(least)), number_text(weight), true);
       sum += weight;
     }

@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kLocalMark = 0x04034b50, kEntryMark = 0x02014b50, kEndMark = 0x06054b50;
 constexpr uint32_t kWideEndMark = 0x06064b50, kWideLocatorMark = 0x07064b50;
 constexpr size_t kLocalBytes = 30, kEntryBytes = 46, kEndBytes = 22, kWideEndBytes = 56, kWideLocatorBytes = 20;
-constexpr uint32_t kWide = 0xffffffff;  // "this field stands in the 64-bit extra field"
+constexpr uint32_t kWide = 0xffffffff;  // "this field is in the 64-bit extra field"
 constexpr uint16_t kWideExtra = 1, kStored = 0, kDeflated = 8;
 constexpr uint64_t kMaxDeflateRatio = 1032;  // deflate's limit: 258 bytes from 2 bits
 constexpr uint16_t kFirstDay = 33;           // 1980-01-01, the format's first
@@ -58,7 +58,7 @@ UserError damaged_entry(const std::string& path, const ZipEntry& entry, std::str
                     kCopyAgain);
 }
 
-/// Replaces the fields of `entry` that stand in the 64-bit extra field; false if one is missing there.
+/// Replaces the fields of `entry` that are in the 64-bit extra field; false if one is missing there.
 bool read_wide_fields(std::string_view extra, ZipEntry& entry) {
   while (extra.size() >= 4) {
     auto kind = number_at<uint16_t>(extra, 0);
@@ -252,7 +252,8 @@ ZipReader::Bytes ZipReader::bytes(const ZipEntry& entry) const {
   return {std::move(packed), 0};
 }
 
-ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from) : file_(path), wide_from_(wide_from) {}
+ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from, const std::function<void()>& check)
+    : file_(path, check), wide_from_(wide_from) {}
 
 namespace {
 

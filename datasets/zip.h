@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -38,8 +39,8 @@ class ZipReader {
   void read(const ZipEntry& entry, std::span<std::byte> out) const;
   /// The first bytes, at most entry.size. Not checked against the CRC. UserError as read().
   void read_beginning(const ZipEntry& entry, std::span<std::byte> out) const;
-  /// The entry's bytes at any place, unpacked. Those of a packed entry are unpacked once, and its checksum is checked.
-  /// UserError as read().
+  /// The entry's bytes at any location, unpacked. Those of a packed entry are unpacked once, and its checksum is
+  /// checked. UserError as read().
   struct Bytes {
     std::shared_ptr<const ByteSource> source;
     uint64_t offset = 0;  // of the entry's first byte
@@ -61,11 +62,15 @@ class ZipReader {
   std::vector<ZipEntry> entries_;
 };
 
+/// Larger sizes and locations have no room in 32 bits.
+constexpr uint64_t kWideFrom = 0xffffffff;
+
 /// Stored entries with a fixed date, so equal contents give equal bytes. Atomic as AtomicFile is.
 class ZipWriter {
  public:
-  /// Sizes and places from `wide_from` on are written as 64-bit fields (a parameter for the tests).
-  explicit ZipWriter(const std::string& path, uint64_t wide_from = 0xffffffff);
+  /// Sizes and locations from `wide_from` on are written as 64-bit fields (a parameter for the tests). `check` as of
+  /// AtomicFile.
+  explicit ZipWriter(const std::string& path, uint64_t wide_from = kWideFrom, const std::function<void()>& check = {});
   /// One entry, its bytes in parts; `name` is new, not empty and shorter than 2^16.
   void add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts);
   void commit();

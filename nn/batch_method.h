@@ -98,7 +98,7 @@ class BatchMethod {
   NamedState state_;
 };
 
-/// What a configuration says of a batch method; each kind makes its own. It stands among the optimizers.
+/// What a configuration says of a batch method; each kind makes its own. It is listed with the optimizers.
 struct BatchMethodOptions : OptimizerOptions {
   const BatchMethodOptions* batch_method() const final { return this; }
   double rate() const final { return 0; }

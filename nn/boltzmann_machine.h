@@ -59,7 +59,7 @@ struct GeneratedSequences {
   Expr visible_random, hidden_random;
 };
 
-/// A layer that is such a machine, or one for each row: what the objective contrastive_divergence trains. Beside its
+/// A layer that is such a machine, or one for each row: what the objective contrastive_divergence trains. Besides its
 /// parameters it keeps two generators of random numbers, "<name>/visible_random" and "<name>/hidden_random"; who draws
 /// from them updates them.
 class MachineLayer : public Layer {

@@ -84,7 +84,7 @@ Shape example_shape(const Expr& y) {
   return out;
 }
 
-Expr beside_images(const Expr& b) {
+Expr broadcast_to_images(const Expr& b) {
   return expand_dims(b, {1, 2});
 }
 

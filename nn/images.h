@@ -33,8 +33,8 @@ Expr image_variable(const Shape& image, DType dtype);
 /// The lengths of y behind the first axis, which are known.
 Shape example_shape(const Expr& y);
 
-/// b [channels] beside images [batch, channels, height, width]: [channels, 1, 1].
-Expr beside_images(const Expr& b);
+/// b [channels] for use with images [batch, channels, height, width]: [channels, 1, 1].
+Expr broadcast_to_images(const Expr& b);
 
 /// Those that work element by element: all of nn/activations.h but softmax.
 const std::vector<std::string>& elementwise_activations();
@@ -46,7 +46,7 @@ void describe_image_shape(Fields<T>& f) {
       .range(between(1, kLongestSide))
       .synonyms({"input_shape", "image_size"})
       .help(
-          "`[channels, height, width]` of the images that come to the layer as rows of their pixels. Empty: as the "
+          "`[channels, height, width]` of the images that the layer gets as rows of their pixels. Empty: as the "
           "layer before it or the data has them; an image `[height, width]` has one channel.");
 }
 

@@ -173,10 +173,10 @@ std::optional<Message> wrong_input(std::string_view type, const LayerOptions& la
   std::string start = str("layer ", layer.name, " (", type, ") takes ");
   if (name == layer.name) {
     message.what = start + "itself";
-    message.hint = "a layer takes what stands before it";
+    message.hint = "a layer takes what precedes it";
   } else if (is_in(after)) {
-    message.what = str(start, name, ", which stands after it");
-    message.hint = str("a layer takes what stands before it: move ", name, " in front of ", layer.name);
+    message.what = str(start, name, ", which follows it");
+    message.hint = str("a layer takes what precedes it: move ", name, " in front of ", layer.name);
   } else {
     message.what = str(start, '"', excerpt(name), "\", and there is no such layer");
     std::string near = nearest_name(name, before);

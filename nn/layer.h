@@ -37,7 +37,7 @@ struct LayerInput {
   int64_t classes = 0;                 // of the data; 0: not known
   std::vector<bool> is_sequence = {};  // of each input; none: no input is a sequence
   int64_t batch = 0;                   // examples of a training minibatch; 0: not known
-  std::span<const std::shared_ptr<const Layer>> before = {};  // all layers that stand before it
+  std::span<const std::shared_ptr<const Layer>> before = {};  // all layers that precede it
   /// Channels, height and width of the one input where it is the examples and these are images, which may come as rows
   /// [channels * height * width] or without channels, [height, width].
   std::optional<std::array<int64_t, 3>> image = {};
@@ -45,7 +45,7 @@ struct LayerInput {
   bool has_sequence() const { return std::find(is_sequence.begin(), is_sequence.end(), true) != is_sequence.end(); }
 };
 
-/// What a minibatch is computed for, and what is found beside its values.
+/// What a minibatch is computed for, and what is found besides its values.
 struct LayerPass {
   Phase phase;
   std::vector<Update>& updates;  // of Layer::state(), added to in training and generation
@@ -130,10 +130,10 @@ constexpr LayerKind layer_kind() {
 
 class Layer {
  public:
-  /// Does it take rows of numbers only? Then examples of any shape come to it as rows, and so do images [channels,
+  /// Does it take rows of numbers only? Then examples of any shape are given to it as rows, and so do images [channels,
   /// height, width] of other layers.
   static constexpr bool kTakesRows = false;
-  /// Does it take images only? Then examples that are images come to it as [channels, height, width].
+  /// Does it take images only? Then examples that are images are given to it as [channels, height, width].
   static constexpr bool kTakesImages = false;
   /// Does it give the numbers that it takes, in another shape?
   static constexpr bool kKeepsNumbers = false;
@@ -160,7 +160,7 @@ class Layer {
   /// The lengths of what one example becomes.
   const Shape& output_shape() const { return output_; }
   const std::vector<Param>& params() const { return params_; }
-  /// What it remembers from one minibatch to the next beside its parameters, each of a dtype of its own; not trained.
+  /// What it remembers from one minibatch to the next besides its parameters, each of a dtype of its own; not trained.
   const std::vector<Param>& state() const { return state_; }
 
   /// Those of state() that begin with zeros in every epoch.
@@ -179,7 +179,7 @@ class Layer {
 
   /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]; where it takes and
   /// gives sequences, [steps, batch, output_shape()...]. In training, updates of state() are added to those of `pass`.
-  /// The nodes carry the layer's name and its place in the configuration.
+  /// The nodes carry the layer's name and its location in the configuration.
   Expr operator()(std::span<const Expr> inputs, LayerPass& pass) const {
     Scope scope(name(), position());
     return forward(inputs, pass);
@@ -280,7 +280,7 @@ void describe_noise_seed(Fields<T>& f) {
 
 // ---- what layers ask for --------------------------------------------------------------------------------------------
 
-/// UserError at the layer's place: what one example is does not suit the layer.
+/// UserError at the layer's location: what one example is does not suit the layer.
 [[noreturn]] void fail_layer(std::string_view type, const LayerOptions& layer, const LayerInput& input,
                              std::string expected, std::string hint);
 

@@ -7,7 +7,7 @@
 //   totals.add(values);  // for each chunk
 //   metric.text(metric.value(totals));  // "1.65 %"
 //
-// A kind is a class in two files under nn/metrics/, with its options beside it.
+// A kind is a class in two files under nn/metrics/, with its options.
 #pragma once
 
 #include <memory>

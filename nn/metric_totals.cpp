@@ -54,13 +54,13 @@ static void add_spread(const Tensor& rows, Tensor& sum, double& weight, Tensor& 
   }
 }
 
-// Places that are not there come from labels out of range.
+// Indices that are not there come from labels out of range.
 static void add_at(const Tensor& rows, Tensor& sum) {
   for (int64_t i = 0; i < rows.dim(0); ++i) {
-    const double place = rows.data<double>()[2 * i];
-    if (!(place >= 0 && place < static_cast<double>(sum.size())))
+    const double index = rows.data<double>()[2 * i];
+    if (!(index >= 0 && index < static_cast<double>(sum.size())))
       throw UserError(Message{.what = "a label is out of range", .expected = "classes that the scores have"});
-    sum.data<double>()[static_cast<int64_t>(place)] += rows.data<double>()[2 * i + 1];
+    sum.data<double>()[static_cast<int64_t>(index)] += rows.data<double>()[2 * i + 1];
   }
 }
 

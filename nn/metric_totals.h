@@ -15,7 +15,7 @@ struct MetricPart {
   enum class How {
     kSum,      // int64 of any shape: added, which is exact
     kAddRows,  // float64 [n, ...]: the sum over all examples, [...]
-    kAddAt,    // float64 [n, 2], of each example a place and a number: total[place] += number, a total of `shape`
+    kAddAt,    // float64 [n, 2], of each example an index and a number: total[index] += number, a total of `shape`
     kSpread,  // float64 [n, 1 + k], of each example a weight and k values: [2, k], their means and the weighted sums of
               // the squares of what they are away from them
     kKeepRows,  // float64 [n, ...]: the rows of all examples, kept until the end: 8 bytes for each number

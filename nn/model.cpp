@@ -43,24 +43,24 @@ void Model::add(OneOf<LayerOptions> options) {
   add_layer(*options, options.name(), options.kind_of().maker);
 }
 
-std::string Model::name_at(size_t place) const {
-  return place < inputs_.size() ? inputs_[place].name : layers_[place - inputs_.size()]->name();
+std::string Model::name_at(size_t index) const {
+  return index < inputs_.size() ? inputs_[index].name : layers_[index - inputs_.size()]->name();
 }
-const Shape& Model::shape_at(size_t place) const {
-  return place < inputs_.size() ? inputs_[place].shape : layers_[place - inputs_.size()]->output_shape();
+const Shape& Model::shape_at(size_t index) const {
+  return index < inputs_.size() ? inputs_[index].shape : layers_[index - inputs_.size()]->output_shape();
 }
 
-bool Model::is_sequence_at(size_t place) const {
-  return place < inputs_.size() ? inputs_[place].is_sequence : gives_sequence_[place - inputs_.size()];
+bool Model::is_sequence_at(size_t index) const {
+  return index < inputs_.size() ? inputs_[index].is_sequence : gives_sequence_[index - inputs_.size()];
 }
 
 // A layer that is called as an input hides it.
-size_t Model::place_of(const std::string& name) const {
-  size_t place = inputs_.size() + layers_.size();
-  while (place-- > 0)
-    if (name_at(place) == name) return place;
+size_t Model::index_of(const std::string& name) const {
+  size_t index = inputs_.size() + layers_.size();
+  while (index-- > 0)
+    if (name_at(index) == name) return index;
   std::vector<std::string> names;
-  for (place = 0; place < inputs_.size() + layers_.size(); ++place) names.push_back(name_at(place));
+  for (index = 0; index < inputs_.size() + layers_.size(); ++index) names.push_back(name_at(index));
   const std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("the model has no layer ", escaped(name)),
                           .expected = join(names, ", "),
@@ -70,28 +70,29 @@ size_t Model::place_of(const std::string& name) const {
 std::vector<size_t> Model::sources_of(const LayerOptions& options, std::string_view type) const {
   if (options.inputs.empty()) return {layers_.empty() ? 0 : inputs_.size() + layers_.size() - 1};
   std::vector<std::string> before;
-  for (size_t place = 0; place < inputs_.size() + layers_.size(); ++place) before.push_back(name_at(place));
+  for (size_t index = 0; index < inputs_.size() + layers_.size(); ++index) before.push_back(name_at(index));
   std::vector<size_t> out;
   for (const std::string& name : options.inputs) {
     if (std::optional<Message> message = wrong_input(type, options, name, before, {}))
       throw UserError(std::move(*message));
-    out.push_back(place_of(name));
+    out.push_back(index_of(name));
   }
   return out;
 }
 
-// Values of steps do not stand beside values of whole sequences.
+// Values of steps are not mixed with values of whole sequences.
 static void check_same_kind(const LayerOptions& options, std::string_view type, const LayerInput& input) {
   const std::vector<bool>& is_sequence = input.is_sequence;
   if (std::count(is_sequence.begin(), is_sequence.end(), is_sequence[0]) == std::ssize(is_sequence)) return;
   std::vector<std::string> kinds;
   for (size_t i = 0; i < is_sequence.size(); ++i)
     kinds.push_back(str(input.names[i], is_sequence[i] ? ", a sequence" : ", none"));
-  throw UserError(Message{.what = str("layer ", options.name, " (", type, ") takes a sequence beside what is none"),
-                          .expected = "inputs that are all sequences, or none of them",
-                          .got = join(kinds, "; "),
-                          .config = options.section.at("inputs"),
-                          .hint = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence"});
+  throw UserError(
+      Message{.what = str("layer ", options.name, " (", type, ") takes a sequence with an input that is none"),
+              .expected = "inputs that are all sequences, or none of them",
+              .got = join(kinds, "; "),
+              .config = options.section.at("inputs"),
+              .hint = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence"});
 }
 
 void Model::add_layer(LayerOptions& options, std::string_view type, const LayerOptions::Maker& kind) {
@@ -112,11 +113,11 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const LayerO
                    .classes = known_classes_,
                    .batch = batch_,
                    .before = layers_};
-  for (size_t place : sources) {
-    input.names.push_back(name_at(place));
-    const Shape& shape = shape_at(place);
-    input.shapes.push_back(kind.takes_rows && is_image_at(place) ? Shape{element_count(shape)} : shape);
-    input.is_sequence.push_back(is_sequence_at(place));
+  for (size_t index : sources) {
+    input.names.push_back(name_at(index));
+    const Shape& shape = shape_at(index);
+    input.shapes.push_back(kind.takes_rows && is_image_at(index) ? Shape{element_count(shape)} : shape);
+    input.is_sequence.push_back(is_sequence_at(index));
   }
   if (sources.size() == 1 && sources[0] < inputs_.size()) input.image = inputs_[sources[0]].image;
   check_same_kind(options, type, input);
@@ -129,7 +130,7 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const LayerO
 std::vector<std::string> Model::outputs() const {
   std::vector<bool> is_taken(inputs_.size() + layers_.size(), false);
   for (const std::vector<size_t>& sources : sources_)
-    for (size_t place : sources) is_taken[place] = true;
+    for (size_t index : sources) is_taken[index] = true;
   std::vector<std::string> out;
   for (size_t i = 0; i < layers_.size(); ++i)
     if (!is_taken[inputs_.size() + i]) out.push_back(layers_[i]->name());
@@ -137,9 +138,9 @@ std::vector<std::string> Model::outputs() const {
 }
 
 // UserError where there is none: another layer, an input, or no layer.
-const Layer& Model::classifier_at(size_t place) const {
-  const Layer* layer = place >= inputs_.size() && !layers_.empty() ? layers_[place - inputs_.size()].get() : nullptr;
-  if (layer && is_classifier_at(place)) return *layer;
+const Layer& Model::classifier_at(size_t index) const {
+  const Layer* layer = index >= inputs_.size() && !layers_.empty() ? layers_[index - inputs_.size()].get() : nullptr;
+  if (layer && is_classifier_at(index)) return *layer;
   throw UserError(
       Message{.what = "logits and probabilities are those of a softmax layer",
               .expected = "a layer of type \"softmax\"",

@@ -6,7 +6,7 @@
 //   Expr loss = negative_log_likelihood(model.logits(x), y);
 //   auto gradients = grad(loss, model.exprs());
 //
-//   model.add(Dense::Options{{.name = "right", .inputs = {"hidden"}}, 500, "tanh"});  // beside another one
+//   model.add(Dense::Options{{.name = "right", .inputs = {"hidden"}}, 500, "tanh"});  // next to another one
 //   model.add(Add::Options{{.name = "sum", .inputs = {"right", "hidden"}}});          // of nn/layers/add.h
 #pragma once
 
@@ -37,7 +37,7 @@ class Model {
   /// the dtype is not floating, or it is no seed.
   Model(Shape input, DType dtype, int64_t seed, int64_t classes = 0)
       : Model({}, std::vector<ModelInput>{{"x", std::move(input)}}, dtype, seed, classes) {}
-  /// With several inputs; a layer that names none takes the first one where no layer stands before it.
+  /// With several inputs; a layer that names none takes the first one where no layer precedes it.
   static Model with_inputs(std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes = 0) {
     return {Several(), std::move(inputs), dtype, seed, classes};
   }
@@ -66,7 +66,7 @@ class Model {
   int64_t classes() const;
   /// In the order in which they were added.
   const std::vector<std::shared_ptr<const Layer>>& layers() const { return layers_; }
-  /// The layers that no other layer takes: the last one, and others beside it.
+  /// The layers that no other layer takes: the last one, and others.
   std::vector<std::string> outputs() const;
   /// The generator after the last layer's draw: shuffling goes on from there.
   const RandomState& random() const { return random_; }
@@ -77,7 +77,7 @@ class Model {
   /// float64.
   ModelPass pass(std::vector<Expr> values, Phase phase, const Expr& lengths = {}) const;
   /// What the last layer makes of x [batch, input...], the one input. Where layers have state, a cost is built of
-  /// pass(), in training, and its updates stand beside those of the optimizer.
+  /// pass(), in training, and its updates are applied with those of the optimizer.
   Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;
   /// z [batch, classes] of the softmax at the end; see Softmax. UserError where the last layer is another one.
   Expr logits(const Expr& x, Phase phase = Phase::kEvaluation) const;
@@ -89,7 +89,7 @@ class Model {
   std::vector<Param> trained_params() const;
   std::vector<Expr> exprs() const;
   int64_t parameter_count() const;
-  /// What layers remember from one minibatch to the next, beside their parameters.
+  /// What layers remember from one minibatch to the next, besides their parameters.
   std::vector<Param> state() const;
   /// What of it begins with zeros in every epoch: states of sequences that go on from one minibatch to the next.
   std::vector<Param> carried_state() const;
@@ -112,16 +112,16 @@ class Model {
   static std::string called(const LayerOptions& options, std::string_view type);
   void add_layer(LayerOptions& options, std::string_view type, const LayerOptions::Maker& kind);
   std::vector<size_t> sources_of(const LayerOptions& options, std::string_view type) const;
-  /// Places count the inputs, then the layers.
-  size_t place_of(const std::string& name) const;
-  std::string name_at(size_t place) const;
-  const Shape& shape_at(size_t place) const;
-  bool is_sequence_at(size_t place) const;
-  bool is_image_at(size_t place) const { return !is_sequence_at(place) && shape_at(place).size() == 3; }
-  bool is_classifier_at(size_t place) const {
-    return place >= inputs_.size() && kinds_[place - inputs_.size()].is_classifier;
+  /// Indices count the inputs, then the layers.
+  size_t index_of(const std::string& name) const;
+  std::string name_at(size_t index) const;
+  const Shape& shape_at(size_t index) const;
+  bool is_sequence_at(size_t index) const;
+  bool is_image_at(size_t index) const { return !is_sequence_at(index) && shape_at(index).size() == 3; }
+  bool is_classifier_at(size_t index) const {
+    return index >= inputs_.size() && kinds_[index - inputs_.size()].is_classifier;
   }
-  const Layer& classifier_at(size_t place) const;
+  const Layer& classifier_at(size_t index) const;
   const Layer& classifier() const;
 
   std::vector<ModelInput> inputs_;
@@ -130,7 +130,7 @@ class Model {
   int64_t known_classes_;
   int64_t batch_ = 0;  // 0: not known
   std::vector<std::shared_ptr<const Layer>> layers_;
-  std::vector<std::vector<size_t>> sources_;  // of each layer: the places of what it takes
+  std::vector<std::vector<size_t>> sources_;  // of each layer: the indices of what it takes
   std::vector<bool> gives_sequence_;          // of each layer
   std::vector<LayerOptions::Maker> kinds_;    // of each layer
 };

@@ -57,35 +57,35 @@ ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, 
   if (lengths.has_value()) mask_ = step_mask(lengths, first, model.dtype_);
 }
 
-const Expr& ModelPass::rows_at(size_t place) {
-  compute(place);
-  Value& value = values_[place];
+const Expr& ModelPass::rows_at(size_t index) {
+  compute(index);
+  Value& value = values_[index];
   if (!value.rows.has_value()) value.rows = rows_of_steps(value.sequences);
   return value.rows;
 }
 
-const Expr& ModelPass::sequences_at(size_t place) {
-  compute(place);
-  Value& value = values_[place];
+const Expr& ModelPass::sequences_at(size_t index) {
+  compute(index);
+  Value& value = values_[index];
   if (!value.sequences.has_value()) value.sequences = steps_of_rows(value.rows, steps_, batch_);
   return value.sequences;
 }
 
-// What the layer takes of that place, which is no sequence to it.
-Expr ModelPass::taken_from(size_t layer, size_t place) {
-  const Expr& rows = rows_at(place);
-  return model_.kinds_[layer].takes_rows && model_.is_image_at(place) ? flatten(rows, 2) : rows;
+// What the layer takes of the input at that index, which is no sequence to it.
+Expr ModelPass::taken_from(size_t layer, size_t index) {
+  const Expr& rows = rows_at(index);
+  return model_.kinds_[layer].takes_rows && model_.is_image_at(index) ? flatten(rows, 2) : rows;
 }
 
-// What a layer takes stands before it.
-void ModelPass::compute(size_t place) {
+// What a layer takes precedes it.
+void ModelPass::compute(size_t index) {
   const size_t inputs = model_.inputs_.size();
   std::vector<bool> is_needed(values_.size(), false);
-  is_needed[place] = true;
-  for (size_t p = place + 1; p-- > inputs;)
+  is_needed[index] = true;
+  for (size_t p = index + 1; p-- > inputs;)
     if (is_needed[p] && values_[p].is_empty())
       for (size_t source : model_.sources_[p - inputs]) is_needed[source] = true;
-  for (size_t p = inputs; p <= place; ++p)
+  for (size_t p = inputs; p <= index; ++p)
     if (is_needed[p] && values_[p].is_empty()) compute_layer(p - inputs);
 }
 
@@ -113,7 +113,7 @@ Expr ModelPass::output() {
   return rows_at(values_.size() - 1);
 }
 Expr ModelPass::output(const std::string& name) {
-  return rows_at(model_.place_of(name));
+  return rows_at(model_.index_of(name));
 }
 
 ModelOutput ModelPass::model_output() {
@@ -121,24 +121,24 @@ ModelOutput ModelPass::model_output() {
   return model_output_at(values_.size() - 1);
 }
 ModelOutput ModelPass::model_output(const std::string& name) {
-  return model_output_at(model_.place_of(name));
+  return model_output_at(model_.index_of(name));
 }
 
-ModelOutput ModelPass::model_output_at(size_t place) {
-  ModelOutput out{.value = rows_at(place), .is_sequence = model_.is_sequence_at(place)};
+ModelOutput ModelPass::model_output_at(size_t index) {
+  ModelOutput out{.value = rows_at(index), .is_sequence = model_.is_sequence_at(index)};
   if (out.is_sequence) {
     out.steps = steps_;
     out.batch = batch_;
     if (mask_.has_value()) out.mask = rows_of_steps(mask_);
   }
-  if (place >= model_.inputs_.size()) {
-    out.layer = model_.layers_[place - model_.inputs_.size()].get();
-    const size_t layer = place - model_.inputs_.size();
+  if (index >= model_.inputs_.size()) {
+    out.layer = model_.layers_[index - model_.inputs_.size()].get();
+    const size_t layer = index - model_.inputs_.size();
     for (size_t source : model_.sources_[layer]) out.inputs.push_back(taken_from(layer, source));
   }
   const Node& node = out.value.node();
-  if (model_.is_classifier_at(place)) {
-    out.logits = logits_at(place);
+  if (model_.is_classifier_at(index)) {
+    out.logits = logits_at(index);
     out.link = ModelOutput::Link::kSoftmax;
   } else if (node.op && node.op->name == "sigmoid") {
     out.logits = node.inputs[0];
@@ -147,9 +147,9 @@ ModelOutput ModelPass::model_output_at(size_t place) {
   return out;
 }
 
-Expr ModelPass::logits_at(size_t place) {
-  const Layer& classifier = model_.classifier_at(place);
-  const size_t layer = place - model_.inputs_.size();
+Expr ModelPass::logits_at(size_t index) {
+  const Layer& classifier = model_.classifier_at(index);
+  const size_t layer = index - model_.inputs_.size();
   return classifier.logits(taken_from(layer, model_.sources_[layer].front()));
 }
 Expr ModelPass::logits() {
@@ -157,7 +157,7 @@ Expr ModelPass::logits() {
   return logits_at(values_.size() - 1);
 }
 Expr ModelPass::logits(const std::string& name) {
-  return logits_at(model_.place_of(name));
+  return logits_at(model_.index_of(name));
 }
 
 }  // namespace thtrain

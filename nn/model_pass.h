@@ -39,17 +39,17 @@ class ModelPass {
     bool is_empty() const { return !rows.has_value() && !sequences.has_value(); }
   };
 
-  const Expr& rows_at(size_t place);
-  const Expr& sequences_at(size_t place);
-  Expr taken_from(size_t layer, size_t place);
-  void compute(size_t place);
+  const Expr& rows_at(size_t index);
+  const Expr& sequences_at(size_t index);
+  Expr taken_from(size_t layer, size_t index);
+  void compute(size_t index);
   void compute_layer(size_t layer);
-  Expr logits_at(size_t place);
-  ModelOutput model_output_at(size_t place);
+  Expr logits_at(size_t index);
+  ModelOutput model_output_at(size_t index);
 
   const Model& model_;
   Phase phase_;
-  std::vector<Value> values_;  // by place; empty where it was not asked for yet
+  std::vector<Value> values_;  // by index; empty where it was not asked for yet
   Dim steps_ = 1, batch_ = 1;  // of the sequences
   Expr mask_;                  // floats [steps, batch]; empty where all sequences have the same length
   std::vector<Update> updates_;

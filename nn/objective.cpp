@@ -72,14 +72,14 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
           Message{.what = who + " cannot take these weights of the classes",
                   .expected = str("floats, one for each ", form == TargetForm::kClasses ? "class" : "output",
                                   wanted < 0 ? "" : str(": ", name_of(output.value.dtype()), '[', wanted, ']')),
-                  .got = str(type_text(weights), " beside an output ", type_text(output.value, output)),
+                  .got = str(type_text(weights), " for an output ", type_text(output.value, output)),
                   .config = position_});
   }
   return form;
 }
 
 Expr Objective::checked_elements(const ModelOutput& output, const TargetInput& targets, TargetForm form) const {
-  Expr wanted = form == TargetForm::kValues ? values_beside(output.value, targets.value) : targets.value;
+  Expr wanted = form == TargetForm::kValues ? values_for(output.value, targets.value) : targets.value;
   return elements(output, wanted, form);
 }
 

@@ -5,7 +5,7 @@
 //   Huber huber(options);
 //   Expr cost = huber.cost({.value = y}, {.value = t});
 //
-// A kind is a class in two files under nn/objectives/, with its options beside it.
+// A kind is a class in two files under nn/objectives/, with its options.
 #pragma once
 
 #include <memory>
@@ -98,7 +98,7 @@ class Objective {
   virtual ObjectiveStep step(const ObjectiveInput& input) { return {.cost = cost(input.output, input.targets)}; }
   /// What a checkpoint keeps of an objective that has updates of its own.
   virtual std::vector<std::pair<std::string, Shared>> state() const { return {}; }
-  /// What keeps a run from going on from what a checkpoint holds beside its weights, which is not of this objective;
+  /// What keeps a run from going on from what a checkpoint holds besides its weights, which is not of this objective;
   /// nothing where all is well. Arrays of state() whose types differ are found without it.
   virtual std::optional<Message> misfit_of_state(const std::vector<std::pair<std::string, Tensor>>& /*kept*/) const {
     return {};

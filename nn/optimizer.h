@@ -28,7 +28,7 @@ struct OptimizerNumber {
 ///
 ///   L2          g <- g + d W               before the optimizer's formula; as PyTorch's weight_decay
 ///   decoupled   W <- W - r d W             before the step is taken: I. Loshchilov, F. Hutter, "Decoupled weight decay
-///                                          regularization", ICLR 2019, algorithm 2, line 12, with r in the place of
+///                                          regularization", ICLR 2019, algorithm 2, line 12, with r instead of
 ///                                          their schedule's factor, as PyTorch has it
 ///
 /// PyTorch's optimizers decay every parameter that they are given; here biases are left out unless they say otherwise.

@@ -10,7 +10,7 @@ namespace thtrain {
 /// Throws a UserError of all findings, each beginning with `what` ("adam: beta1 is out of range"), if there are any.
 void raise_findings(std::string_view what, const Findings& findings);
 
-/// UserError unless `object` could stand in a configuration: every number in its range, and the checks of fields
+/// UserError unless `object` could be written in a configuration: every number in its range, and the checks of fields
 /// together. `fresh`, another one with its defaults, becomes what a configuration would give.
 void check_declared(std::string_view what, const Schema& schema, const void* object, void* fresh);
 

@@ -92,11 +92,11 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
   throw UserError(Message{.what = who + " cannot take these targets",
                           .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, of); }),
                           .got = str(targets.value.has_value() ? target_text(targets.value) : "no targets",
-                                     " beside an output ", type_text(output, of)),
+                                     " for an output ", type_text(output, of)),
                           .config = where});
 }
 
-Expr values_beside(const Expr& output, const Expr& targets) {
+Expr values_for(const Expr& output, const Expr& targets) {
   Expr values = targets.dtype() == output.dtype() ? targets : cast(targets, output.dtype());
   return values.rank() == output.rank() ? values : expand_dims(values, {1});
 }

@@ -45,23 +45,23 @@ enum class TargetForm {
   kNone,     // there are none
   kClasses,  // integers [n], from 0: the class of each example
   kValues,   // numbers of the shape of the output [n, ...]; or floats [n] for an output [n, 1]
-  /// Integers [batch, L] beside sequences: labels from 0, in their order; -1 behind the last one (ctc: or blanks).
+  /// Integers [batch, L] for sequences: labels from 0, in their order; -1 behind the last one (ctc: or blanks).
   /// Weights are those of the sequences, [batch].
   kLabelSequences,
 };
 
-/// The form of these targets beside an output. UserError at `where`, in the name of `who` (`objective
+/// The form of these targets for an output. UserError at `where`, in the name of `who` (`objective
 /// "hinge"`): they have none of the accepted forms (lengths that only a call knows are checked by the call), or weights
 /// are no floats [n].
 TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const ModelOutput& output,
                    const TargetInput& targets, const ConfigPosition& where);
 
 /// Targets of the form kValues, cast to the dtype of the output and in its shape.
-Expr values_beside(const Expr& output, const Expr& targets);
+Expr values_for(const Expr& output, const Expr& targets);
 
 /// "float64[n, 10]", for messages.
 std::string type_text(const Expr& value);
-/// The same of what stands beside an output; rows of all steps of sequences as the data has them,
+/// The same of the values for an output; rows of all steps of sequences as the data has them,
 /// "float64[batch, steps, 10]".
 std::string type_text(const Expr& value, const ModelOutput& output);
 

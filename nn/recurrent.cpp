@@ -33,7 +33,7 @@ static Tensor recurrent_matrix(const RecurrentOptions& options, RandomState& ran
   __builtin_unreachable();
 }
 
-// Matrices of `units` columns beside each other.
+// Matrices of `units` columns next to each other.
 template <class Draw>
 static Tensor blocks(int64_t count, int64_t rows, int64_t units, const Draw& draw) {
   Tensor out = Tensor::empty(DType::kFloat64, {rows, count * units});
@@ -78,7 +78,7 @@ Recurrent::Recurrent(std::string_view type, const RecurrentOptions& options, con
   if (options.carry && go_backwards_)
     throw UserError(Message{.what = str("layer ", options.name, " (", type,
                                         ") walks backwards, and has no state that the next minibatch goes on from"),
-                            .expected = "go_backwards = false beside carry = true",
+                            .expected = "go_backwards = false with carry = true",
                             .got = "go_backwards = true",
                             .config = options.section.at("carry")});
   w_ = add_param("W", blocks(gates, length, n, [&] { return draw_weights(options.init, length, n, input.random); }),

@@ -1,4 +1,4 @@
-// An optimizer with what stands around it: clipping, max-norm, averages of weights, accumulation of gradients.
+// An optimizer with what surrounds it: clipping, max-norm, averages of weights, accumulation of gradients.
 #pragma once
 
 #include <memory>
@@ -54,12 +54,12 @@ class TrainingStep {
   NamedState bounds_, state_;
 };
 
-/// What a configuration says of what stands around an optimizer.
+/// What a configuration says of what surrounds an optimizer.
 struct StepOptions : Section, TrainingStep::Options {
   static void describe(Fields<StepOptions>& f);
 };
 
-/// Declares what stands around an optimizer, for a table that derives from StepOptions.
+/// Declares what surrounds an optimizer, for a table that derives from StepOptions.
 template <class C>
 void describe_step(Fields<C>& f) {
   using Average = TrainingStep::Average;

@@ -25,7 +25,7 @@ std::vector<double> axis_ticks(double low, double high, int count) {
   return out;
 }
 
-double Axis::place(double value) const {
+double Axis::position(double value) const {
   if (!(high > low)) return 0.5;
   if (logarithmic) return (std::log10(value) - std::log10(low)) / (std::log10(high) - std::log10(low));
   return (value - low) / (high - low);

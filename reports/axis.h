@@ -9,7 +9,7 @@ namespace thtrain {
 /// Round numbers from `low` to `high`, at most `count` + 1 of them: the ticks of an axis. `high` > `low`.
 std::vector<double> axis_ticks(double low, double high, int count);
 
-/// How the values of curves stand on their axis.
+/// How the values of curves are placed on their axis.
 enum class ValueScale {
   kAuto,         // logarithmic where all are above 0 and go over several powers of ten
   kLinear,       //
@@ -17,7 +17,7 @@ enum class ValueScale {
 };
 
 struct Axis {
-  double low = 0, high = 1;  // with low == high its one value stands in the middle
+  double low = 0, high = 1;  // with low == high its one value is in the middle
   bool logarithmic = false;  // ticks at the powers of ten; over fewer than two, also at 2 and 5, or at 3, times these
   bool whole = false;        // ticks at whole numbers only
   int ticks = 7;             // about, and fewer where their texts would touch
@@ -25,7 +25,7 @@ struct Axis {
   bool has_texts = true;  // at the ticks
 
   /// From 0 at `low` to 1 at `high`.
-  double place(double value) const;
+  double position(double value) const;
   std::vector<double> tick_values() const;
 };
 

@@ -40,9 +40,9 @@ struct LineStyle {
   std::optional<Box> within = {};  // nothing is drawn outside of it
 };
 
-/// The part of a text that stands at its x, read along the text; and at its y.
+/// The part of a text that is at its x, read along the text; and at its y.
 enum class Anchor { kLeft, kMiddle, kRight };
-enum class TextLevel { kBase, kMiddle, kTop };  // the line that letters stand on; the middle, and the top, of capitals
+enum class TextLevel { kBase, kMiddle, kTop };  // the line that letters are on; the middle, and the top, of capitals
 
 struct TextStyle {
   double size = 12;  // pixels of an em

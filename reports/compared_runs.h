@@ -22,7 +22,7 @@ CurveStyle compared_style(size_t index);
 inline constexpr std::string_view kCompareMaker = "thtrain compare";
 
 /// PATH.png and PATH.svg, as Canvas::write(), of 960 x 480 pixels: a curve with markers of each run's validation
-/// values, and a thin dashed one, with the same markers hollow, of its training values. Names of runs stand in the
+/// values, and a thin dashed one, with the same markers hollow, of its training values. Names of runs are in the
 /// legend. What a logarithmic axis leaves out is told behind `metric`. The files say that kCompareMaker made them.
 std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
                                             const std::string& metric, const std::string& title,

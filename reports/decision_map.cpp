@@ -17,7 +17,7 @@ Colour mixed(Colour a, Colour b, double part_of_b) {
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
 
-// Of different lightness beside each other, so that regions differ in grey, too.
+// Of different lightness next to each other, so that regions differ in grey, too.
 Colour region_colour(int64_t label, double probability) {
   const Colour full = curve_style(static_cast<size_t>(label)).colour;
   const double strength = (label % 2 == 0 ? 0.42 : 0.24) * std::clamp(probability, 0.0, 1.0);
@@ -64,7 +64,7 @@ void draw_decisions(Canvas& canvas, const Box& outer, const std::string& title, 
               {std::round(outer.left + around.left), std::round(outer.top + around.top),
                std::round(outer.right - around.right), std::round(outer.bottom - around.bottom)},
               x, y);
-  panel.draw(title, curves, Panel::Legend::kBeside);
+  panel.draw(title, curves, Panel::Legend::kOutside);
   canvas.image(panel.box(), regions(map));
   for (const DecisionMap::Example& example : map.examples) {
     const double left = panel.x_of(example.x), top = panel.y_of(example.y);

@@ -27,7 +27,7 @@ std::string variable() {
   return value ? value : "";
 }
 
-std::string place() {
+std::string position() {
   if (std::string named = variable(); !named.empty()) return named;
   std::error_code error;
   for (const char* folder : kFolders)
@@ -71,7 +71,7 @@ std::shared_ptr<const Font> Font::find() {
   if (font && named == opened) return font;
   font = nullptr;
   opened = named;
-  if (const std::string path = place(); !path.empty()) {
+  if (const std::string path = position(); !path.empty()) {
     std::shared_ptr<const Font> read(new Font(path));
     if (!read->family_.empty()) font = read;
   }

@@ -27,7 +27,7 @@ std::string without_font();
 class Font {
  public:
   /// The one that $THTRAIN_FONT names, a path; else DejaVuSans.ttf in the folders where systems have it. The bold one
-  /// is NAME-Bold.ttf beside it, or made of it. Null where there is none that FreeType can read. $THTRAIN_FONT is read
+  /// is NAME-Bold.ttf next to it, or made of it. Null where there is none that FreeType can read. $THTRAIN_FONT is read
   /// at each call, a file once.
   static std::shared_ptr<const Font> find();
   /// What find() has not found, and how to get it.

@@ -85,7 +85,7 @@ std::vector<std::string> draw_histograms(const std::string& path, const std::vec
     const bool are_few = !one.numbers.empty();
     const double largest = are_few ? most_equal(one.numbers) : *std::max_element(one.counts.begin(), one.counts.end());
     Axis x{.low = one.edges.front(), .high = one.edges.back(), .ticks = 5};
-    // The least and the largest number do not stand on the frame.
+    // The least and the largest number are not on the frame.
     if (are_few) x.low = one.edges.front() * 1.08 - one.edges.back() * 0.08;
     if (are_few) x.high = one.edges.back() * 1.08 - one.edges.front() * 0.08;
     if (!std::isfinite(x.low) || !std::isfinite(x.high)) x.low = one.edges.front(), x.high = one.edges.back();

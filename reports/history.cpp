@@ -17,7 +17,7 @@
 
 namespace thtrain {
 
-// Beside the metrics that are not the run's own.
+// Besides the metrics that are not the run's own.
 constexpr int64_t kColumns = 9;
 
 std::string metrics_line(const EpochReport& report, const MetricNames& names, const std::string& phase) {

@@ -21,7 +21,7 @@ using MetricNames = std::vector<MetricName>;
 
 /// One epoch. Not given: not measured.
 struct EpochReport {
-  /// A metric beside the one that the run goes by.
+  /// A metric besides the one that the run goes by.
   struct Other {
     std::optional<double> train = {}, valid = {}, test = {};
   };
@@ -40,7 +40,7 @@ struct EpochReport {
 
 /// {"epoch": 3, "train_loss": 0.41, "train_error": 7.5, "valid_loss": 0.38, "valid_error": 8.000000, "test_error":
 /// 8.250000, "learning_rate": 0.1, "seconds": 1.2}: what was measured, errors with six decimals, of the metric "error";
-/// those of other metrics stand behind it. Of a run in phases, the name of its phase comes first: {"phase": "pretrain",
+/// those of other metrics are behind it. Of a run in phases, the name of its phase comes first: {"phase": "pretrain",
 /// "epoch": 3, ...}.
 std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}}, const std::string& phase = "");
 
@@ -77,7 +77,7 @@ std::string loss_text(double loss);
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 
-/// metrics.jsonl. UserError where it cannot be written; it stands as before then.
+/// metrics.jsonl. UserError where it cannot be written; it is as before then.
 void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names = {{}},
                     const std::string& phase = "");
 /// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes. Lines of epochs

@@ -169,7 +169,7 @@ class JsonReader {
     expect('"');
     std::string out;
     while (true) {
-      size_t end = at_;  // of what stands as it is
+      size_t end = at_;  // of what is as it is
       while (end < text_.size() && static_cast<signed char>(text_[end]) >= 0x20 && text_[end] != '"' &&
              text_[end] != '\\')
         ++end;

@@ -67,7 +67,7 @@ bool Occupancy::is_free(const Box& box) const {
   return sum(bottom, right) - sum(top, right) - sum(bottom, left) + sum(top, left) == 0;
 }
 
-std::optional<Box> free_place(const Occupancy& occupancy, const Box& within, double width, double height) {
+std::optional<Box> free_position(const Occupancy& occupancy, const Box& within, double width, double height) {
   const double right = within.right - width, bottom = within.bottom - height;
   if (right < within.left || bottom < within.top) return std::nullopt;
   auto at = [&](double left, double top) { return Box{left, top, left + width, top + height}; };

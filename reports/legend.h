@@ -28,7 +28,7 @@ class Occupancy {
   mutable std::vector<int> sums_;  // of what is taken above and to the left; made anew when is_free() is asked
 };
 
-/// A place for a box of that size: in a corner where one is free, then along an edge, then anywhere.
-std::optional<Box> free_place(const Occupancy& occupancy, const Box& within, double width, double height);
+/// A position for a box of that size: in a corner where one is free, then along an edge, then anywhere.
+std::optional<Box> free_position(const Occupancy& occupancy, const Box& within, double width, double height);
 
 }  // namespace thtrain

@@ -32,7 +32,7 @@ Axis fitted(Axis axis, double length, bool is_upright) {
     double before = -1e9;
     bool fits = true;
     for (size_t i = 0; i < values.size(); ++i) {
-      const double middle = length * axis.place(values[i]);
+      const double middle = length * axis.position(values[i]);
       const double half = is_upright ? 0.75 * kTextSize : Canvas::text_width(texts[i], kTextSize) / 2 + 5;
       fits = fits && middle - half >= before;
       before = middle + half;
@@ -120,7 +120,7 @@ std::string fit_scale(std::vector<Curve>& curves, ValueScale& scale) {
   const auto cannot_be_shown = [](const Point& p) { return std::isfinite(p.second) && p.second <= 0; };
   for (const Curve& curve : curves) {
     for (const Point& p : curve.points) has_values |= std::isfinite(p.second) && p.second > 0;
-    if (curve.style.thickness > 0)  // markers alone stand on another curve's values
+    if (curve.style.thickness > 0)  // markers alone are on another curve's values
       left_out += std::count_if(curve.points.begin(), curve.points.end(), cannot_be_shown);
   }
   if (!has_values) {
@@ -248,7 +248,7 @@ void Panel::draw_curve(const Curve& curve, size_t index) {
   }
 }
 
-// In one column, in one row, or in two columns; else beside the box.
+// In one column, in one row, or in two columns; else next to the box.
 Panel::LegendLayout Panel::place_legend(Legend legend, const std::vector<Curve>& curves,
                                         const std::vector<Curve>& named, const std::vector<Box>& taken) {
   double column = 0;
@@ -270,7 +270,7 @@ Panel::LegendLayout Panel::place_legend(Legend legend, const std::vector<Curve>&
       for (const Box& box : taken) occupancy.add(box);
       for (size_t columns : {size_t{1}, named.size(), size_t{2}}) {
         const auto [width, height] = size(columns);
-        if (std::optional<Box> found = free_place(occupancy, within, width, height))
+        if (std::optional<Box> found = free_position(occupancy, within, width, height))
           return {legend_box_.emplace(*found), columns, column};
       }
     }

@@ -38,7 +38,7 @@ struct Curve {
   std::string name;  // in the legend; none: it is not there
   CurveStyle style = {};
   std::vector<Point> points = {};  // x, y; a y that is not finite parts the curve
-  bool may_be_covered = false;     // by the legend, where there is no other place: a line that says where something is
+  bool may_be_covered = false;  // by the legend, where there is no other position: a line that says where something is
 };
 
 /// The axis that shows these curves. What is far above or below all that follows, in the first twentieth of a curve, is
@@ -46,7 +46,7 @@ struct Curve {
 /// kAuto; by kLogarithmic all that are above 0 are, whatever their range, and a power of ten is on it.
 Axis value_axis(const std::vector<Curve>& curves, double decades = 3, ValueScale scale = ValueScale::kAuto);
 /// Makes the curves fit for `scale`: by kLogarithmic, values of 0 or less become NaN. Returns what is to be said of it
-/// beside the name of the values, ", 3 values of 0 or less left out", else ""; where no value is above 0, `scale`
+/// next to the name of the values, ", 3 values of 0 or less left out", else ""; where no value is above 0, `scale`
 /// becomes kLinear, the curves stay, and it returns ", linear: no value is above 0".
 std::string fit_scale(std::vector<Curve>& curves, ValueScale& scale);
 
@@ -58,15 +58,15 @@ struct Margins {
 /// A part of a canvas with two axes.
 class Panel {
  public:
-  /// `box` is within the axes: ticks, names and title stand around it, and need margins().
+  /// `box` is within the axes: ticks, names and title are around it, and need margins().
   Panel(Canvas& canvas, Box box, Axis x, Axis y);
   static Margins margins(const Axis& x, const Axis& y, bool has_title = true);
 
   const Box& box() const { return box_; }
-  double x_of(double value) const { return box_.left + box_.width() * x_.place(value); }
-  double y_of(double value) const { return box_.bottom - box_.height() * y_.place(value); }
+  double x_of(double value) const { return box_.left + box_.width() * x_.position(value); }
+  double y_of(double value) const { return box_.bottom - box_.height() * y_.position(value); }
 
-  enum class Legend { kNone, kPlaced, kBeside };
+  enum class Legend { kNone, kPlaced, kOutside };
   /// Axes, title, curves, and the legend: in the box where it covers no curve and nothing of `taken`, else to the right
   /// of the box, which becomes narrower.
   void draw(const std::string& title, const std::vector<Curve>& curves, Legend legend = Legend::kPlaced,
@@ -76,7 +76,7 @@ class Panel {
 
   /// The parts of draw(), for panels with something else in them.
   void draw_axes(const std::string& title);
-  /// Curves of different index have their markers at different places, where they have many points.
+  /// Curves of different index have their markers at different positions, where they have many points.
   void draw_curve(const Curve& curve, size_t index = 0);
   /// A line across at a value of the y axis, and one upright at a value of the x axis.
   void line_at(double y, const LineStyle& style) const;

@@ -26,8 +26,18 @@ std::pair<int64_t, int64_t> nearest_pixels(double low, double high, int64_t coun
 
 namespace {
 
+// Signed in FreeType before 2.13.3, unsigned since.
+using Tag = std::remove_pointer_t<decltype(FT_Outline::tags)>;
+using Index = std::remove_pointer_t<decltype(FT_Outline::contours)>;
+
 FT_Pos fixed(double pixels) {
   return static_cast<FT_Pos>(std::lround(pixels * 64));
+}
+
+// It refers to all of these. `ends` are the last points of the contours.
+FT_Outline outline_of(std::vector<FT_Vector>& points, std::vector<Tag>& tags, std::vector<Index>& ends) {
+  return {
+      static_cast<Index>(ends.size()), static_cast<Index>(points.size()), points.data(), tags.data(), ends.data(), 0};
 }
 
 class Painter {
@@ -124,9 +134,9 @@ void Painter::fill(FT_Outline& outline, Colour colour, const Clip& clip) {
 void Painter::fill(const Points& corners, Colour colour, const Clip& clip) {
   std::vector<FT_Vector> points;
   for (const auto& [x, y] : corners) points.push_back({fixed(x), fixed(y)});
-  std::vector<char> tags(points.size(), FT_CURVE_TAG_ON);
-  short end = static_cast<short>(points.size() - 1);
-  FT_Outline outline{1, static_cast<short>(points.size()), points.data(), tags.data(), &end, 0};
+  std::vector<Tag> tags(points.size(), FT_CURVE_TAG_ON);
+  std::vector<Index> ends = {static_cast<Index>(points.size() - 1)};
+  FT_Outline outline = outline_of(points, tags, ends);
   fill(outline, colour, clip);
 }
 
@@ -243,10 +253,9 @@ void Painter::draw(const Canvas::Placed& text) {
     for (const auto& [x, y] : glyph->second.points)
       points.push_back(style.upward ? FT_Vector{fixed(x0) - y, fixed(y0 - along) - x}
                                     : FT_Vector{fixed(x0 + along) + x, fixed(y0) - y});
-    std::vector<char> tags = glyph->second.tags;
-    std::vector<short> ends(glyph->second.ends.begin(), glyph->second.ends.end());
-    FT_Outline outline{
-        static_cast<short>(ends.size()), static_cast<short>(points.size()), points.data(), tags.data(), ends.data(), 0};
+    std::vector<Tag> tags(glyph->second.tags.begin(), glyph->second.tags.end());
+    std::vector<Index> ends(glyph->second.ends.begin(), glyph->second.ends.end());
+    FT_Outline outline = outline_of(points, tags, ends);
     fill(outline, style.colour, whole());
     along += font_->advance(letter, style.size, style.bold);
   }
@@ -257,8 +266,8 @@ void Painter::draw(const Canvas::Image& image) {
   const auto [left, right] = nearest_pixels(image.box.left, image.box.right, width_);
   const auto [top, bottom] = nearest_pixels(image.box.top, image.box.bottom, height_);
   auto source = [](int64_t at, double low, double length, int64_t count) {
-    const double place = (static_cast<double>(at) + 0.5 - low) / length * static_cast<double>(count);
-    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(place)), 0, count - 1);
+    const double position = (static_cast<double>(at) + 0.5 - low) / length * static_cast<double>(count);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(position)), 0, count - 1);
   };
   for (int64_t y = top; y < bottom; ++y) {
     const int64_t row = source(y, image.box.top, image.box.height(), from.height);

@@ -20,7 +20,7 @@ Pixels raster_of(const Canvas& canvas);
 std::string encode_png(const Pixels& pixels);
 /// UserError where it cannot be written. Atomic. With a `maker`, the file has it as a text of the name "Software".
 void write_png(const std::string& path, const Pixels& pixels, std::string_view maker = "");
-/// The chunk of such a file that has it, which stands near its beginning.
+/// The chunk of such a file that has it, which is near its beginning.
 std::string png_maker(std::string_view maker);
 
 }  // namespace thtrain

@@ -14,8 +14,8 @@ constexpr double kMargin = 20, kSheetGap = 6, kLine = 15, kSheetTextSize = 11, k
 constexpr double kSheetWidth = 960, kScaleWidth = 180, kScaleHeight = 34;
 constexpr double kNameHeight = 14;  // of a scale's name below its numbers
 
-// Where the parts of a section stand.
-struct Place {
+// Where the parts of a section are.
+struct Position {
   double tile_width = 0, tile_height = 0;  // of a picture
   double cell_width = 0, cell_height = 0;  // with its lines
   double names_width = 0;                  // of the rows
@@ -31,8 +31,8 @@ double enlarged(int64_t longer, double side) {
   return times >= 1 ? std::floor(times + 0.25) : times;
 }
 
-Place place_of(const SheetSection& section) {
-  Place out;
+Position position_of(const SheetSection& section) {
+  Position out;
   const Pixels& first = section.tiles.front().pixels;
   const double times = enlarged(std::max(first.width, first.height), section.side);
   out.tile_width = std::round(static_cast<double>(first.width) * times);
@@ -67,14 +67,14 @@ Place place_of(const SheetSection& section) {
   return out;
 }
 
-void draw_tile(Canvas& canvas, const SheetTile& tile, const Place& place, double left, double top) {
-  const double x = left + (place.cell_width - place.tile_width) / 2;
-  const Box box{std::floor(x), top, std::floor(x) + place.tile_width, top + place.tile_height};
+void draw_tile(Canvas& canvas, const SheetTile& tile, const Position& position, double left, double top) {
+  const double x = left + (position.cell_width - position.tile_width) / 2;
+  const Box box{std::floor(x), top, std::floor(x) + position.tile_width, top + position.tile_height};
   canvas.image(box, tile.pixels);
   canvas.frame({box.left - 0.5, box.top - 0.5, box.right + 0.5, box.bottom + 0.5}, {.colour = {200, 200, 200}});
   double y = box.bottom + 4 + kLine - 4;
   for (const std::string& line : tile.lines) {
-    canvas.text(left + place.cell_width / 2, y, shortened(line, place.cell_width, kSheetTextSize),
+    canvas.text(left + position.cell_width / 2, y, shortened(line, position.cell_width, kSheetTextSize),
                 {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
     y += kLine;
   }
@@ -120,29 +120,29 @@ double scales_height(const SheetSection& section) {
   if (section.scales.empty()) return 0;
   return kScaleHeight + (std::any_of(section.scales.begin(), section.scales.end(), has_middle) ? kNameHeight : 0);
 }
-double height_of(const SheetSection& section, const Place& place) {
-  return title_height(section) + static_cast<double>(place.rows) * (place.cell_height + kSheetGap) +
+double height_of(const SheetSection& section, const Position& position) {
+  return title_height(section) + static_cast<double>(position.rows) * (position.cell_height + kSheetGap) +
          scales_height(section) + 8;
 }
 
-void draw_name(Canvas& canvas, const std::string& name, const Place& place, double middle) {
-  const double width = place.names_width - 10;
+void draw_name(Canvas& canvas, const std::string& name, const Position& position, double middle) {
+  const double width = position.names_width - 10;
   canvas.text(kMargin + width, middle, shortened(name, width, kSheetTextSize),
               {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
 }
 
 // Below a picture whose left lower corner is at (left, top).
-void draw_column_names(Canvas& canvas, const std::vector<std::string>& names, const Place& place, double left,
+void draw_column_names(Canvas& canvas, const std::vector<std::string>& names, const Position& position, double left,
                        double top) {
-  const double width = place.tile_width / static_cast<double>(names.size());
+  const double width = position.tile_width / static_cast<double>(names.size());
   TextStyle style{.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop};
-  if (place.are_upward) style.anchor = Anchor::kRight, style.level = TextLevel::kMiddle, style.upward = true;
+  if (position.are_upward) style.anchor = Anchor::kRight, style.level = TextLevel::kMiddle, style.upward = true;
   for (size_t k = 0; k < names.size(); ++k)
     canvas.text(left + width * (static_cast<double>(k) + 0.5), top + 6,
-                shortened(names[k], place.are_upward ? place.names_height - 8 : width, kSheetTextSize), style);
+                shortened(names[k], position.are_upward ? position.names_height - 8 : width, kSheetTextSize), style);
 }
 
-void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
+void draw_section(Canvas& canvas, const SheetSection& section, const Position& position, double top) {
   const double there = canvas.width() - 2 * kMargin;
   if (!section.title.empty())
     canvas.text(kMargin, top + 12, shortened(section.title, there, kSectionSize),
@@ -150,23 +150,23 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
   top += title_height(section);
   for (int64_t i = 0; i < std::ssize(section.tiles); ++i) {
     const double left =
-        kMargin + place.names_width + static_cast<double>(i % place.columns) * (place.cell_width + kSheetGap);
-    const double y = top + static_cast<double>(i / place.columns) * (place.cell_height + kSheetGap);
-    const auto row = static_cast<size_t>(i / place.columns);
-    if (i % place.columns == 0 && row < section.row_names.size())
-      draw_name(canvas, section.row_names[row], place, y + place.tile_height / 2);
-    const double pixel = place.tile_height / std::max(1.0, static_cast<double>(section.pixel_names.size()));
+        kMargin + position.names_width + static_cast<double>(i % position.columns) * (position.cell_width + kSheetGap);
+    const double y = top + static_cast<double>(i / position.columns) * (position.cell_height + kSheetGap);
+    const auto row = static_cast<size_t>(i / position.columns);
+    if (i % position.columns == 0 && row < section.row_names.size())
+      draw_name(canvas, section.row_names[row], position, y + position.tile_height / 2);
+    const double pixel = position.tile_height / std::max(1.0, static_cast<double>(section.pixel_names.size()));
     for (size_t k = 0; k < section.pixel_names.size(); ++k)
-      draw_name(canvas, section.pixel_names[k], place, y + pixel * (static_cast<double>(k) + 0.5));
+      draw_name(canvas, section.pixel_names[k], position, y + pixel * (static_cast<double>(k) + 0.5));
     if (!section.pixel_columns.empty())
-      draw_column_names(canvas, section.pixel_columns, place, left + (place.cell_width - place.tile_width) / 2,
-                        y + place.tile_height);
+      draw_column_names(canvas, section.pixel_columns, position, left + (position.cell_width - position.tile_width) / 2,
+                        y + position.tile_height);
     if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
-      draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
+      draw_tile(canvas, section.tiles[static_cast<size_t>(i)], position, left, y);
   }
-  double left = kMargin + place.names_width;
+  double left = kMargin + position.names_width;
   for (const SheetScale& scale : section.scales) {
-    draw_scale(canvas, scale, left, top + static_cast<double>(place.rows) * (place.cell_height + kSheetGap) + 4);
+    draw_scale(canvas, scale, left, top + static_cast<double>(position.rows) * (position.cell_height + kSheetGap) + 4);
     left += kScaleWidth + 40;
   }
 }
@@ -174,24 +174,24 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
 }  // namespace
 
 Canvas draw_sheet(const Sheet& sheet) {
-  std::vector<Place> places;
+  std::vector<Position> positions;
   constexpr double kLeast = 320;
   double width = std::min(kSheetWidth - 2 * kMargin, Canvas::text_width(sheet.title, kSheetTitleSize, true)),
          height = kMargin + 28;
   for (const SheetSection& section : sheet.sections) {
-    places.push_back(place_of(section));
+    positions.push_back(position_of(section));
     const double scales = static_cast<double>(section.scales.size()) * (kScaleWidth + 40) - 40;
-    width = std::max({width, places.back().width(), places.back().names_width + scales});
-    height += height_of(section, places.back());
+    width = std::max({width, positions.back().width(), positions.back().names_width + scales});
+    height += height_of(section, positions.back());
   }
   width = std::max(width + 2 * kMargin, kLeast);
   Canvas canvas(static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height + kMargin / 2)));
   canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kSheetTitleSize),
               {.size = kSheetTitleSize, .bold = true});
   double top = kMargin + 28;
-  for (size_t i = 0; i < places.size(); ++i) {
-    draw_section(canvas, sheet.sections[i], places[i], top);
-    top += height_of(sheet.sections[i], places[i]);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    draw_section(canvas, sheet.sections[i], positions[i], top);
+    top += height_of(sheet.sections[i], positions[i]);
   }
   return canvas;
 }

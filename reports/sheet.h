@@ -30,7 +30,7 @@ struct SheetSection {
   std::vector<SheetTile> tiles = {};
   int64_t columns = 0;                      // of each row; 0: as many as fit
   std::vector<std::string> row_names = {};  // on the left of each row; none: no names
-  /// Of one picture, each for an equal part of its height, in the place of names of rows; and of its width, below it.
+  /// Of one picture, each for an equal part of its height, instead of names of rows; and of its width, below it.
   std::vector<std::string> pixel_names = {}, pixel_columns = {};
   double side = 56;  // of a picture's longer side on the page, about; pixels stay squares
   std::vector<SheetScale> scales = {};
@@ -42,7 +42,7 @@ struct Sheet {
 };
 
 /// As wide as its rows, and 960 pixels at most, unless given columns need more; as high as it has to be. A picture is
-/// enlarged by a whole number where it is smaller than `side`. Text that is too long for its place is cut.
+/// enlarged by a whole number where it is smaller than `side`. Text that is too long for its area is cut.
 Canvas draw_sheet(const Sheet& sheet);
 
 }  // namespace thtrain

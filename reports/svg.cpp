@@ -64,7 +64,7 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string place(const Point& p) {
+std::string position(const Point& p) {
   return number(p.first) + ' ' + number(p.second);
 }
 
@@ -117,7 +117,7 @@ void Writer::draw(const Canvas::Polyline& line) {
     const bool closes = line.is_closed && part.size() == line.points.size();
     body_ += "<path d=\"M";
     const Points seen = line.is_closed ? part : simplified(part, 0.06);
-    for (size_t i = 0; i < seen.size(); ++i) body_ += (i == 0 ? "" : i == 1 ? " L" : " ") + place(seen[i]);
+    for (size_t i = 0; i < seen.size(); ++i) body_ += (i == 0 ? "" : i == 1 ? " L" : " ") + position(seen[i]);
     body_ += str(closes ? " Z" : "", '"', stroke(style.thickness, style.colour));
     if (seen.size() > 2) body_ += " stroke-linejoin=\"round\"";
     if (!style.dash.empty()) {
@@ -144,7 +144,7 @@ void Writer::draw(const Canvas::Mark& mark) {
   auto path = [&](const Points& points) {
     std::string out;
     for (size_t i = 0; i < points.size(); ++i)
-      out += (i == 0 ? "M" : " ") + place({points[i].first + mark.x, points[i].second + mark.y});
+      out += (i == 0 ? "M" : " ") + position({points[i].first + mark.x, points[i].second + mark.y});
     return out;
   };
   if (const std::vector<Points> lines = marker_lines(style.shape, style.size); !lines.empty()) {
@@ -167,7 +167,7 @@ void Writer::draw(const Canvas::Placed& text) {
   if (font_ && !text.text.empty())
     body_ += str(" textLength=\"", number(font_->width(text.text, style.size, style.bold)), '"');
   if (!(style.colour == Colour{})) body_ += str(" fill=\"", hex(style.colour), '"');
-  if (style.upward) body_ += str(" transform=\"rotate(-90 ", place({text.x, text.y}), ")\"");
+  if (style.upward) body_ += str(" transform=\"rotate(-90 ", position({text.x, text.y}), ")\"");
   body_ += str('>', escaped(text.text), "</text>\n");
 }
 

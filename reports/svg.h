@@ -7,9 +7,9 @@
 
 namespace thtrain {
 
-/// The text of a file. Texts name the font's family and say their width, so that another font takes the same place.
+/// The text of a file. Texts name the font's family and say their width, so that another font takes the same width.
 std::string svg_of(const Canvas& canvas);
-/// What stands near its beginning where the canvas has a maker.
+/// What is near its beginning where the canvas has a maker.
 std::string svg_maker(std::string_view maker);
 
 }  // namespace thtrain

@@ -8,10 +8,12 @@
 #   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
 #   coverage  1.5  the lines that the tests execute, by room
+#   bare      1    a checkout on Debian 12 and Debian 13, with nothing but what ./thtrain installs: the commands of the
+#                  pages for newcomers, the figures that these pages print, and the times (tests/docs/page_commands.py)
 #
 # run_tests reads this file: `root`, run_ctest and the functions of cmake/bootstrap.sh are there.
 
-long_parts="tidy asan tsan fuzz coverage"
+long_parts="tidy asan tsan fuzz coverage bare"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
 fuzzers="toml npy npz idx csv cache_entry program_image tuning"
 
@@ -71,11 +73,21 @@ long_coverage() {
   return $code
 }
 
+# Where no root file system can be made, it says why, and runs a fresh checkout on this machine.
+long_bare() {
+  install_packages git python3 debootstrap
+  python3 -B "$root/tests/docs/page_commands.py" --bare
+}
+
 # What the log of a part says that it found.
 findings_of() {
   case $1 in
     tidy) echo "$(sed 's/\x1b\[[0-9;]*m//g' "$2" | grep -E ': (error|warning): ' | sort -u | wc -l) findings" ;;
-    *) grep -E '^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" | sort | uniq -c | sed 's/^ *1 //' ;;
+    bare) grep -E '^no root file|figures compared' "$2" ;;
+    *)
+      grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" |
+        sort | uniq -c | sed 's/^ *1 //'
+      ;;
   esac
 }
 

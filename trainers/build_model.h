@@ -24,7 +24,7 @@ ModelInput input_of_rows(const Experiment& experiment, const Shape& rows);
 /// it; the softmax has fewer units than there are classes, or none are known.
 Model build_model(const Experiment& experiment, const ModelInput& input, int64_t classes);
 
-/// The arrays of an .npz of weights; what a checkpoint keeps beside them (names that begin with "run.") is left out.
+/// The arrays of an .npz of weights; what a checkpoint keeps besides them (names that begin with "run.") is left out.
 std::map<std::string, Tensor> read_weights(const std::string& path, const ConfigPosition& where = {});
 
 /// Loads `experiment.model.weights`, if there are any, into the model; a relative path is looked for as data files are.

@@ -50,42 +50,42 @@ class NumberCheck {
   }
 
  private:
-  struct Place {
+  struct Location {
     std::string array;
     std::string index;
     const char* meaning;
   };
-  [[noreturn]] void fail(const Place& place, std::string expected, std::string got) const {
-    refuse(path_, str(place.array, '[', place.index, "], ", place.meaning, ", is not what a run writes"),
+  [[noreturn]] void fail(const Location& location, std::string expected, std::string got) const {
+    refuse(path_, str(location.array, '[', location.index, "], ", location.meaning, ", is not what a run writes"),
            std::move(expected), std::move(got));
   }
-  [[noreturn]] void fail(const Place& place, std::string expected, double got) const {
+  [[noreturn]] void fail(const Location& location, std::string expected, double got) const {
     if (!std::isfinite(got))
-      refuse(path_, str(place.array, '[', place.index, "], ", place.meaning, ", is not finite"), std::move(expected),
-             number_text(got));
-    fail(place, std::move(expected), number_text(got));
+      refuse(path_, str(location.array, '[', location.index, "], ", location.meaning, ", is not finite"),
+             std::move(expected), number_text(got));
+    fail(location, std::move(expected), number_text(got));
   }
-  void check_count(const Place& place, int64_t value, int64_t most, const std::string& what_most) const {
-    if (value < 0 || value > most) fail(place, str("0 to ", what_most), std::to_string(value));
+  void check_count(const Location& location, int64_t value, int64_t most, const std::string& what_most) const {
+    if (value < 0 || value > most) fail(location, str("0 to ", what_most), std::to_string(value));
   }
-  void check_flag(const Place& place, double value) const {
-    if (value != 0 && value != 1) fail(place, "0 or 1", value);
+  void check_flag(const Location& location, double value) const {
+    if (value != 0 && value != 1) fail(location, "0 or 1", value);
   }
-  void check_at_least(const Place& place, double value, double least) const {
-    if (!std::isfinite(value) || value < least) fail(place, "a finite number, at least 0", value);
+  void check_at_least(const Location& location, double value, double least) const {
+    if (!std::isfinite(value) || value < least) fail(location, "a finite number, at least 0", value);
   }
   // A loss: that of counts and that of examples without targets may be negative.
-  void check_finite(const Place& place, double value) const {
-    if (!std::isfinite(value)) fail(place, "a finite number", value);
+  void check_finite(const Location& location, double value) const {
+    if (!std::isfinite(value)) fail(location, "a finite number", value);
   }
   // NaN: of a batch method, or before the first minibatch.
-  void check_rate(const Place& place, double value) const {
-    if (std::isinf(value)) fail(place, "a finite number", value);
+  void check_rate(const Location& location, double value) const {
+    if (std::isinf(value)) fail(location, "a finite number", value);
   }
   // A value of the metric, 0: the one that the run goes by.
-  void check_error(const Place& place, double value, size_t metric = 0) const {
+  void check_error(const Location& location, double value, size_t metric = 0) const {
     if (std::isnan(value) || metrics_.at(metric).unit != "%") return;
-    if (!(value >= 0 && value <= 100)) fail(place, "0 to 100, or NaN where it was not measured", value);
+    if (!(value >= 0 && value <= 100)) fail(location, "0 to 100, or NaN where it was not measured", value);
   }
 
   int64_t epochs() const { return position_.as_int(0); }
@@ -108,10 +108,10 @@ class NumberCheck {
     const bool has_best = epoch != 0;
     if (!(epoch >= 0 && epoch <= static_cast<double>(epochs() + 1) && epoch == std::floor(epoch)))
       fail({name, "2", "the epoch of the best validation error"}, str("0 (none yet) to ", epochs() + 1), epoch);
-    const Place place{name, "1", "the best validation error"};
-    if (has_best && metrics_[0].unit == "%" && !(error >= 0 && error <= 100)) fail(place, "0 to 100", error);
-    if (has_best && std::isnan(error)) fail(place, "a number", error);
-    if (!has_best && !(error == HUGE_VAL)) fail(place, "inf, as there is no epoch of it", number_text(error));
+    const Location location{name, "1", "the best validation error"};
+    if (has_best && metrics_[0].unit == "%" && !(error >= 0 && error <= 100)) fail(location, "0 to 100", error);
+    if (has_best && std::isnan(error)) fail(location, "a number", error);
+    if (!has_best && !(error == HUGE_VAL)) fail(location, "inf, as there is no epoch of it", number_text(error));
     check_error({name, "3", "the test error with the best validation error"}, monitor_.as_double(3));
   }
 
@@ -143,7 +143,7 @@ class NumberCheck {
     check_rows("run.history");
   }
   int64_t measured_columns() const { return static_cast<int64_t>(9 + 3 * (metrics_.size() - 1)); }
-  // A batch method's evaluations stand in one more.
+  // A batch method's evaluations are in one more.
   int64_t history_columns() const {
     const bool has_evaluations = history_.rank() == 2 && history_.dim(1) == measured_columns() + 1;
     return measured_columns() + has_evaluations;
@@ -175,20 +175,22 @@ class NumberCheck {
   void check_rows(const std::string& name) const {
     const int64_t rows = history_rows(), columns = history_columns(), measured = measured_columns();
     for (int64_t i = 0; i < rows; ++i) {
-      auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
+      auto location = [&](int64_t column, const char* meaning) {
+        return Location{name, str(i, ", ", column), meaning};
+      };
       auto at = [&](int64_t column) { return history_.as_double(i * columns + column); };
       const int64_t epoch = earlier_ + i + 1;
-      if (at(0) != static_cast<double>(epoch)) fail(place(0, "the epoch"), std::to_string(epoch), at(0));
-      check_finite(place(1, "the training loss"), at(1));
-      check_error(place(2, "the validation error"), at(2));
-      check_error(place(3, "the test error"), at(3));
-      check_at_least(place(4, "the seconds"), at(4), 0);
-      check_flag(place(5, "was it the best"), at(5));
-      check_error(place(6, "the training error"), at(6));
-      if (columns > measured) check_at_least(place(measured, "the evaluations"), at(measured), 0);
-      check_rate(place(8, "the learning rate"), at(8));
+      if (at(0) != static_cast<double>(epoch)) fail(location(0, "the epoch"), std::to_string(epoch), at(0));
+      check_finite(location(1, "the training loss"), at(1));
+      check_error(location(2, "the validation error"), at(2));
+      check_error(location(3, "the test error"), at(3));
+      check_at_least(location(4, "the seconds"), at(4), 0);
+      check_flag(location(5, "was it the best"), at(5));
+      check_error(location(6, "the training error"), at(6));
+      if (columns > measured) check_at_least(location(measured, "the evaluations"), at(measured), 0);
+      check_rate(location(8, "the learning rate"), at(8));
       for (int64_t k = 9; k < measured; ++k)
-        check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 9) / 3 + 1);
+        check_error(location(k, "a metric"), at(k), static_cast<size_t>(k - 9) / 3 + 1);
     }
   }
 
@@ -253,7 +255,8 @@ class ArrayCheck {
   }
   void check_complete(const NamedArrays& arrays, const std::string& prefix) const {
     for (const auto& [name, type] : types_)
-      if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& entry) { return entry.first == name; }))
+      if (std::none_of(arrays.begin(), arrays.end(),
+                       [&, &name = name](const auto& entry) { return entry.first == name; }))
         refuse(path_, str("there is no ", prefix, name), names(prefix),
                arrays.empty() ? "nothing of those names"
                               : join(arrays, ", ", [&](const auto& entry) { return prefix + entry.first; }));

@@ -57,7 +57,7 @@ static void add_phases(NamedArrays& arrays, const Checkpoint& checkpoint) {
   }
 }
 
-void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const std::function<void()>& check) {
   const RunState& s = checkpoint.state;
   NamedArrays arrays = checkpoint.weights;
   for (const auto& [name, array] : checkpoint.optimizer) arrays.emplace_back("run." + name, array);
@@ -81,7 +81,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   if (checkpoint.phase) add_phases(arrays, checkpoint);
   arrays.emplace_back("run.pins", bytes_array(fingerprint_text(checkpoint.fingerprint)));
   arrays.emplace_back("run.config", bytes_array(checkpoint.config));
-  write_npz(path, arrays);
+  write_npz(path, arrays, check);
 }
 
 namespace {

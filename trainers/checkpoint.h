@@ -1,6 +1,6 @@
 // Everything that a run needs to go on with the same bits, in one .npz that NumPy reads.
 //
-//   hidden/W, ...             the weights, and what layers remember beside them
+//   hidden/W, ...             the weights, and what layers remember besides them
 //   run.velocity/hidden/W     the optimizer's state; run.step, run.average/hidden/W, ... what else steps keep
 //   run.schedule/plateau/best the state of a schedule
 //   run.best/hidden/W         the weights with the best validation error
@@ -28,6 +28,7 @@
 // NaN stands for an error that was not measured, 0 and 1 for no and yes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -86,8 +87,9 @@ struct Checkpoint {
   std::vector<PhaseHistory> before = {};  // the phases before it
 };
 
-/// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.
-void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// Atomic: the file at `path` is the old one or the new one; `check` as of AtomicFile. UserError where it cannot be
+/// written.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const std::function<void()>& check = {});
 /// UserError: the file cannot be read, is damaged, is no checkpoint, or holds numbers that no run writes. Its weights
 /// are not compared with anything yet: see check_checkpoint().
 Checkpoint read_checkpoint(const std::string& path);

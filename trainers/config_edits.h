@@ -8,7 +8,7 @@
 
 namespace thtrain {
 
-/// A line for each key that differs between two texts of resolved_toml(), or stands in one of them only, in the order
+/// A line for each key that differs between two texts of resolved_toml(), or is in one of them only, in the order
 /// of keys: "trainer.epochs: 3 then, 4 now", "loss.l1: not set then, 0.1 now". Layers count from 0:
 /// "model.layers.0.units".
 std::vector<std::string> config_edits(const std::string& then, const std::string& now);

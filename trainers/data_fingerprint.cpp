@@ -40,10 +40,10 @@ static std::string time_text(const timespec& time) {
 }
 
 std::string data_fingerprint(const std::string& path) {
-  std::string place = path.ends_with(']') ? path.substr(0, path.rfind('[')) : path;
+  std::string location = path.ends_with(']') ? path.substr(0, path.rfind('[')) : path;
   struct stat status {};
-  if (::stat(place.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return path;
-  InputFile file(place);
+  if (::stat(location.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return path;
+  InputFile file(location);
   return str(file.size(), " bytes, modified ", time_text(status.st_mtim), ", samples ", sampled_hash(file));
 }
 

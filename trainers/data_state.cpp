@@ -14,6 +14,11 @@ NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardizat
   add("data/scale", standardization->inputs.scale);
   add("data/target_mean", standardization->targets.mean);
   add("data/target_scale", standardization->targets.scale);
+  const Imputation& imputation = standardization->imputation;
+  std::vector<double> indicator(imputation.fill.size());
+  for (int64_t column : imputation.indicated) indicator[static_cast<size_t>(column)] = 1;
+  add("data/fill", imputation.fill);
+  add("data/indicator", indicator);
   return out;
 }
 
@@ -23,34 +28,66 @@ static std::vector<double> numbers_of(const Tensor& array) {
   return out;
 }
 
-static Standard take(std::map<std::string, Tensor>& arrays, const std::string& mean, const std::string& scale,
-                     const std::string& source) {
-  auto first = arrays.find(mean), second = arrays.find(scale);
+// The names of two vectors that go together, and what they do to data.
+struct Pair {
+  std::string first, second, does;
+};
+using Vectors = std::pair<std::vector<double>, std::vector<double>>;
+
+// Both, taken out of `arrays`; empty where neither is there.
+static Vectors take(std::map<std::string, Tensor>& arrays, const Pair& pair, const std::string& source) {
+  auto first = arrays.find(pair.first), second = arrays.find(pair.second);
   if (first == arrays.end() && second == arrays.end()) return {};
+  const std::string both = str(pair.first, " and ", pair.second);
   if (first == arrays.end() || second == arrays.end())
-    throw UserError(Message{.what = str(source, ": there is no ", first == arrays.end() ? mean : scale),
-                            .expected = str(mean, " and ", scale, ", which standardize the data")});
-  const Tensor means = first->second, scales = second->second;
-  if (means.rank() != 1 || scales.shape() != means.shape() || !is_float(means.dtype()) || !is_float(scales.dtype()))
-    throw UserError(Message{.what = str(source, ": ", mean, " and ", scale, " do not standardize data"),
+    throw UserError(Message{.what = str(source, ": there is no ", first == arrays.end() ? pair.first : pair.second),
+                            .expected = str(both, ", which ", pair.does, " the data")});
+  const Tensor a = first->second, b = second->second;
+  if (a.rank() != 1 || b.shape() != a.shape() || !is_float(a.dtype()) || !is_float(b.dtype()))
+    throw UserError(Message{.what = str(source, ": ", both, " do not ", pair.does, " data"),
                             .expected = "two vectors of one length",
-                            .got = str(means.type_text(), " and ", scales.type_text())});
-  Standard out{numbers_of(means), numbers_of(scales)};
-  for (size_t i = 0; i < out.mean.size(); ++i)
-    if (!std::isfinite(out.mean[i]) || !std::isfinite(out.scale[i]) || !(out.scale[i] > 0))
-      throw UserError(Message{.what = str(source, ": ", mean, " and ", scale, " do not standardize data"),
-                              .expected = "finite numbers, and deviations above 0",
-                              .got = str(out.mean[i], " and ", out.scale[i], " at [", i, ']')});
-  arrays.erase(mean);
-  arrays.erase(scale);
+                            .got = str(a.type_text(), " and ", b.type_text())});
+  arrays.erase(first);
+  arrays.erase(second);
+  return {numbers_of(a), numbers_of(b)};
+}
+
+static UserError bad_numbers(const Pair& pair, const Vectors& numbers, size_t i, const char* expected,
+                             const std::string& source) {
+  return UserError(Message{.what = str(source, ": ", pair.first, " and ", pair.second, " do not ", pair.does, " data"),
+                           .expected = expected,
+                           .got = str(numbers.first[i], " and ", numbers.second[i], " at [", i, ']')});
+}
+
+static Standard take_standard(std::map<std::string, Tensor>& arrays, const std::string& mean, const std::string& scale,
+                              const std::string& source) {
+  const Pair pair{mean, scale, "standardize"};
+  Vectors found = take(arrays, pair, source);
+  for (size_t i = 0; i < found.first.size(); ++i)
+    if (!std::isfinite(found.first[i]) || !std::isfinite(found.second[i]) || !(found.second[i] > 0))
+      throw bad_numbers(pair, found, i, "finite numbers, and deviations above 0", source);
+  return {std::move(found.first), std::move(found.second)};
+}
+
+static Imputation take_imputation(std::map<std::string, Tensor>& arrays, const std::string& source) {
+  const Pair pair{"data/fill", "data/indicator", "fill"};
+  Vectors found = take(arrays, pair, source);
+  Imputation out;
+  for (size_t i = 0; i < found.first.size(); ++i) {
+    if (!std::isfinite(found.first[i]) || (found.second[i] != 0 && found.second[i] != 1))
+      throw bad_numbers(pair, found, i, "finite numbers, and indicators that are 0 or 1", source);
+    if (found.second[i] == 1) out.indicated.push_back(static_cast<int64_t>(i));
+  }
+  out.fill = std::move(found.first);
   return out;
 }
 
 std::shared_ptr<const Standardization> take_standardization(std::map<std::string, Tensor>& arrays,
                                                             const std::string& source) {
-  Standardization out{take(arrays, "data/mean", "data/scale", source),
-                      take(arrays, "data/target_mean", "data/target_scale", source)};
-  if (out.inputs.empty() && out.targets.empty()) return nullptr;
+  Standardization out{take_standard(arrays, "data/mean", "data/scale", source),
+                      take_standard(arrays, "data/target_mean", "data/target_scale", source),
+                      take_imputation(arrays, source)};
+  if (out.inputs.empty() && out.targets.empty() && out.imputation.empty()) return nullptr;
   return std::make_shared<const Standardization>(std::move(out));
 }
 
@@ -62,7 +99,20 @@ void check_standardization(const Standardization& standardization, const Split& 
                             .expected = str(count, " numbers for each ", what, ", as ", name, " has"),
                             .got = str(shape_text(shape), " in ", split.x_array().origin)});
   };
-  check(standardization.inputs, split.step_shape(), "data/mean", "example");
+  const Imputation& kept = standardization.imputation;
+  const Imputation own = split.standardization() ? split.standardization()->imputation : Imputation();
+  Shape inputs = split.step_shape();
+  if (!inputs.empty()) inputs.back() -= own.indicators();
+  if (kept.empty() && !own.empty())
+    throw UserError(Message{.what = str(source, ": the model was trained without data.impute"),
+                            .expected = "data.impute = \"none\"",
+                            .got = str("missing values to fill in ", split.x_array().origin)});
+  if (!kept.empty() && inputs != Shape{static_cast<int64_t>(kept.fill.size())})
+    throw UserError(Message{.what = str(source, ": missing values were filled in examples of another size"),
+                            .expected = str(kept.fill.size(), " numbers for each example, as data/fill has"),
+                            .got = str(shape_text(inputs), " in ", split.x_array().origin)});
+  if (!inputs.empty()) inputs.back() += kept.indicators();
+  check(standardization.inputs, inputs, "data/mean", "example");
   if (split.targets() == Targets::kValues)
     check(standardization.targets, split.step_target_shape(), "data/target_mean", "target");
 }

@@ -1,9 +1,12 @@
-// What a model keeps of the data that it was trained on: the means and deviations of standardized numbers.
+// What a model keeps of the data that it was trained on: the means and deviations of standardized numbers, and what
+// fills missing values.
 //
 //   data/mean, data/scale                  of the examples, [numbers] or [1]
 //   data/target_mean, data/target_scale    of values to approximate
+//   data/fill, data/indicator              of the columns of a table, [columns]: what fills a missing value, and
+//                                          whether (1 or 0) the column has an indicator of them
 //
-// They stand beside the weights in best.npz and in checkpoints.
+// They are next to the weights in best.npz and in checkpoints.
 #pragma once
 
 #include <map>
@@ -15,16 +18,17 @@
 
 namespace thtrain {
 
-/// As arrays of `floatx`; none where nothing is standardized. Null counts as that.
+/// As arrays of `floatx`; none where nothing is standardized or filled. Null counts as that.
 NamedArrays arrays_of(const std::shared_ptr<const Standardization>& standardization, DType floatx);
 
 /// Takes these arrays out of those of a model; null where there are none. UserError in the name of `source`: one of a
-/// pair is missing, they are no vectors of one length, or a number is not finite or no deviation.
+/// pair is missing, they are no vectors of one length, or a number is not finite or no deviation, an
+/// indicator is neither 0 nor 1.
 std::shared_ptr<const Standardization> take_standardization(std::map<std::string, Tensor>& arrays,
                                                             const std::string& source);
 
-/// UserError in the name of `source`, where the standardization was learned of examples of other lengths than
-/// `split`'s.
+/// UserError in the name of `source`, where what it keeps (nothing: an empty one) was learned of examples of other
+/// lengths than `split`'s, and where `split` fills missing values and it does not.
 void check_standardization(const Standardization& standardization, const Split& split, const std::string& source);
 
 }  // namespace thtrain

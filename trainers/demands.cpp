@@ -85,7 +85,7 @@ void check_examples_of(const MachineLayer& machine, const Dataset& data, const s
         const double value = rows.data<double>()[i];
         if (value >= 0 && value <= 1) continue;
         const DataArray& array = split->x_array();
-        throw UserError(Message{.what = str(row_place(array, split->file_row(first + i / width)),
+        throw UserError(Message{.what = str(row_location(array, split->file_row(first + i / width)),
                                             ": the visible units of ", machine.name(), " are binary"),
                                 .expected = "numbers from 0 to 1",
                                 .got = str(value),
@@ -103,9 +103,9 @@ std::string beyond_shares(const OneOf<LayerOptions>& layer) {
   return kind.exceeds_shares ? str("type = \"", layer.name(), '"') : "";
 }
 
-void check_visible_units_of(size_t place, const Experiment& experiment, const MachineLayer& machine,
+void check_visible_units_of(size_t index, const Experiment& experiment, const MachineLayer& machine,
                             const Dataset& data) {
-  const std::string source = source_of(experiment, place),
+  const std::string source = source_of(experiment, index),
                     gaussian = machine.is_one_machine() ? "visible = \"gaussian\" takes other numbers" : "";
   const bool is_standardized = data.standardization && !data.standardization->inputs.empty();
   const char* scaling = is_standardized ? "data.standardize = \"none\" leaves the examples as they are"

@@ -1,4 +1,4 @@
-// What a model wants of its examples beside their shapes: symbols in range, and labels that the steps have room for.
+// What a model wants of its examples besides their shapes: symbols in range, and labels that the steps have room for.
 #pragma once
 
 #include "datasets/dataset.h"

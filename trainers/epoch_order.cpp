@@ -22,9 +22,9 @@ EpochOrder draw_order(RandomState& random, int64_t size, int64_t window) {
   std::vector<int64_t> held;
   Arrivals arrivals(out);
   out.examples.resize(static_cast<size_t>(size));  // what Arrivals counts by
-  auto arrive = [&](int64_t most, auto place) {
+  auto arrive = [&](int64_t most, auto location) {
     const Arrivals::Run run = arrivals.next(most);
-    for (int64_t i = 0; i < run.count; ++i) place(run.first + i);
+    for (int64_t i = 0; i < run.count; ++i) location(run.first + i);
     return run.count;
   };
   while (static_cast<int64_t>(held.size()) < window)

@@ -9,11 +9,11 @@
 
 namespace thtrain {
 
-/// In a window of W examples, these stand one behind the other in blocks of max(1, W / 8). The blocks come in a drawn
-/// order; W examples are held at a time, each turn takes one of them, drawn with equal chances, and the next one that
-/// comes takes its place. So what is taken at turn t is among the first W + t that came, and a file is read by blocks.
+/// In a window of W examples, these are one behind the other in blocks of max(1, W / 8). The blocks come in a drawn
+/// order; W examples are held at a time, each draw takes one of them, drawn with equal chances, and the next one that
+/// comes replaces it. So what is taken by draw t is among the first W + t that came, and a file is read by blocks.
 struct EpochOrder {
-  std::vector<int64_t> examples;  // each number once, in the order of the turns
+  std::vector<int64_t> examples;  // each number once, in the order of the draws
   std::vector<int64_t> blocks;    // the first example of each block, in the order in which they come; none: no window
   int64_t block = 0;              // examples of a block; the one with the largest numbers may have fewer
   int64_t window = 0;             // examples that are held, at most `examples`; 0: no window

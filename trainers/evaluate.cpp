@@ -39,17 +39,15 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   FloatXScope floatx(experiment.compiler.floatX);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
   check_targets(outputs, data, split);
-  const ModelInput input = model_input(experiment, split.step_shape(), split.is_sequence());
-  Model model = build_model(experiment, input, data.classes());
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  check_standardization(kept ? *kept : Standardization(), split, weights);
+  Split standardized = split;
+  if (kept) standardized.set_standardization(kept);
+  const ModelInput input = model_input(experiment, standardized.step_shape(), split.is_sequence());
+  Model model = build_model(experiment, input, data.classes());
   std::vector<std::string> unused;
   model.load(arrays, weights, {}, &unused);
-  Split standardized = split;
-  if (kept) {
-    check_standardization(*kept, split, weights);
-    standardized.set_standardization(kept);
-  }
   set_standards(outputs, kept ? kept.get() : data.standardization.get());
   set_step_targets(outputs, split);
   check_outputs(outputs, model, data);

@@ -240,7 +240,7 @@ void ExampleStream::produce(Slot& slot) {
   if (shuffled_) {
     auto examples = std::span<const int64_t>(pass_->order.examples)
                         .subspan(static_cast<size_t>(next_), static_cast<size_t>(slot.count));
-    if (!held_.empty()) arrive(slot.count);  // the last turn of it takes from among all but one of these
+    if (!held_.empty()) arrive(slot.count);  // the last draw of it takes from among all but one of these
     read(held_split_, batch, examples, reading_epoch_);
     for (int64_t example : examples)
       for (const auto& rows : held_) rows->drop(split_.file_row(example));
@@ -264,7 +264,7 @@ void ExampleStream::end_pass() {
   pass_ = pass_->next;
 }
 
-// What a window holds before the turn `start`.
+// What a window holds before draw `start`.
 void ExampleStream::fill_window(int64_t start) {
   fills_window_ = false;
   for (const auto& rows : held_) rows->drop_all();
@@ -307,7 +307,7 @@ void ExampleStream::hold(int64_t first, int64_t count) {
   for (int64_t i = 0, run = 1; i < count; i += run) {
     const int64_t row = split_.file_row(first + i);
     for (run = 1; run < kPiece && i + run < count && split_.file_row(first + i + run) == row + run;) ++run;
-    // What cannot be read is read again at its turn, and its error comes then.
+    // What cannot be read is read again when it is drawn, and its error comes then.
     try {
       for (const auto& rows : held_) rows->hold(row, run);
     } catch (const UserError&) {

@@ -22,7 +22,7 @@ std::vector<int64_t> lengths_of(const Split& split);
 
 /// Pass after pass over the examples, in order or shuffled; the minibatches behind those that were asked for are read
 /// meanwhile, also those of the next pass: about 1 MiB of them, at least one and at most 64. Images may be augmented as
-/// they are read; these may stand in memory.
+/// they are read; these may be in memory.
 class ExampleStream {
  public:
   /// What one pass takes: examples 0 to `count` of the order, `batch` at a time and the rest at the end.
@@ -44,7 +44,7 @@ class ExampleStream {
 
   /// What is taken from now on; without it, what is asked for says it.
   void set_plan(const Plan& plan);
-  /// Draws the order of the next pass. Where `random` stands as the draw before left it, that is what was read ahead.
+  /// Draws the order of the next pass. Where `random` is as the draw before left it, that is what was read ahead.
   void begin_pass(RandomState& random);
   /// What augmentation draws for the passes from now on: those of this epoch, and of the next ones in turn.
   void set_epoch(int64_t epoch);
@@ -89,7 +89,7 @@ class ExampleStream {
   void end_pass();
   int64_t length_at(int64_t start) const { return std::min(plan_.batch, plan_.count - start); }
 
-  std::shared_ptr<const Augmentation> augmentation_;  // null: examples are as they stand
+  std::shared_ptr<const Augmentation> augmentation_;  // null: examples are as they are
   const Split split_;
   Split held_split_;  // the thread's: through held_
   Shape input_;

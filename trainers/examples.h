@@ -41,7 +41,7 @@ class Examples {
   Batch gather(std::span<const int64_t> examples) const;
   /// `batch` with as many steps as its longest sequence has; as it is where all have the same length.
   Batch trimmed(Batch batch) const;
-  /// A stream of its own over the same examples, which may stand in memory.
+  /// A stream of its own over the same examples, which may be in memory.
   std::unique_ptr<ExampleStream> stream(bool shuffled, int64_t window,
                                         std::shared_ptr<const Augmentation> augmentation = nullptr) const;
   /// A minibatch whose numbers say nothing: its types and lengths.

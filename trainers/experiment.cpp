@@ -25,7 +25,7 @@ static void describe_compare_with(Fields<T>& f) {
     if ((c.compare_with == CompareWith::kLayer) == !c.compare_layer.empty()) return;
     if (c.compare_layer.empty())
       findings.add({.what = str(c.name_of("compare_layer"), " is missing"),
-                    .expected = "the name of a layer, beside compare_with = \"layer\"",
+                    .expected = "the name of a layer, with compare_with = \"layer\"",
                     .config = c.at("compare_with")});
     else
       findings.add({.what = str(c.name_of("compare_layer"), " has no effect"),
@@ -88,7 +88,7 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   });
 }
 
-// What [[loss.outputs]] takes the place of.
+// What [[loss.outputs]] replaces.
 static void check_alone(const LossConfig& c, Findings& findings) {
   if (c.outputs.empty()) return;
   auto useless = [&](const char* key) {
@@ -129,7 +129,7 @@ void LossConfig::describe(Fields<LossConfig>& f) {
   f.field("contracted", &LossConfig::contracted)
       .help("Name of the layer of `contraction`: dense or rbm, with the activation `sigmoid`, `tanh` or `linear`.");
   f.field("outputs", &LossConfig::outputs)
-      .help("Of a model with several outputs: how each of them is judged, in the place of `type`.");
+      .help("Of a model with several outputs: how each of them is judged, instead of `type`.");
   f.check([](const LossConfig& c, Findings& findings) {
     check_alone(c, findings);
     check_class_weights(c, findings);

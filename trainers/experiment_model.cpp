@@ -31,7 +31,7 @@ class ModelCheck {
   void check() {
     for (size_t i = 0; i < layers_.size(); ++i) check_inputs(i);
     for (size_t i = 0; i < layers_.size(); ++i) {
-      check_place(i);
+      check_index(i);
       check_name(i);
     }
   }
@@ -53,7 +53,7 @@ class ModelCheck {
     }
   }
 
-  void check_place(size_t i) {
+  void check_index(size_t i) {
     const bool is_last = i + 1 == layers_.size();
     if (layers_[i].kind_of().maker.is_classifier && !is_last && taken_.contains(names_[i]))
       findings_.add({.what = str(section(i).path, " is a softmax, but not the last layer"),
@@ -181,8 +181,8 @@ static void check_named_layer(const Section& section, const char* key, const std
 }
 
 // Does the layer `later` compute with what the layer `layer` gives?
-static bool stands_behind(const std::vector<OneOf<LayerOptions>>& layers, const std::vector<std::string>& names,
-                          size_t later, size_t layer) {
+static bool follows(const std::vector<OneOf<LayerOptions>>& layers, const std::vector<std::string>& names, size_t later,
+                    size_t layer) {
   std::vector<bool> depends(layers.size());
   depends[layer] = true;
   for (size_t i = layer + 1; i < layers.size(); ++i) {
@@ -197,19 +197,19 @@ static bool stands_behind(const std::vector<OneOf<LayerOptions>>& layers, const 
 // What an output should give does not follow from it.
 static void check_compared(const OutputLossConfig& output, const std::vector<OneOf<LayerOptions>>& layers,
                            const std::vector<std::string>& names, Findings& findings) {
-  auto place_of = [&](const std::string& name) {
+  auto index_of = [&](const std::string& name) {
     return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
-  const size_t own = output.layer.empty() ? names.size() - 1 : place_of(output.layer),
-               other = place_of(output.compare_layer);
+  const size_t own = output.layer.empty() ? names.size() - 1 : index_of(output.layer),
+               other = index_of(output.compare_layer);
   if (output.compare_with != CompareWith::kLayer || own == names.size() || other == names.size() ||
-      !stands_behind(layers, names, other, own))
+      !follows(layers, names, other, own))
     return;
-  findings.add({.what = str(output.name_of("compare_layer"),
-                            own == other ? " is the output itself" : " stands behind the output"),
-                .expected = str("a layer that does not follow from ", names[own]),
-                .got = output.compare_layer,
-                .config = output.at("compare_layer")});
+  findings.add(
+      {.what = str(output.name_of("compare_layer"), own == other ? " is the output itself" : " follows the output"),
+       .expected = str("a layer that does not follow from ", names[own]),
+       .got = output.compare_layer,
+       .config = output.at("compare_layer")});
 }
 
 void check_outputs(const Experiment& experiment, Findings& findings) {

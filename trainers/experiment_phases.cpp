@@ -92,16 +92,16 @@ Experiment read_phases(const ConfigNode& root, Findings& findings,
   const bool are_read = findings.size() == findings_before;
   std::vector<Experiment> phases;
   std::vector<std::pair<Message, std::vector<std::string>>> found;  // and the phases that have it
-  std::map<std::string, size_t> places;
+  std::map<std::string, size_t> indices;
   for (size_t i = 0; i < trees.phases().size(); ++i) {
     Findings own;
     Experiment& phase = phases.emplace_back(read_one(trees.tree(i), own));
     phase.phase = {trees.phases()[i]};
     if (are_read && own.empty()) check_trained(phase, own);
     for (const Message& message : own.sorted()) {
-      const auto [place, is_new] = places.emplace(text_of(message), found.size());
+      const auto [index, is_new] = indices.emplace(text_of(message), found.size());
       if (is_new) found.push_back({message, {}});
-      found[place->second].second.push_back(phase_name(phase));
+      found[index->second].second.push_back(phase_name(phase));
     }
   }
   trees.refuse_unused();

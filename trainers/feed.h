@@ -63,7 +63,7 @@ class Feed {
   std::vector<int64_t> lengths_;         // of the examples, where they differ
   int64_t batch_ = 0;                    // of the plan
   std::vector<Tensor> arguments_;
-  std::unique_ptr<ExampleStream> stream_;  // none where they are in memory, as they stand there
+  std::unique_ptr<ExampleStream> stream_;  // none where they are in memory, as they are there
 };
 
 }  // namespace thtrain

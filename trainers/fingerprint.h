@@ -1,4 +1,4 @@
-// What decides the bits of a run beside its experiment: recorded in its folder and its checkpoints, compared when it
+// What decides the bits of a run besides its experiment: recorded in its folder and its checkpoints, compared when it
 // goes on.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A folder that is being made, and that goes again where making it does not come to an end.
+// A folder that is being made, and that goes again where making it is not completed.
 #pragma once
 
 #include <filesystem>

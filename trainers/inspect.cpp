@@ -45,7 +45,7 @@ void check_candidate_lists(const Experiment& experiment, const std::function<con
   const CandidateLists lists = candidate_lists(experiment.compiler);
   if (lists.only.empty() && lists.include.empty() && lists.exclude.empty()) return;
   auto at = [&](const std::string& list, const std::string&) {
-    return ListPlace{str("compiler.", list), experiment.compiler.at(list)};
+    return ListLocation{str("compiler.", list), experiment.compiler.at(list)};
   };
   check_lists(lists, choices_of_phases(experiment, data, config_folder), machine(), at);
 }

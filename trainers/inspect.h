@@ -24,7 +24,7 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
 /// What has several implementations in the training step and in the function that counts errors, each once.
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
                                           const std::string& config_folder);
-/// UserError, with the key's place, where a pattern of compiler.only_candidates, include_candidates or
+/// UserError, with the key's location, where a pattern of compiler.only_candidates, include_candidates or
 /// exclude_candidates names no candidate of any choice in any phase. Compiles the phases where there are patterns.
 void check_candidate_lists(const Experiment& experiment, const std::function<const Dataset&(size_t phase)>& data,
                            const std::string& config_folder);

@@ -34,7 +34,7 @@ static std::optional<int64_t> take_number(std::string_view& text) {
 }
 
 // The phase and the step in the name of a file; none where it is no kept checkpoint.
-static std::optional<std::pair<int64_t, int64_t>> place_of(const std::string& name) {
+static std::optional<std::pair<int64_t, int64_t>> phase_and_step(const std::string& name) {
   std::string_view text = name;
   int64_t phase = 0;
   if (!text.starts_with("step_")) {
@@ -54,7 +54,7 @@ void set_aside_checkpoint(const RunFolder& folder, const KeptCheckpoint& last, i
   if (keep < 2 || !folder.has_checkpoint()) return;
   const std::string kept = folder.kept_checkpoints(), path = str(kept, '/', last.file_name());
   std::error_code error;
-  fs::create_directories(kept, error);
+  fs::create_directory(kept, error);  // not the run's, where that was removed
   if (error) throw folder_error(kept, error.value());
   // A second name for the file, which stays when the first one gets another. Not every file system has such names.
   ::unlink(path.c_str());
@@ -68,7 +68,7 @@ void remove_kept_checkpoints(const RunFolder& folder, const KeptCheckpoint& now,
   std::error_code error;
   std::vector<std::pair<std::pair<int64_t, int64_t>, fs::path>> found;
   for (fs::directory_iterator at(folder.kept_checkpoints(), error), end; !error && at != end; at.increment(error))
-    if (auto place = place_of(at->path().filename().string())) found.emplace_back(*place, at->path());
+    if (auto number = phase_and_step(at->path().filename().string())) found.emplace_back(*number, at->path());
   std::sort(found.begin(), found.end());
   const std::pair<int64_t, int64_t> here(now.phase, now.step);
   while (!found.empty() && found.back().first >= here) {

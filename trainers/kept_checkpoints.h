@@ -1,4 +1,4 @@
-// The checkpoints that a run keeps beside its last one: checkpoints/step_120.npz, checkpoints/pretrain_step_120.npz.
+// The checkpoints that a run keeps besides its last one: checkpoints/step_120.npz, checkpoints/pretrain_step_120.npz.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thtrain {
 
-/// Where a run stands at a checkpoint.
+/// Where a run is at a checkpoint.
 struct KeptCheckpoint {
   size_t phase = 0;             // from 0
   std::string phase_name = {};  // "" without phases
@@ -19,7 +19,7 @@ struct KeptCheckpoint {
   std::string file_name() const;
 };
 
-/// Before checkpoint.npz, which stands at `last`, is replaced: it gets its name in checkpoints/ where more than one is
+/// Before checkpoint.npz, which is at `last`, is replaced: it gets its name in checkpoints/ where more than one is
 /// kept. UserError where that cannot be done.
 void set_aside_checkpoint(const RunFolder& folder, const KeptCheckpoint& last, int64_t keep);
 

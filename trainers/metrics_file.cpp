@@ -77,7 +77,7 @@ std::vector<PhaseHistory> histories_to_draw(const std::string& path, std::vector
 
 RunSeries read_series(const std::string& folder) {
   RunSeries out;
-  std::vector<std::string> keys;  // a value of each stands in EpochReport::others
+  std::vector<std::string> keys;  // a value of each is in EpochReport::others
   ThinnedEpochs thinned;
   int64_t epoch = 0;
   for_each_line(RunFolder::open(folder).metrics(), [&](const MetricsLine& line) {

@@ -22,7 +22,7 @@ struct MetricsLine {
   std::optional<double> value(const std::string& key) const;
 };
 
-/// Calls `take` with each line; none where there is no file. What stands behind the last line end is not one yet: it is
+/// Calls `take` with each line; none where there is no file. What follows the last line end is not one yet: it is
 /// being written, or was when the process was killed. UserError where a line is not what a run writes.
 void for_each_line(const std::string& path, const std::function<void(const MetricsLine&)>& take);
 

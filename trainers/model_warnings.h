@@ -1,4 +1,4 @@
-// What can be trained, but is most likely not what was meant: a model beside its data.
+// What can be trained, but is most likely not what was meant: a model that does not suit its data.
 #pragma once
 
 #include <string>

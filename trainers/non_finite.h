@@ -13,7 +13,7 @@ struct BadRun {
   const Experiment& experiment;
   TrainingProgram& program;       // its weights and optimizer state are the checkpoint's
   const std::string& checkpoint;  // the file
-  const RunState& start;          // where the checkpoint stands
+  const RunState& start;          // where the checkpoint is
   const std::vector<std::pair<int64_t, std::vector<double>>>& observed;  // Schedules::observed() from a step on
   int64_t last_step;                                                     // whose loss or weights were not finite
 };

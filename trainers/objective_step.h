@@ -14,7 +14,7 @@ namespace thtrain {
 void add_contraction(ObjectiveStep& step, ModelPass& pass, const LossConfig& loss);
 
 /// Where the cost does not need all of these parameters, the step gets gradients of its own, and the others are left
-/// alone: the visible bias of an rbm layer that stands in a classifier.
+/// alone: the visible bias of an rbm layer that is in a classifier.
 void leave_unneeded(ObjectiveStep& step, const std::vector<Param>& params);
 
 }  // namespace thtrain

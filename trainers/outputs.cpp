@@ -63,7 +63,7 @@ static Expr labels_within(const ModelOutput& output, const Expr& y) {
   return where(gt(time_major(steps_of_rows(output.mask, output.steps, y.dims()[0])), 0), y, int64_t{-1});
 }
 
-// How the model comes to give what it gives.
+// How the model gives what it gives.
 std::string TrainedOutput::kind_hint(bool gives_steps) const {
   if (!gives_steps)
     return has_recurrent_layer
@@ -89,7 +89,7 @@ void TrainedOutput::check_kind(const ModelOutput& output) const {
                                             : " gives something for each sequence, and the data has a target "
                                               "for each step"),
                           .expected = expected,
-                          .got = type_text(output.value, output) + (may_be_steps ? str(" beside ", row_targets) : ""),
+                          .got = type_text(output.value, output) + (may_be_steps ? str(" for ", row_targets) : ""),
                           .config = output.value.node().origin.config(),
                           .hint = kind_hint(gives)});
 }
@@ -184,7 +184,7 @@ static void check_class_column(const TrainedOutput& output, const Split& split, 
       if (i % of_row >= split.length(first + i / of_row)) continue;
       const double value = y.as_double(i * width + output.columns->first);
       if (value >= 0 && value == std::floor(value) && value < static_cast<double>(classes)) continue;
-      throw UserError(Message{.what = str(row_place(split.y_array(), split.file_row(first + i / of_row)),
+      throw UserError(Message{.what = str(row_location(split.y_array(), split.file_row(first + i / of_row)),
                                           ": the target is no class, which the output ", output.layer, " learns"),
                               .expected = str("an integer from 0 to ", classes - 1, " in column ",
                                               output.columns->first, " of the targets"),
@@ -211,7 +211,7 @@ static void check_columns(const TrainedOutput& output, const Dataset& data, cons
   if (!output.takes_class_column()) return;
   const std::string classes = str("objective \"", output.objective->name(), "\" learns classes");
   if (output.columns->second - output.columns->first != 1)
-    throw UserError(Message{.what = str(classes, ", which stand in one column"),
+    throw UserError(Message{.what = str(classes, ", which are in one column"),
                             .expected = str('[', output.columns->first, ", ", output.columns->first + 1, ']'),
                             .got = str('[', output.columns->first, ", ", output.columns->second, ']'),
                             .config = output.position});
@@ -248,7 +248,7 @@ static void check_range(const Dataset& data, bool of_inputs, const std::optional
         const bool is_learned = !columns || (column >= columns->first && column < columns->second);
         if (!is_learned || (value >= 0 && value <= 1)) continue;
         const DataArray& array = of_inputs ? split->x_array() : split->y_array();
-        throw UserError(Message{.what = str(row_place(array, split->file_row(first + i / width)), ": ", says),
+        throw UserError(Message{.what = str(row_location(array, split->file_row(first + i / width)), ": ", says),
                                 .expected = "numbers from 0 to 1",
                                 .got = str(value),
                                 .config = array.where,
@@ -274,7 +274,7 @@ const Layer& layer_of(const Model& model, const std::string& name) {
   throw UserError(Message{.what = str("the model has no layer ", name)});
 }
 
-// Fewer outputs than classes: not every label has a place.
+// Fewer outputs than classes: not every label has an output.
 static void check_classes(const TrainedOutput& output, const Model& model, const Dataset& data) {
   const Layer& layer = layer_of(model, output.layer);
   const Shape& shape = layer.output_shape();

@@ -32,11 +32,11 @@ struct TrainedOutput : OutputObjective {
   bool classifies(const Dataset& data) const;
   /// Is what it should give a class, or yes or no for each of several labels, and not values?
   bool decides(const Dataset& data) const;
-  /// What takes the place of the examples where it is compared with a layer; otherwise x.
+  /// What replaces the examples where it is compared with a layer; otherwise x.
   Expr compared(ModelPass& pass, const Expr& x) const;
-  /// What the output should give, beside `output`, which it gives, of a minibatch x (compared()), y and weights
+  /// What the output should give, besides `output`, which it gives, of a minibatch x (compared()), y and weights
   /// (empty: none).
-  /// Beside a sequence they are those of the steps, as rows [steps * batch, ...]; a step counts as much as its
+  /// For a sequence they are those of the steps, as rows [steps * batch, ...]; a step counts as much as its
   /// sequence's weight, and behind its end nothing; without targets all steps of sequences count alike. UserError where
   /// one is for each step, and the other for each sequence.
   TargetInput targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const;

@@ -84,13 +84,13 @@ void PhaseTrees::check_key(size_t i, const ConfigNode& entry) {
   if (is_table_of_phase(section))
     hint = str(home.substr(section.size() + 1), " is a key of [phase.", section, ']');
   else if (!section.empty())
-    hint = str(home, " is the same in all phases: it stands outside of [[phase]]");
+    hint = str(home, " is the same in all phases: it belongs outside of [[phase]]");
   if (schema_of<Experiment>().find(entry.key))
-    hint = str(entry.key, " is the same in all phases: it stands outside of [[phase]]");
+    hint = str(entry.key, " is the same in all phases: it belongs outside of [[phase]]");
   findings_.add({.what = str("unknown key phase.", i, '.', entry.key), .config = entry.key_position, .hint = hint});
 }
 
-void PhaseTrees::check_name(size_t i, const std::string& name, const ConfigPosition& place) {
+void PhaseTrees::check_name(size_t i, const std::string& name, const ConfigPosition& position) {
   const bool fits = name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
                       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
                     });
@@ -99,11 +99,11 @@ void PhaseTrees::check_name(size_t i, const std::string& name, const ConfigPosit
     findings_.add({.what = str("phase.", i, ".name cannot be part of a file's name"),
                    .expected = "at most 100 letters, digits, _ and -",
                    .got = str('"', name, '"'),
-                   .config = place});
+                   .config = position});
   else if (!is_new)
     findings_.add({.what = str("two phases are called ", name),
                    .expected = "a name for each phase",
-                   .config = place,
+                   .config = position,
                    .hint = str("the other one is phase.", other->second)});
 }
 
@@ -135,16 +135,16 @@ ConfigNode PhaseTrees::tree(size_t phase) {
   return out;
 }
 
-// A key is the experiment's own where it stands at the same place.
+// A key is the experiment's own where it is at the same position.
 void PhaseTrees::note_used(const ConfigNode& tree) {
   for (std::string_view table : kTables) {
     const ConfigNode *ours = root_.find(table), *merged = tree.find(table);
     if (!ours || !merged) continue;
-    std::unordered_map<std::string_view, const ConfigPosition*> places;
-    for (const ConfigNode& entry : merged->children) places.emplace(entry.key, &entry.key_position);
+    std::unordered_map<std::string_view, const ConfigPosition*> positions;
+    for (const ConfigNode& entry : merged->children) positions.emplace(entry.key, &entry.key_position);
     for (const ConfigNode& entry : ours->children) {
-      auto found = places.find(entry.key);
-      if (found == places.end()) continue;
+      auto found = positions.find(entry.key);
+      if (found == positions.end()) continue;
       const ConfigPosition &here = *found->second, &there = entry.key_position;
       if (here.line == there.line && here.column == there.column && here.file == there.file)
         used_.insert(str(table, '.', entry.key));

@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-/// What a phase has beside the tables that replace keys of the experiment.
+/// What a phase has besides the tables that replace keys of the experiment.
 struct PhaseConfig : Section {
   enum class PassOn { kLast, kBest };
   std::string name;                  // "": "phase1", ... after read_experiment
@@ -25,14 +25,14 @@ bool has_phases(const ConfigNode& root);
 /// The configurations of the phases of one configuration, one at a time: there may be thousands.
 class PhaseTrees {
  public:
-  /// Reads what the phases have beside their tables. Requires has_phases(root), which stays alive. To `findings`: keys
+  /// Reads what the phases have besides their tables. Requires has_phases(root), which stays alive. To `findings`: keys
   /// that a phase cannot have, and names that are none.
   PhaseTrees(const ConfigNode& root, Findings& findings);
 
   /// In their order, each with a name.
   const std::vector<PhaseConfig>& phases() const { return own_; }
   /// `root` without its phases, whose [data], [model], [loss] and [trainer] have the keys of the phase's own tables in
-  /// place of theirs. Where a phase names another source, optimizer or objective, the keys of the replaced one are
+  /// position of theirs. Where a phase names another source, optimizer or objective, the keys of the replaced one are
   /// gone; of a phase behind the first one, so is `model.weights`.
   ConfigNode tree(size_t phase);
   /// After all of them: to `findings` the keys of `root` that every phase replaces.
@@ -41,7 +41,7 @@ class PhaseTrees {
  private:
   ConfigNode own_table(size_t phase);
   void check_key(size_t phase, const ConfigNode& entry);
-  void check_name(size_t phase, const std::string& name, const ConfigPosition& place);
+  void check_name(size_t phase, const std::string& name, const ConfigPosition& position);
   void note_used(const ConfigNode& tree);
 
   ConfigNode root_;  // without phases

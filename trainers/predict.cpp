@@ -137,7 +137,7 @@ std::vector<PredictedOutput> predicted(const Experiment& experiment, const std::
   return out;
 }
 
-// What stands behind the ends is no answer.
+// What follows the ends is no answer.
 void clear_behind_ends(Prediction& of, const Tensor& lengths) {
   clear_behind_end(of.probabilities, lengths);
   if (!of.has_classes) return;
@@ -238,10 +238,9 @@ Predictions predict_all(const Experiment& given, const Split& examples, const st
   const Experiment experiment = checked_experiment(given);
   Split split = examples;
   std::map<std::string, Tensor> arrays = read_weights(weights);
-  if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
-    check_standardization(*kept, split, weights);
-    split.set_standardization(kept);
-  }
+  const std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  check_standardization(kept ? *kept : Standardization(), split, weights);
+  if (kept) split.set_standardization(kept);
   const DataArray& array = split.x_array();
   ExampleRows rows{.shape = split.input_shape(),
                    .has_lengths = split.has_lengths(),
@@ -255,7 +254,7 @@ Predictions predict_all(const Experiment& given, const Split& examples, const st
     if (array.source) check_batch(split, out, begin);
     return out;
   };
-  rows.place = [&](int64_t example) { return row_place(array, split.file_row(example)); };
+  rows.place = [&](int64_t example) { return row_location(array, split.file_row(example)); };
   return predict_rows(experiment, rows, weights, options.layer);
 }
 
@@ -275,7 +274,7 @@ std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x
           [&](int64_t begin, int64_t count) {
             return Batch{x.rows(begin, count), {}, {}, has_lengths ? lengths.rows(begin, count) : Tensor()};
           },
-      .place = [&](int64_t example) { return row_place(origin, example); },
+      .place = [&](int64_t example) { return row_location(origin, example); },
       .origin = origin.origin,
       .type = origin.raw.rank() > 0 ? origin.raw.type_text() : x.type_text()};
   return predict_rows(experiment, rows, weights, "").outputs;

@@ -41,7 +41,7 @@ Predictions predict_all(const Experiment& experiment, const Split& examples, con
 
 /// The same of examples as the model takes them (scaled, standardized): `x` [n, ...] of any real dtype. `origin` says
 /// where they come from, for messages. `lengths`: int64 [n], the steps of each sequence, from 1 to those of x, and
-/// finite numbers stand behind them; empty: each has all.
+/// finite numbers are behind them; empty: each has all.
 std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
                                         const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}},
                                         const Tensor& lengths = {});

@@ -35,15 +35,15 @@ class TrainingProgram {
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
   /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; an output of
   /// the model has no objective.
-  /// Of `first`, the weights of the phase before, those of the model's names take the place of its own first weights.
+  /// Of `first`, the weights of the phase before, those of the model's names replace its own first weights.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
                   const std::vector<std::pair<std::string, Tensor>>& first = {});
 
   Model& model() { return model_; }
   const Model& model() const { return model_; }
-  /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages, of the objective.
+  /// What steps keep besides the weights: of the optimizer, of accumulated gradients, of averages, of the objective.
   NamedState step_state() const;
-  /// UserError where an objective cannot go on from what the checkpoint at `path` keeps beside the weights.
+  /// UserError where an objective cannot go on from what the checkpoint at `path` keeps besides the weights.
   void check_objective_state(const NamedArrays& kept, const std::string& path) const;
   /// The metrics that have a number, first the one that the run goes by.
   const MetricNames& metric_names() const { return names_; }
@@ -51,7 +51,7 @@ class TrainingProgram {
   std::optional<double> first_loss() const;
   Schedules& schedules() { return *schedules_; }
   const Schedules& schedules() const { return *schedules_; }
-  /// Weights, and what layers remember beside them, under the names that a checkpoint gives them.
+  /// Weights, and what layers remember besides them, under the names that a checkpoint gives them.
   std::vector<std::pair<std::string, Shared>> weights() const;
   /// Values of weights() that a model is measured with: averages where trainer.average says so.
   std::vector<std::pair<std::string, Tensor>> measured_weights() const;

@@ -15,9 +15,9 @@ static std::string_view standard_kind(const Schema& schema, const FieldSpec& fie
 // Keys that many kinds have, whose values fit one of them: the scale of a rate is the optimizer's, and a file has the
 // format of its source.
 static bool is_of_one_kind(const std::string& key) {
-  constexpr std::array<std::string_view, 10> kKeys = {"learning_rate", "train",        "valid",       "test",
-                                                      "train_labels",  "valid_labels", "test_labels", "train_weights",
-                                                      "valid_weights", "test_weights"};
+  constexpr std::array<std::string_view, 11> kKeys = {"learning_rate", "file",          "train",        "valid",
+                                                      "test",          "train_labels",  "valid_labels", "test_labels",
+                                                      "train_weights", "valid_weights", "test_weights"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

@@ -1,4 +1,4 @@
-// The keys of a source, optimizer or objective that another one takes the place of.
+// The keys of a source, optimizer or objective that another one replaces.
 #pragma once
 
 #include <set>

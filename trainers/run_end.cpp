@@ -76,7 +76,7 @@ TrainSummary with_noted_end(RunFolder& folder, const std::function<TrainSummary(
     if (!folder.is_in_place()) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n", "training came to its end, and the checkpoint of step ", out.steps,
+    hint += str(hint.empty() ? "" : ";\n", "training ended, and the checkpoint of step ", out.steps,
                 " is kept: run.json does not say how it ended");
     throw UserError(messages);
   }

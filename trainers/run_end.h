@@ -18,7 +18,7 @@ enum class RunEnd {
   kConverged,    // a batch method ended by itself
   kPatience,     // trainer.patience was spent
   kMaxSeconds,   // trainer.max_seconds were spent
-  kDiverged,     // training came to its end, but its loss is far above that of the beginning or not finite
+  kDiverged,     // training ended, but its loss is far above that of the beginning or not finite
   kInterrupted,  // by a signal; a checkpoint was written
   kNonFinite,    // the loss or a weight was not finite
   kFailed,       // another error
@@ -29,13 +29,13 @@ enum class RunEnd {
 /// "killed", "not finished"
 const char* text_of(RunEnd end);
 std::optional<RunEnd> run_end_of(std::string_view text);
-/// Did training come to its end by itself?
+/// Did training end by itself?
 bool is_over(RunEnd end);
 
-/// Of what train() and the like came to.
+/// Of the result of train() and the like.
 RunEnd end_of(const TrainSummary& summary);
 /// Calls `train`, and writes how it ended into the folder's run.json (RunFolder::write_end). Throws what `train`
-/// throws; UserError where `train` came to an end and that cannot be written.
+/// throws; UserError where `train` ended and that cannot be written.
 TrainSummary with_noted_end(RunFolder& folder, const std::function<TrainSummary()>& train);
 
 /// "2026-11-23T11:16:11Z": seconds since 1970 as UTC (ISO 8601), and back.

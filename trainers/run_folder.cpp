@@ -28,7 +28,7 @@ static UserError cannot_be_made(const std::string& path, const std::string& reas
   return UserError(
       Message{.what = str(path, ": the folder cannot be made"),
               .got = reason,
-              .hint = "choose another folder with --run-dir, or another place for new ones with output.root"});
+              .hint = "choose another folder with --run-dir, or another root for new ones with output.root"});
 }
 
 static void make_folder(const std::string& path) {
@@ -38,8 +38,8 @@ static void make_folder(const std::string& path) {
     throw cannot_be_made(path, error ? system_error_text(error.value()) : "a file of that name");
 }
 
-static void write_whole(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
+static void write_whole(const std::string& path, const std::string& text, const std::function<void()>& check = {}) {
+  AtomicFile file(path, check);
   file.write(text);
   file.commit();
 }
@@ -59,7 +59,7 @@ static UserError taken(const std::string& path) {
   std::error_code error;
   const fs::path target = fs::read_symlink(path, error);
   if (!error && !fs::exists(path, error))
-    return UserError(Message{.what = str(path, ": a link to a folder that is not there stands at this place"),
+    return UserError(Message{.what = str(path, ": there is a link to a folder that is not there at this path"),
                              .expected = "a folder that does not exist yet, or an empty one",
                              .got = str("a link to ", target.native()),
                              .hint = "make the folder that it names, or remove the link"});
@@ -87,12 +87,12 @@ static void require_utf8(const std::string& config, const std::string& config_fo
 }
 
 // The error of a folder that was made under another name first.
-static UserError in_place(const UserError& error, const std::string& beside, const std::string& path) {
+static UserError in_place(const UserError& error, const std::string& temporary, const std::string& path) {
   std::vector<Message> messages = error.messages();
   for (Message& message : messages)
     for (std::string* text : {&message.what, &message.expected, &message.got, &message.hint})
-      for (size_t at = 0; (at = text->find(beside, at)) != std::string::npos; at += path.size())
-        text->replace(at, beside.size(), path);
+      for (size_t at = 0; (at = text->find(temporary, at)) != std::string::npos; at += path.size())
+        text->replace(at, temporary.size(), path);
   return UserError(messages);
 }
 
@@ -111,7 +111,7 @@ static bool has_pins(const std::map<std::string, std::string>& facts) {
 }
 
 // A run that was killed before its first checkpoint left nothing but what a new one writes again, run.json first where
-// the folder was there before. Whoever has its lock may still come to a checkpoint.
+// the folder was there before. Whoever has its lock may still reach a checkpoint.
 static bool is_unfinished_run(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) || is_locked(path)) return false;
@@ -176,11 +176,11 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   facts.started = utc_now();
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return create_in(path, config, experiment.seed, std::move(facts));
-  // Made beside its place and renamed into it, so that a run folder always holds its configuration.
+  // Made next to its final path and renamed to it, so that a run folder always holds its configuration.
   RunFolder out(new_folder_name(parent), std::move(facts));
   try {
-    FolderGuard place(out.path());
-    place.made();
+    FolderGuard location(out.path());
+    location.made();
     make_folder(out.path());
     out.lock_ = std::make_shared<RunLock>(out.path());
     write_whole(out.config(), config);
@@ -190,7 +190,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
       if (error == EEXIST || error == ENOTEMPTY) throw taken(path);
       throw cannot_be_made(path, system_error_text(error));
     }
-    place.keep();
+    location.keep();
   } catch (const UserError& error) {
     throw in_place(error, out.path(), path);
   }
@@ -204,11 +204,11 @@ RunFolder RunFolder::create_in(const std::string& path, const std::string& confi
   RunFolder out(path, std::move(facts));
   out.lock_ = std::make_shared<RunLock>(path);
   if (!is_empty_folder(path)) throw taken(path);  // another process came between
-  FolderGuard place(path);
-  place.made();
+  FolderGuard location(path);
+  location.made();
   out.write_facts(seed, {});  // which says whose folder this is, where the process is killed now
   write_whole(out.config(), config);
-  place.keep();
+  location.keep();
   return out;
 }
 
@@ -409,7 +409,7 @@ void RunFolder::write_facts() const {
   out.add_raw("ended", ended.line());
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
   if (!fingerprint_.empty()) out.add_raw("pins", decided.line()).add("target", machine().text());
-  write_whole(facts_file(), out.lines());
+  write_whole(facts_file(), out.lines(), in_place_check());
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

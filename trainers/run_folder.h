@@ -1,4 +1,4 @@
-// The folder that a run owns, and what stands in it. Who writes to it has its lock (trainers/run_lock.h).
+// The folder that a run owns, and what is in it. Who writes to it has its lock (trainers/run_lock.h).
 //
 //   config.toml      the experiment with every default written out
 //   run.json         command line, versions, seed, times, how the run ended (trainers/run_end.h), and what decides bits
@@ -12,6 +12,7 @@
 //   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@
 
 namespace thtrain {
 
-/// What describes a run beside its experiment.
+/// What describes a run besides its experiment.
 struct RunFacts {
   std::vector<std::string> command_line = {};
   std::string config_file = {};    // the experiment's file as the user named it
@@ -50,9 +51,9 @@ struct RunFacts {
 class RunFolder {
  public:
   /// Makes the folder and its parents, writes config.toml (data paths made absolute) and run.json, and locks it;
-  /// removes what killed processes left half made beside it. An empty folder (also one that a link names, a mount point
-  /// or the working folder) is filled. UserError for what checked_experiment() refuses, and if it exists and is not
-  /// empty, cannot be made, or has to hold a path that is not UTF-8; nothing is left behind then.
+  /// removes what killed processes left half made next to it. An empty folder (also one that a link names, a mount
+  /// point or the working folder) is filled. UserError for what checked_experiment() refuses, and if it exists and is
+  /// not empty, cannot be made, or has to hold a path that is not UTF-8; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
   /// Why create() would refuse this path, whatever the experiment; nothing where it would not: there is nothing yet, an
   /// empty folder, or what a run left that was killed before its first checkpoint. Changes nothing.
@@ -65,13 +66,18 @@ class RunFolder {
   static RunFolder open_without_facts(const std::string& path, std::string& trouble);
 
   /// Before writing to a folder that was opened: takes the lock unless this object has it, and removes what killed
-  /// processes left in and beside the folder. UserError where another process has it.
+  /// processes left in and next to the folder. UserError where another process has it.
   void lock();
   void unlock() { lock_.reset(); }
   /// Of a folder that is locked: does its path still lead to it? Else it was removed, renamed or replaced.
   bool is_in_place() const { return !lock_ || lock_->is_at(path_); }
   /// UserError where it does not.
   void require_in_place() const;
+  /// That, for a file that is written by its path (AtomicFile): it comes into no other folder that took the place of
+  /// this one meanwhile.
+  std::function<void()> in_place_check() const {
+    return [this] { require_in_place(); };
+  }
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }

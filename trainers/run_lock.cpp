@@ -34,9 +34,9 @@ static std::string holder_of(int descriptor) {
   for (std::string line; std::getline(locks, line);) {
     // "1: FLOCK  ADVISORY  WRITE 575 fe:00:11001863 0 EOF"
     std::istringstream words(line);
-    std::string number, kind, mode, access, process, place;
-    words >> number >> kind >> mode >> access >> process >> place;
-    if (kind == "FLOCK" && access == "WRITE" && place == wanted) return process;
+    std::string number, kind, mode, access, process, location;
+    words >> number >> kind >> mode >> access >> process >> location;
+    if (kind == "FLOCK" && access == "WRITE" && location == wanted) return process;
   }
   return {};
 }

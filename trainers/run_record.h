@@ -1,4 +1,4 @@
-// What a run came to, read from its folder.
+// The result of a run , read from its folder.
 #pragma once
 
 #include <optional>

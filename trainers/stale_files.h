@@ -1,4 +1,4 @@
-// What killed processes left behind beside and in run folders.
+// What killed processes left behind next to and in run folders.
 #pragma once
 
 #include <string>

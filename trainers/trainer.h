@@ -33,7 +33,7 @@ struct TrainOptions {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
-/// What a run came to, as the tutorials report it. Errors are values of the metric that the run goes by.
+/// The result of a run , as the tutorials report it. Errors are values of the metric that the run goes by.
 struct TrainSummary {
   MetricName metric = {};
   int64_t epochs = 0;                      // finished, those before a resumption included

@@ -1,6 +1,6 @@
-"""A loop of 1,000 turns of s = s + c s (1 - s) on vectors, and the gradient of the last s's sum by s and c.
+"""A loop of 1,000 iterations of s = s + c s (1 - s) on vectors, and the gradient of the last s's sum by s and c.
 
-A case is "state/100" or "gradient/100": what is computed, and the length of the vectors. Rates are turns a second.
+A case is "state/100" or "gradient/100": what is computed, and the length of the vectors. Rates are iterations a second.
 """
 import importlib
 import importlib.util
@@ -8,7 +8,7 @@ import importlib.util
 import worker
 from worker import Form
 
-TURNS = 1000
+ITERATIONS = 1000
 
 
 def values(case, dtype):
@@ -20,12 +20,12 @@ def values(case, dtype):
 
 
 def numpy_loop(gradient, s, c):
-    """The turns as NumPy's users write them, and their gradient by hand."""
+    """The iterations as NumPy's users write them, and their gradient by hand."""
     import numpy as np
 
     def call():
         states = [s]
-        for _ in range(TURNS):
+        for _ in range(ITERATIONS):
             last = states[-1]
             following = last + c * last * (1 - last)
             if gradient:
@@ -48,7 +48,7 @@ def torch_loop(gradient, s, c):
 
     def call():
         last = s
-        for _ in range(TURNS):
+        for _ in range(ITERATIONS):
             last = last + c * last * (1 - last)
         return torch.autograd.grad(last.sum(), (s, c)) if gradient else (last,)
     return call
@@ -59,7 +59,7 @@ def jax_loop(gradient, s, c):
     import jax.numpy as jnp
 
     def last(s, c):
-        return jax.lax.scan(lambda state, _: (state + c * state * (1 - state), None), s, None, length=TURNS)[0]
+        return jax.lax.scan(lambda state, _: (state + c * state * (1 - state), None), s, None, length=ITERATIONS)[0]
     made = jax.grad(lambda s, c: last(s, c).sum(), (0, 1)) if gradient else lambda s, c: (last(s, c),)
     f, s, c = jax.jit(made), jnp.asarray(s), jnp.asarray(c)
     return lambda: jax.block_until_ready(f(s, c))
@@ -79,7 +79,7 @@ def form_of(make, kind, needs):
         def run(calls):
             for _ in range(calls):
                 call()
-        return run, TURNS
+        return run, ITERATIONS
     return Form(make_run, kind, needs)
 
 

@@ -4,7 +4,7 @@ A case is "max/16x64x56x48/w3s2p1": max, max_gradient, mean or mean_gradient; ba
 the images; the window, the stride, and the padding on each side. Means count the padding. Rates are elements of the
 images a second.
 
-thtrain finds the maxima again for the gradient; PyTorch is given the places that its forward pass wrote, as in
+thtrain finds the maxima again for the gradient; PyTorch is given the positions that its forward pass wrote, as in
 training, and JAX is given what its forward pass keeps. Of equal maxima the first has the gradient.
 """
 import importlib.util
@@ -76,8 +76,8 @@ def torch_calls(task, convert):
         return forward
     if task.kind == "mean":
         return lambda: torch.ops.aten.avg_pool2d_backward(dy, x, k, s, p, False, True, None)
-    _, places = torch.ops.aten.max_pool2d_with_indices(x, k, s, p)
-    return lambda: torch.ops.aten.max_pool2d_with_indices_backward(dy, x, k, s, p, [1, 1], False, places)
+    _, positions = torch.ops.aten.max_pool2d_with_indices(x, k, s, p)
+    return lambda: torch.ops.aten.max_pool2d_with_indices_backward(dy, x, k, s, p, [1, 1], False, positions)
 
 
 def torch_channels_last(task):

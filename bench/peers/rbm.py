@@ -2,7 +2,7 @@
 
 A case is "784-500-15/20": visible units, hidden units, steps of the chain, and the batch. The hidden units'
 probabilities of the data; then in each step hidden units, visible units, and the hidden units' probabilities of those.
-The update is the difference of the statistics of the data and of the last step, with probabilities in the place of
+The update is the difference of the statistics of the data and of the last step, with probabilities instead of
 hidden units, times 0.01 / batch. Data are 1 with probability 0.3, weights uniform in +-4 sqrt(6 / (visible + hidden)),
 biases zero. Each implementation draws from its own generator. The same minibatch comes in each call. Rates are
 examples a second.
@@ -48,7 +48,7 @@ def numpy_plain(task, draw=None):
 
 
 def numpy_in_place(task, draw=None):
-    """Every array in its place; numbers by SFC64, NumPy's fastest generator; sigmoid by tanh, which is vectorized."""
+    """Every array in place; numbers by SFC64, NumPy's fastest generator; sigmoid by tanh, which is vectorized."""
     import numpy as np
     v0, W, b, c, dtype = task.v, task.W, task.b, task.c, task.dtype
     rate = W.dtype.type(RATE / task.batch)

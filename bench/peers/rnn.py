@@ -87,7 +87,7 @@ def numpy_plain(task):
 
 
 def numpy_in_place(task):
-    """The products of the inputs of all steps and of the weights' gradients at once, every array in its place."""
+    """The products of the inputs of all steps and of the weights' gradients at once, every array in place."""
     import numpy as np
     x, target, Wx, Wh, b, steps, n = task.x, task.target, task.Wx, task.Wh, task.b, task.steps, task.hidden
     rows = x.reshape(-1, task.inputs)

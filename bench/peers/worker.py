@@ -6,8 +6,8 @@
 
 The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
 with one JSON object: the median rate, the lowest and the highest of nine stretches of time (three, where a call takes
-longer than one). `thtrain bench` starts one such process for each implementation and turn, and asks them in turn. The
-last case stays ready.
+longer than one). `thtrain bench` starts one such process for each implementation in each repetition,
+and asks them in turn. The last case stays ready.
 """
 import argparse
 import importlib
@@ -75,7 +75,7 @@ def loaded_blas():
 
 
 def describe(needs):
-    """Version and setting of the package that an implementation stands on."""
+    """Version and setting of the package that an implementation uses."""
     module = importlib.import_module(needs)
     setting = ""
     if needs == "torch":

@@ -1,4 +1,4 @@
-// `thtrain bench`: thtrain beside its peers, in one run.
+// `thtrain bench`: thtrain compared with its peers, in one run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ struct BenchArguments {
   std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
   std::optional<int64_t> samples = {};    // of "maths"
   int64_t seed = 0;                       // of "choices"
-  bool all = false;                       // every measurement, beside the ratios
+  bool all = false;                       // every measurement, besides the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
   std::string output = "borrowed";  // of the worker's function
@@ -69,7 +69,7 @@ void check_isa(const BenchArguments& arguments) {
   if (isa.empty()) return;
   if (arguments.name == "maths" || arguments.name == "streams")
     throw UserError(Message{.what = str("bench ", arguments.name, ": --isa has no effect"),
-                            .expected = arguments.name == "maths" ? "--vector-bytes" : "nothing in its place"});
+                            .expected = arguments.name == "maths" ? "--vector-bytes" : "nothing instead"});
   detect_cpu(nullptr, parse_target("isa=" + isa));
 }
 
@@ -124,10 +124,10 @@ int run_paper(const BenchArguments& arguments) {
     throw UserError(Message{.what = "bench paper: more than one dtype or number of threads is given",
                             .expected = "one of each: the figures show one setting"});
   std::string folder = arguments.figures.empty() ? "" : arguments.figures + "/";
-  AtomicFile(folder + "fig5.png");  // a place that cannot be written is told before the work
+  AtomicFile(folder + "fig5.png");  // a file that cannot be written is told before the work
   std::vector<Measurement> all;
   std::vector<std::string> figures;
-  // Fig. 5 has batch 60, Fig. 6 batch 1; the other numbers that the authors published stand in the table.
+  // Fig. 5 has batch 60, Fig. 6 batch 1; the other numbers that the authors published are in the table.
   auto bars = [&](const std::string& name, const std::string& shown, const std::vector<std::string>& others,
                   const std::string& file) {
     options.cases = {shown};
@@ -189,7 +189,7 @@ int run_streams(const BenchArguments& arguments) {
     throw UserError(
         Message{.what = str("bench streams: ", o.dtypes.empty() ? "--markdown" : "--dtype", " has no effect"),
                 .expected = "without it: the table is printed, and examples are float32"});
-  StreamOptions options{.formats = o.cases, .threads = o.threads, .turns = o.turns, .quick = o.quick};
+  StreamOptions options{.formats = o.cases, .threads = o.threads, .repetitions = o.repetitions, .quick = o.quick};
   options.seconds = o.quick ? 0.2 : std::max(o.seconds, 2.0);
   std::vector<StreamMeasurement> all;
   auto found = [&](const StreamMeasurement& m) {
@@ -285,9 +285,9 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->check(number("--threads", 1, kMaxThreads));
   list(command.add_option("--only", *only, "implementations; without it thtrain, the ceiling and every other library"),
        "A,B");
-  command.add_option("--turns", o.turns, "how often every implementation is started and measured")
+  command.add_option("--repetitions", o.repetitions, "how often every implementation is started and measured")
       ->type_name("N")
-      ->check(number("--turns", 1, 1000));
+      ->check(number("--repetitions", 1, 1000));
   command.add_option("--rounds", o.rounds, "how often they are measured in turn after one start")
       ->type_name("N")
       ->check(number("--rounds", 1, 1000));

@@ -1,4 +1,4 @@
-// `thtrain compare`: in what runs differ, what they came to, and their curves.
+// `thtrain compare`: in what runs differ, their results, and their curves.
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -23,7 +23,7 @@ namespace {
 
 struct CompareArguments {
   std::vector<std::string> runs;
-  std::optional<std::string> output = {};  // a .png, and beside it an .svg; not given: compare.png, where it is free
+  std::optional<std::string> output = {};  // a .png, and next to it an .svg; not given: compare.png, where it is free
   ValueScale plot_scale = ValueScale::kAuto;
   bool json = false;
 };
@@ -49,7 +49,7 @@ std::string stem_of(const CompareArguments& arguments) {
   const std::string output = arguments.output.value_or("compare.png");
   if (!output.ends_with(".png") || fs::path(output).filename() == ".png")
     throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
-                            .expected = "a name that ends with .png; an .svg is written beside it",
+                            .expected = "a name that ends with .png; an .svg is written next to it",
                             .got = output});
   return output.substr(0, output.size() - 4);
 }
@@ -66,7 +66,7 @@ void refuse_to_replace(const std::string& stem) {
   }
 }
 
-// Their experiments; the pictures at `stem` must not take the place of a file of the runs.
+// Their experiments; the pictures at `stem` must not replace a file of the runs.
 std::vector<ComparedConfig> configs_of(const std::vector<NamedRun>& runs, const std::string& stem) {
   std::vector<ComparedConfig> out;
   for (const NamedRun& run : runs) {
@@ -95,7 +95,7 @@ std::vector<std::string> draw(const std::vector<NamedRun>& runs, const std::stri
 
 }  // namespace
 
-// The keys in which the experiments of runs differ, what they came to, and their curves in one picture.
+// The keys in which the experiments of runs differ, their results, and their curves in one picture.
 static int run_compare(const CompareArguments& arguments) {
   const std::vector<std::string> folders = folders_of_runs(arguments.runs);
   if (folders.size() < 2)
@@ -146,8 +146,9 @@ static Command declare_compare(CLI::App& command, const Invocation&) {
       ->required()
       ->expected(1, -1);
   command
-      .add_option("--output", arguments->output,
-                  "the picture, a .png, which may be there; an .svg is written beside it; without it a new compare.png")
+      .add_option(
+          "--output", arguments->output,
+          "the picture, a .png, which may be there; an .svg is written next to it; without it a new compare.png")
       ->type_name("FILE");
   command.add_option("--plot-scale", *plot_scale, "the axis of values: linear, log, or auto (the default)")
       ->type_name("SCALE")

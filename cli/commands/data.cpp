@@ -19,7 +19,7 @@ struct DataArguments {
   bool json = false;
 };
 
-/// One of the three sets, and what stands in it.
+/// One of the three sets, and what is in it.
 struct SetFacts {
   const char* name;
   const Split* split;

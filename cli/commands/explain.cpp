@@ -67,7 +67,7 @@ static int run_explain(const ExplainArguments& arguments) {
   take_phase(loaded, arguments.phase);
   if (!arguments.html.empty()) refuse_to_overwrite("--html", arguments.html, loaded);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
-  std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once
+  std::optional<AtomicFile> page;  // opened before the work: a file that cannot be written is told at once
   if (!arguments.html.empty()) page.emplace(arguments.html);
   if (arguments.stage == "c99") use_target(kernel::c99_target(machine().cores));
   if (arguments.stage == "cuda") use_target(kernel::emulated_cuda_target(machine().cores));

@@ -14,7 +14,7 @@ namespace thtrain {
 
 namespace {
 
-// What the run in this folder came to, as its monitor saw it, and by which metric.
+// The result of the run in this folder, as its monitor saw it, and by which metric.
 struct BestValue {
   double value;
   MetricName metric;

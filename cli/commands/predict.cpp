@@ -97,16 +97,22 @@ bool lacks_lengths(const Split& split, const Experiment& experiment) {
   return experiment.data->has_lengths() && !split.has_lengths();
 }
 
-// Infinite ones and NaN are refused.
-void check_examples(const Split& split, const Experiment& experiment) {
+// Infinite ones and NaN are refused. What fills missing values comes first, since the check finds them.
+void check_examples(Split& split, const Experiment& experiment, const std::string& weights) {
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  const std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  if (kept && !kept->imputation.empty()) {
+    check_standardization(*kept, split, weights);
+    split.set_standardization(kept);
+  }
   try {
     check_all(split, experiment.compiler.floatX);
   } catch (const UserError& error) {
     if (!lacks_lengths(split, experiment)) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n",
-                "--lengths FILE says where each sequence ends; what stands behind it may be anything");
+    hint +=
+        str(hint.empty() ? "" : ";\n", "--lengths FILE says where each sequence ends; what follows it may be anything");
     throw UserError(std::move(messages));
   }
 }
@@ -148,7 +154,7 @@ PredictionInput examples_of(const PredictArguments& arguments, const LoadedExper
   }
   PredictionInput out = read_prediction_input(arguments.input, arguments.lengths, experiment, facts,
                                               numbers_of_example(experiment, read_weights(weights)));
-  check_examples(out.examples, experiment);
+  check_examples(out.examples, experiment, weights);
   take_images(out.examples, experiment);
   return out;
 }

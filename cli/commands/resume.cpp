@@ -8,8 +8,7 @@ static Command declare_resume(CLI::App& command, const Invocation& invocation) {
   arguments->started = invocation.started;
   arguments->command_line = invocation.words;
   command.add_option("DIR", arguments->run_dir, "the run's folder")->required();
-  command.add_option("key=value", arguments->experiment.overrides, "what is another from now on: trainer.epochs=60")
-      ->expected(0, -1);
+  add_overrides(command, arguments->experiment.overrides, "what is another from now on: trainer.epochs=60");
   arguments->resume = true;
   add_run_flags(command, *arguments);
   return [arguments] { return run_train(*arguments); };

@@ -1,4 +1,4 @@
-// `thtrain runs`: what the runs below a folder came to.
+// `thtrain runs`: the results of the runs below a folder.
 #include "cli/command.h"
 #include "cli/runs_table.h"
 #include "cli/text.h"

@@ -224,7 +224,7 @@ void tell_failures(const SweepFolder& folder, const std::vector<SweepRun>& runs)
       failed.push_back(str(run.name, ": ", end_text(run), run.message.empty() ? "" : ": ", run.message));
   if (failed.empty()) return;
   const Message message{.what = str(failed.size(), " of ", count_text(std::ssize(runs), "run"), " of the sweep failed"),
-                        .expected = "runs that come to their end",
+                        .expected = "runs that end by themselves",
                         .got = join(failed, "\n"),
                         .hint = str("what they printed is in ", folder.path(), "/logs")};
   std::fprintf(stderr, "%s\n", message.text().c_str());
@@ -260,7 +260,7 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
   return code;
 }
 
-// `--dry-run`: what each run came to so far, and what is done with it.
+// `--dry-run`: the result of each run so far, and what is done with it.
 int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& points, SweepPlan plan, bool json) {
   std::vector<SweepRun> runs;
   if (folder) {
@@ -348,10 +348,8 @@ static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
   auto arguments = std::make_shared<SweepArguments>();
   arguments->command_line = invocation.words;
   command.add_option("CONFIG", arguments->experiment.config, "the experiment file, or --resume DIR");
-  command
-      .add_option("key=value", arguments->experiment.overrides,
-                  "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3")
-      ->expected(0, -1);
+  add_overrides(command, arguments->experiment.overrides,
+                "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3");
   command.add_option("--run-dir", arguments->run_dir, "folder for the sweep; without it a new one in output.root")
       ->type_name("DIR");
   command.add_option("--resume", arguments->resume, "go on with the sweep in that folder")->type_name("DIR");

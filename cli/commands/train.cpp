@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Measured now, beside the profile: machines differ, and so do the hours of one. A ceiling is the fastest that was
+// Measured now, with the profile: machines differ, and so do the hours of one. A ceiling is the fastest that was
 // seen.
 MachineRates machine_rates(const CompilerConfig& config, int threads) {
   WorkloadOptions options{.dtype = config.floatX, .threads = threads};
@@ -98,7 +98,7 @@ int result(const TrainSummary& summary, Progress& progress, const InterruptWatch
                                       : str("the run is over: ", summary.run_dir)});
 }
 
-// Values that are typed are meant; edits of the folder's config.toml beside them are still asked about.
+// Values that are typed are meant; edits of the folder's config.toml besides them are still asked about.
 void extend(LoadedExperiment& loaded, const TrainArguments& arguments, TrainOptions& options) {
   const std::vector<std::string>& overrides = arguments.experiment.overrides;
   if (overrides.empty() || !arguments.experiment.config.empty()) return;
@@ -136,15 +136,15 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
 
 // Where two runs choose the same number at once, one of them takes the next.
 RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& loaded,
-                      std::optional<FolderGuard>& place) {
+                      std::optional<FolderGuard>& location) {
   RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
   for (int attempt = 0;; ++attempt) {
     std::string path = arguments.run_dir;
     if (path.empty()) path = new_run_path(loaded.experiment.output.root, loaded.config_file);
-    place.emplace(path);
+    location.emplace(path);
     try {
       RunFolder folder = RunFolder::create(path, loaded.experiment, facts);
-      place->made();
+      location->made();
       return folder;
     } catch (const UserError&) {
       std::error_code error;
@@ -182,11 +182,11 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   Progress progress(options);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
-  std::optional<FolderGuard> place;
-  RunFolder folder = make_folder(arguments, loaded, place);
+  std::optional<FolderGuard> location;
+  RunFolder folder = make_folder(arguments, loaded, location);
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
-    place->keep();
+    location->keep();
     report(model);
   };
   return result(train_phases(data, folder, hooks, train_options), progress, interrupt, experiment, arguments.json);

@@ -27,7 +27,7 @@ namespace {
 
 struct TuneArguments {
   ExperimentArguments experiment;
-  std::vector<std::string> only = {}, include = {}, exclude = {};  // beside those of the experiment
+  std::vector<std::string> only = {}, include = {}, exclude = {};  // besides those of the experiment
   bool json = false;
 };
 
@@ -108,8 +108,8 @@ std::string tuned_json(const Tuned& tuned) {
       .line();
 }
 
-// Of patterns that stand on the command line as an option.
-ListPlace option_place(const TuneArguments& arguments, const std::string& list, const std::string& pattern) {
+// Of patterns that are on the command line as an option.
+ListLocation option_location(const TuneArguments& arguments, const std::string& list, const std::string& pattern) {
   for (const auto& [key, option, patterns] : {std::tuple("only_candidates", "--only", &arguments.only),
                                               {"include_candidates", "--include", &arguments.include},
                                               {"exclude_candidates", "--exclude", &arguments.exclude}})
@@ -156,11 +156,11 @@ static int run_tune(const TuneArguments& arguments) {
   PhaseData data(loaded.experiment, [&](const Experiment& phase) { return load_data(phase, loaded.config_folder); });
   auto data_of = [&](size_t i) -> const Dataset& { return data.of(i); };
   const std::vector<kernel::ChoiceKey> keys = choices_of_phases(loaded.experiment, data_of, loaded.config_folder);
-  auto place = [&](const std::string& list, const std::string& pattern) {
-    const ListPlace option = option_place(arguments, list, pattern);
-    return option.name.empty() ? ListPlace{str("compiler.", list), compiler.at(list)} : option;
+  auto location = [&](const std::string& list, const std::string& pattern) {
+    const ListLocation option = option_location(arguments, list, pattern);
+    return option.name.empty() ? ListLocation{str("compiler.", list), compiler.at(list)} : option;
   };
-  check_lists(lists, keys, machine(), place);
+  check_lists(lists, keys, machine(), location);
   std::vector<Tuned> tuned;
   const TuningProgress progress(keys.size());
   for (const kernel::ChoiceKey& key : keys) {

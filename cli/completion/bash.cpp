@@ -54,7 +54,7 @@ _thtrain_runs() {  # folders of runs, and folders that may hold some
   done
 }
 
-_thtrain_pairs() {  # key=value; numbers in keys stand where the declarations have N
+_thtrain_pairs() {  # key=value; numbers in keys are where the declarations have N
   local word=$1 key general value done part numbers=() at
   if [[ $word == *=* ]]; then
     key=${word%%=*} value=${word#*=}
@@ -153,8 +153,8 @@ std::string bash_completion(const Listing& listing) {
       str("_thtrain_commands=", single_quoted(join(listing.commands, " ", [](const auto& c) { return c.name; })), "\n");
   out += str("_thtrain_keys=", single_quoted(join(listing.keys, " ", [](const auto& k) { return k.path; })), "\n");
   std::string options = "\n_thtrain_options() {  # of a command\n  case $1 in\n",
-              option = "\n_thtrain_option() {  # what stands behind it; nothing behind a flag\n  case \"$1 $2\" in\n",
-              argument = "\n_thtrain_argument() {  # what stands at a place, from 0\n  case \"$1 $2\" in\n",
+              option = "\n_thtrain_option() {  # what follows it; nothing behind a flag\n  case \"$1 $2\" in\n",
+              argument = "\n_thtrain_argument() {  # what a position takes, from 0\n  case \"$1 $2\" in\n",
               values = "\n_thtrain_values() {  # words that a key may be\n  case $1 in\n";
   for (const ListedCommand& command : listing.commands) {
     options += str("    ", command.name, ") echo ",

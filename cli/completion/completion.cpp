@@ -10,9 +10,9 @@ const std::vector<std::string>& completed_shells() {
 }
 
 Takes takes(const ListedOption& option) {
-  const bool has_place = !option.name.starts_with("--");
+  const bool has_position = !option.name.starts_with("--");
   if (!option.choices.empty()) return Takes::kWords;
-  if (!has_place) {
+  if (!has_position) {
     if (option.type.empty()) return Takes::kNothing;
     if (option.type == "DIR") return Takes::kFolder;
     return option.type == "FILE" || option.type == "PATH" ? Takes::kFile : Takes::kOther;

@@ -29,7 +29,7 @@ std::string manual_page(const Listing& listing);
 
 // ---- what the scripts share ----
 
-/// What can stand at a place of the command line.
+/// What a position of the command line takes.
 enum class Takes {
   kNothing,      // of a flag
   kConfig,       // an experiment file

@@ -14,7 +14,7 @@ _thtrain_config_or_run() {
   _alternative 'configs:experiment file:_files -g "*.toml"' 'runs:run folder:_thtrain_runs'
 }
 
-_thtrain_pairs() {  # key=value; numbers in keys stand where the declarations have N
+_thtrain_pairs() {  # key=value; numbers in keys are where the declarations have N
   local key part value at
   local -a numbers parts found
   if [[ $PREFIX == *=* ]]; then

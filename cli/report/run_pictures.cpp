@@ -55,9 +55,9 @@ bool is_of_mistakes(const ShowReport::File& file) {
 
 ReportRun drawn_part(const std::string& folder) {
   ReportRun out;
-  const TemporaryFolder place;
+  const TemporaryFolder location;
   try {
-    const ShownFolder shown = show_run(load_run_to_use(folder, {}), "", "", {}, place.path());
+    const ShownFolder shown = show_run(load_run_to_use(folder, {}), "", "", {}, location.path());
     std::vector<ShowReport::File> files = shown.report.files;
     std::stable_partition(files.begin(), files.end(),
                           [](const ShowReport::File& file) { return is_of_mistakes(file); });

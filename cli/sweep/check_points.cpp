@@ -25,7 +25,7 @@ namespace thtrain {
 
 namespace {
 
-// What it says beside its seed, which decides nothing that can be wrong.
+// What it says besides its seed, which decides nothing that can be wrong.
 std::string text_without_seed(const Experiment& experiment) {
   Experiment other = experiment;
   other.seed = 0;
@@ -33,7 +33,7 @@ std::string text_without_seed(const Experiment& experiment) {
 }
 
 // Points that have a mistake in common have it once.
-std::string place_of(const Message& message) {
+std::string position_of(const Message& message) {
   return str(message.what, '\n', message.config.file, ':', message.config.line, ':', message.config.column);
 }
 
@@ -101,7 +101,7 @@ class Builder {
 };
 
 // A key whose values nothing else of the experiment can contradict, where each of them is right by itself.
-bool stands_alone(const std::string& key) {
+bool is_independent(const std::string& key) {
   static const std::vector<ListedKey> keys = listed_keys();
   std::string own = key;
   if (own.starts_with("phase.")) own = own.substr(std::min(own.size(), own.find('.', 6) + 1));
@@ -116,7 +116,7 @@ struct PointKeys {
 
 /// The points whose data is looked at and whose model is built.
 struct PointsToBuild {
-  std::vector<int64_t> single;        // each value of each list, beside the first values of the others
+  std::vector<int64_t> single;        // each value of each list, with the first values of the others
   std::vector<int64_t> combinations;  // of values of several lists; those of one data behind each other
 };
 
@@ -129,7 +129,7 @@ PointsToBuild points_to_build(const SweepPoints& points, const std::vector<Point
       if (known.insert(keys[static_cast<size_t>(point)].all).second) out.single.push_back(point);
     }
   std::vector<bool> alone;
-  for (const SweptKey& key : points.keys()) alone.push_back(stands_alone(key.key));
+  for (const SweptKey& key : points.keys()) alone.push_back(is_independent(key.key));
   std::map<std::string, std::vector<int64_t>> by_data;
   for (int64_t point = 0; point < points.count(); ++point) {
     const std::vector<size_t> at = points.indices(point);
@@ -178,7 +178,7 @@ static std::string words_of(const SweepPoints& points, int64_t point) {
   return out;
 }
 
-// Two runs with the same bits. The place is that of the first value that differs.
+// Two runs with the same bits. The position is that of the first value that differs.
 static Message equal_points(const SweepPoints& points, int64_t first, int64_t second) {
   const std::vector<std::string> before = points.values(first), now = points.values(second);
   size_t key = 0;
@@ -231,10 +231,10 @@ CheckedSweep check_points(const std::string& config, const SweepPoints& points, 
       const auto [known, is_new] = seen.emplace(content_hash({text}), i);
       if (is_new) continue;
       Message message = equal_points(points, known->second, i);
-      if (told.insert(place_of(message)).second) mistakes.add(std::move(message));
+      if (told.insert(position_of(message)).second) mistakes.add(std::move(message));
     } catch (const UserError& error) {
       for (Message& message : told_of(error, points, i))
-        if (told.insert(place_of(message)).second) mistakes.add(std::move(message));
+        if (told.insert(position_of(message)).second) mistakes.add(std::move(message));
     }
   }
   mistakes.raise();

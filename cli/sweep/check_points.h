@@ -20,12 +20,12 @@ struct CheckedSweep {
 };
 
 /// Reads the experiment of every point. Then finds the data (and the first weights) and builds the model, without
-/// native code: for each value of each list, beside the first values of the others, and for each combination of values
+/// native code: for each value of each list, with the first values of the others, and for each combination of values
 /// that may contradict each other. Of keys that cannot (`seed`, `output.*`, learning rate, momentum, weight decay,
 /// epochs, `loss.l1` and `loss.l2`) the first value is taken there. Data is read once for all combinations that share
 /// it. Doubts about the data of the first point are printed on standard error, and on a terminal how far it is, unless
-/// `quiet`. UserError with every mistake, as `thtrain train` tells it, with its place on the sweep's command line; also
-/// where two points are one experiment.
+/// `quiet`. UserError with every mistake, as `thtrain train` tells it, with its position on the sweep's command line;
+/// also where two points are one experiment.
 CheckedSweep check_points(const std::string& config, const SweepPoints& points, bool quiet = false);
 
 }  // namespace thtrain

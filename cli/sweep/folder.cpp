@@ -35,7 +35,7 @@ static UserError cannot_be_made(const std::string& path, int error) {
   return UserError(
       Message{.what = str(path, ": the folder cannot be made"),
               .got = system_error_text(error),
-              .hint = "choose another folder with --run-dir, or another place for new ones with output.root"});
+              .hint = "choose another folder with --run-dir, or another root for new ones with output.root"});
 }
 
 static void make_folder(const std::string& path) {
@@ -103,18 +103,18 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
   std::error_code error;
   remove_unfinished_sweep(path);
   const bool is_there = is_empty_folder(path);
-  const UserError taken(Message{.what = str(path, ": there is something else at this place"),
+  const UserError taken(Message{.what = str(path, ": there is something else at this path"),
                                 .expected = "a folder that does not exist yet, an empty one, or that of this sweep",
                                 .hint = "--run-dir names another folder"});
   if (fs::exists(fs::symlink_status(path, error)) && !is_there) throw taken;
-  // Made beside its place and renamed into it, so that a sweep's folder always holds sweep.json. An empty folder, which
-  // may be a link, a mount point or the working folder, is filled where it is.
+  // Made next to its final path and renamed to it, so that a sweep's folder always holds sweep.json. An empty folder,
+  // which may be a link, a mount point or the working folder, is filled where it is.
   remove_stale_folders(parent);
   SweepFolder out(is_there ? path : new_folder_name(parent), std::move(facts));
   if (is_there) out.lock_ = lock_of(path);
   if (is_there && !is_empty_folder(path)) throw taken;  // another process came between
-  FolderGuard place(out.path_);
-  place.made();
+  FolderGuard location(out.path_);
+  location.made();
   try {
     make_folder(out.path_ + "/logs");
     if (!is_there) out.lock_ = std::make_shared<RunLock>(out.path_);
@@ -129,7 +129,7 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
     throw UserError(message);
   }
   if (!is_there && ::rename(out.path_.c_str(), path.c_str()) != 0) throw cannot_be_made(path, errno);
-  place.keep();
+  location.keep();
   out.path_ = path;
   return out;
 }

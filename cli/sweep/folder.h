@@ -42,7 +42,7 @@ class SweepFolder {
 
   /// Of a folder that was opened. UserError where another process has the lock.
   void lock();
-  /// UserError where something else stands at the place of the folder of the logs: no run can be started then.
+  /// UserError where something else is at the path of the folder of the logs: no run can be started then.
   void check_logs() const;
   const std::string& path() const { return path_; }
   const SweepFacts& facts() const { return facts_; }

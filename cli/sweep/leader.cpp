@@ -176,7 +176,7 @@ void SweepLeader::write_csv() {
   csv_is_old_ = false;
 }
 
-// The runs have what they came to in their own folders: no reason to end them, or to keep the table back.
+// The runs have their results in their own folders: no reason to end them, or to keep the table back.
 void SweepLeader::try_to_write_csv(bool is_last) {
   csv_written_ = Clock::now();
   csv_is_old_ = true;

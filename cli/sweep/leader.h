@@ -39,7 +39,7 @@ class SweepLeader {
   /// the second one ends them at once. A run that fails is told, and the others go on; so is one that cannot be started
   /// (its log cannot be written, or the system starts no process). sweep.csv and seeds.csv are kept up to date.
   int lead();
-  /// Behind lead(): are these files what the runs came to? Where one cannot be written, one warning on standard error
+  /// Behind lead(): are these files the results of the runs? Where one cannot be written, one warning on standard error
   /// says why, at the end.
   bool has_csv() const { return !csv_is_old_; }
 

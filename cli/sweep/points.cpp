@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kForm = "write several values as key=0.1,0.03 or key=1..5";
 
-ConfigPosition place_of(const std::string& word, size_t index, size_t start, size_t end) {
+ConfigPosition position_of(const std::string& word, size_t index, size_t start, size_t end) {
   const std::string_view view = word;
   ConfigPosition out;
   out.file = kCommandLine;
@@ -47,7 +47,7 @@ size_t end_of_string(const std::string& word, size_t at) {
   return word.size();
 }
 
-// The parts between commas that stand in no quotes and no brackets. A quote opens a string where a value may begin: it
+// The parts between commas that are in no quotes and no brackets. A quote opens a string where a value may begin: it
 // is a letter inside a word (don't). Of a word whose quotes or brackets are not closed, what follows them is one part:
 // reading it as a value says so.
 std::vector<SweptValue> parts_of(const std::string& word, size_t begin) {
@@ -165,7 +165,7 @@ class Words {
       if (product <= kMaxSweepRuns) continue;
       findings_.add({.what = str("the sweep has more than ", count_text(kMaxSweepRuns), " runs"),
                      .expected = str("a product of the lengths of the lists of at most ", count_text(kMaxSweepRuns)),
-                     .config = place_of(words[key.word], key.word, 0, words[key.word].size())});
+                     .config = position_of(words[key.word], key.word, 0, words[key.word].size())});
       break;
     }
     findings_.raise();
@@ -178,7 +178,7 @@ class Words {
     const size_t equals = word.find('=');
     if (equals == std::string::npos || trimmed(word.substr(equals + 1)).empty()) {
       findings_.add({.what = str('"', word, "\" has no ", equals == std::string::npos ? "=" : "value behind the ="),
-                     .config = place_of(word, index, 0, word.size()),
+                     .config = position_of(word, index, 0, word.size()),
                      .hint = kForm});
       return;
     }
@@ -187,7 +187,7 @@ class Words {
     if (!key.empty() && !is_new)
       findings_.add(
           {.what = str(key, " is given twice"),
-           .config = place_of(word, index, word.find(key), word.find(key) + key.size()),
+           .config = position_of(word, index, word.find(key), word.find(key) + key.size()),
            .hint = str("it is first given as ", words_[first->second], ": write all of its values as one list")});
     const std::vector<SweptValue> parts = parts_of(word, equals + 1);
     if (parts.size() == 1 && !range_of(parts[0].text) && !is_range_of_other_numbers(parts[0].text)) return;
@@ -198,15 +198,16 @@ class Words {
 
   void add(SweptKey& swept, const SweptValue& part) {
     const std::string& word = words_[swept.word];
-    const ConfigPosition place = place_of(word, swept.word, part.start, part.end);
+    const ConfigPosition position = position_of(word, swept.word, part.start, part.end);
     if (part.text.empty()) {
-      findings_.add({.what = str(swept.key, " has an empty value between its commas"), .config = place, .hint = kForm});
+      findings_.add(
+          {.what = str(swept.key, " has an empty value between its commas"), .config = position, .hint = kForm});
       return;
     }
     if (is_range_of_other_numbers(part.text)) {
       findings_.add({.what = str("the range ", part.text, " is not one of integers"),
                      .expected = "integers of 64 bits, as in 1..5 or 10..35..10",
-                     .config = place,
+                     .config = position,
                      .hint = "write other numbers as a list, as in 0.1,0.3,0.5"});
       return;
     }
@@ -217,7 +218,7 @@ class Words {
       findings_.add({.what = str("the range ", part.text, " has no numbers"),
                      .expected = "a..b with a at most b, or steps that lead from a to b, as in 5..1..-1",
                      .got = str("steps of ", range->step, " from ", range->first, " to ", range->last),
-                     .config = place});
+                     .config = position});
       return;
     }
     const int64_t length = length_of(*range, kMaxSweepRuns + 1);
@@ -237,7 +238,7 @@ class Words {
     findings_.add({.what = str(swept.key, " has the value ", before, " twice",
                                before == text ? "" : str(", the second time as ", text)),
                    .expected = "each value once",
-                   .config = place_of(words_[swept.word], swept.word, part.start, part.end)});
+                   .config = position_of(words_[swept.word], swept.word, part.start, part.end)});
   }
 
   const std::vector<std::string>& words_;
@@ -356,7 +357,7 @@ std::vector<Message> SweepPoints::located(const Error& error, int64_t point) con
       message.config.source_line = word;
       if (message.config.column <= key_end) continue;
       const bool is_of_range = word.substr(value.start, value.end - value.start) != value.text;
-      const ConfigPosition whole = place_of(word, keys_[i].word, value.start, value.end);
+      const ConfigPosition whole = position_of(word, keys_[i].word, value.start, value.end);
       message.config.column = is_of_range ? whole.column : whole.column + message.config.column - key_end - 1;
       if (is_of_range) message.config.length = whole.length;
     }

@@ -23,13 +23,13 @@ struct SweptKey {
   std::string key;   // "trainer.learning_rate"
   std::string name;  // its last parts, by which it differs from the other lists: "learning_rate"
   std::vector<SweptValue> values;
-  size_t word = 0;  // its place among the words
+  size_t word = 0;  // its position among the words
 };
 
 /// A sweep's words "key=value" and "key=value,value,...", in the order in which they were typed.
 class SweepPoints {
  public:
-  /// Splits lists at commas that stand in no quotes and no brackets; `a..b` and `a..b..step` are the integers from a to
+  /// Splits lists at commas that are in no quotes and no brackets; `a..b` and `a..b..step` are the integers from a to
   /// b, both included. A word without a comma or a range is an override of all runs. UserError with every mistake of
   /// the lists: a word without a value, an empty element, a range that is empty or has a step of 0, a value twice, a
   /// key twice, no list, more than kMaxSweepRuns runs. Keys and values are left to apply_overrides().
@@ -51,7 +51,8 @@ class SweepPoints {
   /// The point that has value `value` of key `key`, and the first one of every other key.
   int64_t point_of(size_t key, size_t value) const;
 
-  /// The messages of an error that came of overrides(point), with their places on the command line of the sweep.
+  /// The messages of an error that was caused by overrides(point), with their positions on the command line of the
+  /// sweep.
   std::vector<Message> located(const Error& error, int64_t point) const;
 
  private:

@@ -30,7 +30,7 @@ class Processes {
 
   /// Starts this program with these arguments and no input; both outputs are appended to the file `log`. The
   /// environment is that of this process with OMP_NUM_THREADS set to `threads`. False where the system starts no more
-  /// processes beside those that run. UserError where it starts none at all, or the log cannot be written.
+  /// processes besides those that run. UserError where it starts none at all, or the log cannot be written.
   bool start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log);
   size_t running() const { return running_.size(); }
   /// The ids of those that run.

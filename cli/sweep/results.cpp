@@ -13,7 +13,7 @@ namespace thtrain {
 
 using State = SweepRun::State;
 
-// Each word of a list stands on the command line of the run as the sweep gave it. Nothing is known of a run whose
+// Each word of a list is on the command line of the run as the sweep gave it. Nothing is known of a run whose
 // run.json has no command line.
 static void require_values(const SweepRun& run, const SweepPoints& points) {
   const std::vector<std::string>& given = run.record->command_line;
@@ -34,7 +34,7 @@ static void require_values(const SweepRun& run, const SweepPoints& points) {
                           .got = join(got, " ")});
 }
 
-// Can `thtrain resume`, or `thtrain train`, go on with what stands in the folder?
+// Can `thtrain resume`, or `thtrain train`, go on with what is in the folder?
 static void require_usable(const SweepRun& run) {
   if (run.record && RunFolder::open(run.folder).had_checkpoint())
     RunFolder::open(run.folder).require_checkpoint();

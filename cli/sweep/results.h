@@ -1,4 +1,4 @@
-// What the runs of a sweep came to: lines, the table and sweep.csv.
+// The results of the runs of a sweep: lines, the table and sweep.csv.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SweepRun {
 };
 
 /// Reads the run's folder, where there is one: `record`, and `state` where the run is over, its loss was not finite, or
-/// no process of the sweep can go on with what stands there: files that cannot be read, a run.json or a checkpoint that
+/// no process of the sweep can go on with what is there: files that cannot be read, a run.json or a checkpoint that
 /// is gone, something that is no run, or a run that was begun with other values than those of the point (of the folder
 /// of another run: a copy, or a link to it). A folder that another process writes to is taken as it is.
 void read_record(SweepRun& run, const SweepPoints& points);

@@ -1,6 +1,6 @@
-// What the runs of a sweep came to over its seeds: mean and standard deviation for each point of the other lists.
+// The results of the runs of a sweep over its seeds: mean and standard deviation for each point of the other lists.
 //
-// Counted are the runs that came to their end and have a finite value. Those that failed, were not finite or measured
+// Counted are the runs that ended and have a finite value. Those that failed, were not finite or measured
 // nothing are left out, and named; those that have not ended are neither.
 #pragma once
 

@@ -20,7 +20,7 @@ struct JvpOptions;
 /// "hidden float64[3]", for messages: the value's name or its op's, and its type.
 std::string described(const Expr& value);
 
-/// Message::node with the place where the function of that name was called: "built at a.cpp:3; grad is called at
+/// Message::node with the location where the function of that name was called: "built at a.cpp:3; grad is called at
 /// a.cpp:5".
 std::string with_call(std::string node, const std::string& name, const std::source_location& where);
 std::string with_call(std::string node, const std::string& name, const Origin& call);

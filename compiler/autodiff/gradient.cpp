@@ -125,16 +125,16 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
 }
 
 // Derivatives with respect to some of `wrt` (at these positions), as written and of the stable forms.
-static void add_stable_forms(Differentiation plain, const std::vector<size_t>& places, std::vector<Expr> kept,
+static void add_stable_forms(Differentiation plain, const std::vector<size_t>& indices, std::vector<Expr> kept,
                              std::vector<Expr>& gradients) {
   std::vector<Expr> wrt;
-  for (size_t i : places) wrt.push_back(plain.wrt[i]);
+  for (size_t i : indices) wrt.push_back(plain.wrt[i]);
   plain.wrt = wrt;
   kept.insert(kept.end(), wrt.begin(), wrt.end());
   const std::optional<std::vector<Expr>> stable = derivatives_of_stable_forms(plain, kept);
   if (!stable) return;
-  for (size_t i = 0; i < places.size(); ++i) {
-    Expr& gradient = gradients[places[i]];
+  for (size_t i = 0; i < indices.size(); ++i) {
+    Expr& gradient = gradients[indices[i]];
     if (!gradient.has_value()) continue;
     const Origin of_gradient = gradient.node().origin.of_gradient();
     InheritOrigin origin(of_gradient);

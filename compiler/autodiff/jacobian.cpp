@@ -11,14 +11,14 @@ namespace thtrain {
 static std::vector<Expr> rows_of_derivatives(const DerivativeCall& called, const Expr& y, const std::vector<Expr>& wrt,
                                              const GradOptions& options) {
   require_value(y, called.what(called.end), called.where);
-  const Expr places = arange(size(y));
+  const Expr indices = arange(size(y));
   // Of element i the cotangent is 1 there and 0 elsewhere.
   auto rows_of_element = [&](Expr i) {
-    const Expr cotangent = reshape(cast(eq(places, i), y.dtype()), y.dims());
+    const Expr cotangent = reshape(cast(eq(indices, i), y.dtype()), y.dims());
     return derivatives_of_cotangents(called, {y}, wrt, {cotangent}, options);
   };
   const std::vector<Expr> rows =
-      map(rows_of_element, {.sequences = {places}, .name = "jacobian"}, called.where).outputs;
+      map(rows_of_element, {.sequences = {indices}, .name = "jacobian"}, called.where).outputs;
   std::vector<Expr> out;
   for (size_t k = 0; k < wrt.size(); ++k) {
     Dims dims = y.dims();

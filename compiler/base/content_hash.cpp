@@ -2,7 +2,7 @@
 
 #include <memory>
 
-// The one place that expands the library's inline functions.
+// The one source that expands the library's inline functions.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

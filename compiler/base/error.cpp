@@ -47,10 +47,10 @@ struct Quote {
 };
 
 // `column` counts from 1. Of a long line the part around the carets is shown.
-Quote quote(const ConfigPosition& place) {
-  std::vector<std::string> cells = printable_characters(place.source_line);
-  const size_t caret = std::min(static_cast<size_t>(std::max(place.column, 1)) - 1, cells.size());
-  const size_t caret_end = caret + static_cast<size_t>(std::max(place.length, 1));
+Quote quote(const ConfigPosition& position) {
+  std::vector<std::string> cells = printable_characters(position.source_line);
+  const size_t caret = std::min(static_cast<size_t>(std::max(position.column, 1)) - 1, cells.size());
+  const size_t caret_end = caret + static_cast<size_t>(std::max(position.length, 1));
   auto width = [&](size_t first, size_t last) {
     size_t out = 0;
     for (size_t i = first; i < std::min(last, cells.size()); ++i) out += width_of(cells[i]);
@@ -66,7 +66,7 @@ Quote quote(const ConfigPosition& place) {
   const bool is_whole = first == 0 && last == cells.size();
   Quote out{.line = first > 0 ? "..." : "", .carets = first > 0 ? "   " : ""};
   for (size_t i = first; i < last; ++i) {
-    // A tab stays a tab, before the carets too, so that they stand under their word; in a part of a line it is a space.
+    // A tab stays a tab, before the carets too, so that they are under their word; in a part of a line it is a space.
     const bool is_tab = is_whole && cells[i] == "\\t";
     out.line += is_tab ? "\t" : cells[i] == "\\t" ? " " : cells[i];
     if (i < caret) out.carets += is_tab ? std::string("\t") : std::string(width(i, i + 1), ' ');

@@ -22,7 +22,7 @@ TH_ALWAYS_INLINE uint32_t twisted(uint32_t high, uint32_t low, uint32_t middle) 
   return middle ^ (joined >> 1) ^ ((low & 1u) ? 0x9908b0dfu : 0u);
 }
 
-// Words i to `end`, each from the word `middle` places on.
+// Words i to `end`, each from the word `middle` words later.
 TH_ALWAYS_INLINE void twist_run(uint32_t* key, size_t i, size_t end, ptrdiff_t middle) {
   for (; i + kLanes <= end; i += kLanes) {
     const Words high = *reinterpret_cast<const Words*>(key + i), low = *reinterpret_cast<const Words*>(key + i + 1);

@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-/// The next 624 words in the place of the last ones.
+/// The next 624 words instead of the last ones.
 void mersenne_twist(uint32_t* key);
 /// low + range u for `count` numbers u of 53 bits in [0, 1), each of two words, which are tempered here. In float64,
 /// and rounded to float32 then.

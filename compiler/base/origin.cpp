@@ -9,7 +9,8 @@ namespace thtrain {
 static thread_local std::shared_ptr<const ScopeInfo> current_scope;
 static thread_local const Origin* inherited = nullptr;
 
-// A default argument that an algorithm or a container of the standard library evaluates gives the place of its header.
+// A default argument that an algorithm or a container of the standard library evaluates gives the location of its
+// header.
 static bool is_standard_library(const char* file) {
   return std::strstr(file, "/include/c++/") != nullptr;
 }

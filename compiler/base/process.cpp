@@ -44,7 +44,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return out;
 }
 
-// Numbers above 2: none is in the way of another that is put in its place.
+// Numbers above 2: none is in the way of another that is put there instead.
 FileDescriptor file_for(int given, int flags) {
   const FileDescriptor nothing(given < 0 ? open("/dev/null", flags | O_CLOEXEC) : -1);
   return FileDescriptor(fcntl(given < 0 ? nothing.get() : given, F_DUPFD_CLOEXEC, 3));

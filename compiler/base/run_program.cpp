@@ -88,26 +88,26 @@ int signal_that_came() {
   return number != 0 ? number : own_flag.load();
 }
 
-/// The place of a process group in the table of those that run.
+/// The slot of a process group in the table of those that run.
 class RunningGroup {
  public:
   explicit RunningGroup(pid_t group) {
-    for (auto& place : running_groups) {
+    for (auto& slot : running_groups) {
       pid_t none = 0;
-      if (place.compare_exchange_strong(none, group)) {
-        place_ = &place;
+      if (slot.compare_exchange_strong(none, group)) {
+        slot_ = &slot;
         return;
       }
     }
   }
   ~RunningGroup() {
-    if (place_) *place_ = 0;
+    if (slot_) *slot_ = 0;
   }
   RunningGroup(const RunningGroup&) = delete;
   RunningGroup& operator=(const RunningGroup&) = delete;
 
  private:
-  std::atomic<pid_t>* place_ = nullptr;
+  std::atomic<pid_t>* slot_ = nullptr;
 };
 
 /// What a program writes.
@@ -151,12 +151,12 @@ void set_interrupt_flag(const std::atomic<int>* flag) {
 }
 
 void kill_running_programs() noexcept {
-  for (auto& place : running_groups)
-    if (pid_t group = place.load(); group > 0) kill(-group, SIGKILL);
+  for (auto& slot : running_groups)
+    if (pid_t group = slot.load(); group > 0) kill(-group, SIGKILL);
 }
 
 bool is_program_running() noexcept {
-  return std::any_of(running_groups.begin(), running_groups.end(), [](const auto& place) { return place.load() > 0; });
+  return std::any_of(running_groups.begin(), running_groups.end(), [](const auto& slot) { return slot.load() > 0; });
 }
 
 double limit_of(const char* variable, double otherwise, const std::string& expected) {

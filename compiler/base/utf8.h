@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-/// What stands in the place of bytes that are no UTF-8.
+/// What replaces bytes that are no UTF-8.
 inline constexpr char32_t kReplacementCharacter = 0xfffd;
 
 /// A code point and how many bytes it takes; of bytes that are no UTF-8 the first one alone, and not valid.

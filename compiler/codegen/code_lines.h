@@ -12,7 +12,7 @@ std::string lines_of(const std::string& text, size_t indent, size_t deeper, std:
 /// A line that begins a nested part, with its comment behind it, or before it where the line would be too long.
 std::string opening_lines(const std::string& text, const std::string& comment, size_t indent);
 
-/// Does the word stand in the text?
+/// Does the text contain the word?
 bool mentions(const std::string& text, const std::string& word);
 
 }  // namespace thtrain

@@ -265,7 +265,7 @@ class Emitter {
   }
 
   void loop(const Loop& loop) {
-    // After its first turn the loop has written what its body writes.
+    // After its first iteration the loop has written what its body writes.
     for_each_step(*loop.body,
                   [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(program_, step); });
     const std::string i = names_.unique(readable(loop.index));
@@ -340,20 +340,20 @@ class Emitter {
     std::string& name = names_of_kernels_[function.get()];
     if (!name.empty()) return name;
     kernel::verify(*function, program_.target);
-    // With helpers of its own: they are part of the kernel's text, whatever program it stands in.
+    // With helpers of its own: they are part of the kernel's text, whatever program it is in.
     kernel::Helpers helpers;
     kernel::FunctionText text = kernel::print_function(*function, dialect_, helpers);
     auto [at, fresh] = kernels_.try_emplace(text.comment + text.after_name, "");
     if (fresh) {
       at->second = str("k", source_.text.kernels.size(), "_", function->name);
       KernelText kernel{at->second, function->name, std::move(text.comment), std::move(text.after_name), {}};
-      for (const std::string& helper : helpers.definitions()) kernel.helpers.push_back(place_of_helper(helper));
+      for (const std::string& helper : helpers.definitions()) kernel.helpers.push_back(index_of_helper(helper));
       source_.text.kernels.push_back(std::move(kernel));
     }
     return name = at->second;
   }
 
-  uint32_t place_of_helper(const std::string& definition) {
+  uint32_t index_of_helper(const std::string& definition) {
     auto [at, fresh] = helpers_.try_emplace(definition, static_cast<uint32_t>(source_.text.helpers.size()));
     if (fresh) source_.text.helpers.push_back(definition);
     return at->second;
@@ -427,7 +427,7 @@ class Emitter {
   std::map<std::string, std::string> numbers_;            // text -> variable
   std::vector<std::string> buffers_;                      // variables
   std::unordered_map<std::string, std::string> kernels_;  // text -> name
-  std::unordered_map<std::string, uint32_t> helpers_;     // text -> place
+  std::unordered_map<std::string, uint32_t> helpers_;     // text -> index
   std::unordered_map<const kernel::Function*, std::string> names_of_kernels_;
   std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
   std::string arguments_text_, temporaries_text_, body_;

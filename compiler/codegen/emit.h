@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-/// A check that the generated code can fail: its number is its place in the list.
+/// A check that the generated code can fail: its number is its index in the list.
 struct CheckText {
   std::string what, expected;  // may hold {value} and {limit}
   std::string node;            // where the user built it

@@ -50,7 +50,7 @@ class CppForms : public EntryForms {
   static std::string list(const std::string& items) { return str("{", items.empty() ? "0" : items, "}"); }
 };
 
-// What a kernel takes stands in the launch as it is.
+// What a kernel takes is passed to the launch as it is.
 class CudaForms : public CppForms {
  public:
   std::string run(const KernelRun& r) const override {

@@ -47,8 +47,8 @@ class FormulaText {
   bool is_fused() const { return step_.op->fused && !step_.bodies.empty(); }
   bool is_full() const { return text_.size() > width_; }
 
-  // In parentheses where it is an operation that stands beside an operator.
-  void value(const Expr& value, bool beside_operator) {
+  // In parentheses where it is an operation that is an operand.
+  void value(const Expr& value, bool is_operand) {
     const Node& node = value.node();
     if (is_full()) return;
     if (auto at = known_.find(&node); at != known_.end()) {
@@ -59,9 +59,9 @@ class FormulaText {
       text_ += constant ? constant->text(1) : "?";
       return;
     }
-    const bool parentheses = beside_operator && symbol_of(node);
+    const bool parentheses = is_operand && symbol_of(node);
     if (parentheses) text_ += '(';
-    application(node, [&](size_t input, bool beside) { this->value(node.inputs[input], beside); });
+    application(node, [&](size_t input, bool is_operand) { this->value(node.inputs[input], is_operand); });
     if (parentheses) text_ += ')';
   }
 

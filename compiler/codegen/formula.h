@@ -9,8 +9,8 @@
 namespace thtrain {
 
 /// "hidden_tanh = tanh(dot(train_x, hidden_W) + hidden_b)": the outputs of `node` by its inputs; a fused node's by the
-/// nodes of its body. Scalar constants stand as numbers. At most about `width` characters: "..." for what is left out.
-/// Outputs whose name is empty are left out.
+/// nodes of its body. Scalar constants are printed as numbers. At most about `width` characters: "..." for what is left
+/// out. Outputs whose name is empty are left out.
 std::string formula(const Node& node, const std::function<std::string(size_t input)>& name_of_input,
                     const std::function<std::string(size_t output)>& name_of_output, size_t width);
 

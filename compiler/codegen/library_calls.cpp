@@ -26,7 +26,7 @@ std::vector<CalledFunction> called_functions(const Program& program) {
 }
 
 std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
-                           size_t place) {
+                           size_t index) {
   const std::vector<int>& steps = called.steps;
   const std::string list = join(std::span(steps).first(std::min(steps.size(), kMostListed)), ", ");
   const kernel::LibraryFunction& function = *called.function;
@@ -36,7 +36,7 @@ std::string declaration_of(const CalledFunction& called, const std::string& name
          lines_of(str("typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
                       function.parameters, ");"),
                   2, 4) +
-         str("  const ", type, " ", name, " = (", type, ")ctx->library[", place, "];\n");
+         str("  const ", type, " ", name, " = (", type, ")ctx->library[", index, "];\n");
 }
 
 CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin) {

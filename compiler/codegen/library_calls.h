@@ -16,10 +16,10 @@ struct CalledFunction {
 /// In the order of their first calls.
 std::vector<CalledFunction> called_functions(const Program& program);
 
-/// The lines that declare a function as the variable `name` of the type `type`: number `place` of ThContext::library.
+/// The lines that declare a function as the variable `name` of the type `type`: number `index` of ThContext::library.
 /// A comment says which steps call it.
 std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
-                           size_t place);
+                           size_t index);
 
 /// The check that a call fails where its function gives {value} and not 0. `origin`: of the call's step.
 CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin);

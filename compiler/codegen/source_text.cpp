@@ -56,7 +56,7 @@ static std::vector<HelperPart> parts_of(std::string_view text) {
     while (starts("// ") || starts("template ")) line = text.find('\n', line) + 1;
     const size_t brace = starts("static inline ") ? text.find(" {", line) : std::string_view::npos;
     if (brace == std::string_view::npos) {
-      // A type, a declaration, or what stands between #if and #endif: with all that follows, up to the next function.
+      // A type, a declaration, or what is between #if and #endif: with all that follows, up to the next function.
       size_t end = text.find("\nstatic inline ", line);
       const size_t type_end = text.find("\n};\n", line);
       if (text.substr(line, 1) == "#" || end == std::string_view::npos)

@@ -16,7 +16,7 @@ struct KernelText {
   std::string label;              // "sum_rows"
   std::string comment;            // whole lines
   std::string code;               // from the parenthesis of the parameters on
-  std::vector<uint32_t> helpers;  // what it calls, as places in SourceText::helpers, in their order
+  std::vector<uint32_t> helpers;  // what it calls, as indices in SourceText::helpers, in their order
 
   friend bool operator==(const KernelText&, const KernelText&) = default;
 };
@@ -39,7 +39,7 @@ inline constexpr const char* kKernelParameters = "(ThContext*, void* const*, con
 /// What opens every translation unit: the entry's interface.
 const std::string& interface_text();
 
-/// What must stand before code that calls these helpers: types and declarations as they are, "static inline" functions
+/// What must be before code that calls these helpers: types and declarations as they are, "static inline" functions
 /// without their bodies. What is between #if and #endif counts as a declaration.
 std::string declarations_of(std::string_view helpers);
 /// The functions that declarations_of() left without bodies.
@@ -50,7 +50,7 @@ std::string device_text(const SourceText& source);
 
 /// One translation unit, for people and for compilers: the program's arguments, the interface, the entry, the kernels,
 /// and last the helpers, which are declared before what calls them; in C99 helpers are defined before. CUDA kernels
-/// stand behind the text that emulates the device.
+/// follow the text that emulates the device.
 std::string whole_text(const SourceText& source);
 
 }  // namespace thtrain

@@ -56,7 +56,7 @@ std::string Cache::name_of_entry(const std::string& content, kernel::Language la
   return str(content, "-", compilation(language).compiler_part);
 }
 
-/// What decides an object beside the compiler. Names are "<content>-<compiler>".
+/// What decides an object besides the compiler. Names are "<content>-<compiler>".
 std::string Cache::object_name(const CompileInput& source) const {
   return content_hash({"object", std::to_string(TH_ABI_VERSION), source.hash(), cpu_.feature_text, generated_flags()});
 }
@@ -93,7 +93,7 @@ std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content
 void Cache::require_complete_compiler(std::string_view source) {
   try {
     made_in([&] { return store_.workplace(kChecks, "small_program.cpp", small_program(source)); },
-            [this](const EntryStore::Workplace& place) { compile_in(place, kernel::Language::kCpp); });
+            [this](const EntryStore::Workplace& location) { compile_in(location, kernel::Language::kCpp); });
   } catch (const InternalError& error) {
     Message message = error.messages()[0];
     message.what = str("the compiler ", search_.compiler->path, " is not complete");
@@ -102,15 +102,15 @@ void Cache::require_complete_compiler(std::string_view source) {
   }
 }
 
-void Cache::compile_in(const EntryStore::Workplace& place, kernel::Language language) const {
-  compile_object(*search_.compiler, compilation(language).flags, place.source, place.output,
-                 {place.folder->get(), place.folder_path});
+void Cache::compile_in(const EntryStore::Workplace& location, kernel::Language language) const {
+  compile_object(*search_.compiler, compilation(language).flags, location.source, location.output,
+                 {location.folder->get(), location.folder_path});
 }
 
 std::string Cache::compile_whole(const std::string& name, const std::string& text, kernel::Language language) {
   const char* suffix = language == kernel::Language::kC99 ? ".c" : ".cpp";
   return made_in([&] { return store_.workplace(kObjects, name + suffix, text); },
-                 [&](const EntryStore::Workplace& place) { compile_in(place, language); });
+                 [&](const EntryStore::Workplace& location) { compile_in(location, language); });
 }
 
 std::string Cache::compile_in_units(const std::string& name, const std::string& text, const SourceText& source,

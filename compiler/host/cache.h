@@ -96,7 +96,7 @@ class Cache {
                                            std::string& trouble);
   /// UserError where the compiler does not compile a small program with the headers of `source`.
   void require_complete_compiler(std::string_view source);
-  void compile_in(const EntryStore::Workplace& place, kernel::Language language) const;
+  void compile_in(const EntryStore::Workplace& location, kernel::Language language) const;
   /// The object's bytes, and how many kernels were compiled for it and found.
   std::string compile_whole(const std::string& name, const std::string& text, kernel::Language language);
   std::string compile_in_units(const std::string& name, const std::string& text, const SourceText& source,

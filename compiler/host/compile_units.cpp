@@ -27,7 +27,7 @@ std::string kernel_symbol(const SourceText& source, const KernelText& kernel) {
 
 std::string unit_text(const SourceText& source, std::span<const std::string> symbols,
                       const std::vector<size_t>& kernels) {
-  // In the order of the whole text, where each stands before those that need it.
+  // In the order of the whole text, where each is before those that need it.
   std::set<uint32_t> helpers;
   for (size_t k : kernels) helpers.insert(source.kernels[k].helpers.begin(), source.kernels[k].helpers.end());
   std::string out = str("// Kernels of thtrain.\n", interface_text());

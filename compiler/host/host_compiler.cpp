@@ -40,7 +40,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The compiler's own first complaint, which may stand after lines that only say where.
+/// The compiler's own first complaint, which may be after lines that only say where.
 std::string first_error_line(const std::string& output) {
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);)
@@ -302,17 +302,17 @@ std::string made_in(const std::function<EntryStore::Workplace()>& make,
   constexpr int kTries = 5;
   std::string folder;
   for (int i = 0; i < kTries; ++i) {
-    const EntryStore::Workplace place = make();
-    folder = place.folder_path;
+    const EntryStore::Workplace location = make();
+    folder = location.folder_path;
     try {
-      compile(place);
-      std::string out = place.result();
+      compile(location);
+      std::string out = location.result();
       // What is no object is told by who loads or links it.
-      if (place.is_untouched() && (is_whole_object(out) || i > 0)) return out;
+      if (location.is_untouched() && (is_whole_object(out) || i > 0)) return out;
     } catch (const InternalError&) {
-      if (place.is_untouched()) throw;
+      if (location.is_untouched()) throw;
     } catch (const UserError&) {
-      if (place.is_untouched()) throw;
+      if (location.is_untouched()) throw;
     }
   }
   throw UserError({.what = str("files in the cache folder ", folder, " are changed while the compiler reads them"),

@@ -12,7 +12,7 @@ namespace thtrain {
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// Processor, caches and cores are asked once; the memory is measured once for each machine (0.15 s) and remembered
-/// beside the tuner's results. Where THTRAIN_TARGET forces the caches nothing is measured: then the usual limits hold.
+/// next to the tuner's results. Where THTRAIN_TARGET forces the caches nothing is measured: then the usual limits hold.
 /// All functions may be called from several threads. UserError where THTRAIN_TARGET or THTRAIN_VECTOR_BYTES is wrong.
 kernel::Target machine();
 

@@ -137,10 +137,11 @@ class Trials {
         length_(bytes / kLine * kLineDoubles),
         block_(allocated(length_)) {}
 
-  // The fastest of many turns. The loops of a turn are run one after the other, so that a busy moment hits all of them.
+  // The fastest of many rounds. The loops of a round are run one after the other, so that a busy moment hits all of
+  // them.
   template <class Run>
-  void take_turns(double until, int least, Run turn) {
-    for (int done = 0; done < least || (seconds_now() < until && done < 1000); ++done) turn();
+  void run_rounds(double until, int least, Run round) {
+    for (int done = 0; done < least || (seconds_now() < until && done < 1000); ++done) round();
   }
 
   struct TwoUses {
@@ -208,7 +209,7 @@ int64_t measured_limit(Trials& trials, const Target& target, int64_t last_cache,
        bytes /= kRatio)
     uses.push_back({.bytes = static_cast<int64_t>(bytes)});
   std::reverse(uses.begin(), uses.end());
-  trials.take_turns(until, 2, [&] {
+  trials.run_rounds(until, 2, [&] {
     for (Uses& u : uses)
       for (size_t kind : {0, 1}) {
         const Trials::TwoUses seconds = trials.calls(kind == 1, u.bytes);
@@ -229,7 +230,7 @@ int measured_store_prefetch(Trials& trials, const Target& target, double until) 
   const std::vector<int64_t> sizes = {target.second_cache_bytes / 2, 2 * target.second_cache_bytes,
                                       4 * target.second_cache_bytes};
   for (int lines : {0, 4, 8, 16, 32}) times.push_back({lines, std::vector<double>(sizes.size(), kInfinity)});
-  trials.take_turns(until, 3, [&] {
+  trials.run_rounds(until, 3, [&] {
     for (size_t s = 0; s < sizes.size(); ++s)
       for (detail::PrefetchTimes& t : times)
         t.seconds[s] = std::min(t.seconds[s], trials.in_caches(sizes[s], t.lines * kLine));
@@ -240,7 +241,7 @@ int measured_store_prefetch(Trials& trials, const Target& target, double until) 
 int measured_load_prefetch(Trials& trials, double until) {
   std::vector<detail::PrefetchTimes> times;
   for (int lines : {0, 32}) times.push_back({lines, {kInfinity}});
-  trials.take_turns(until, 3, [&] {
+  trials.run_rounds(until, 3, [&] {
     for (detail::PrefetchTimes& t : times) t.seconds[0] = std::min(t.seconds[0], trials.past_caches(t.lines * kLine));
   });
   return detail::best_prefetch_lines(times);
@@ -249,7 +250,7 @@ int measured_load_prefetch(Trials& trials, double until) {
 }  // namespace
 
 MemoryLimits measure_memory_limits(const Target& target) {
-  // Seconds for each of the three, or two to three turns where they take longer.
+  // Seconds for each of the three, or two to three rounds where they take longer.
   constexpr double kForLimit = 0.05, kForStores = 0.01, kForLoads = 0.03;
   // What loops past the caches gain by prefetching is seen from some two and a half times the last cache on. Not more
   // than this: touching it takes a while.

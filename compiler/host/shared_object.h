@@ -22,7 +22,7 @@ class SharedObject {
   bool exports(const char* name) const;
   /// InternalError where the object exports nothing of that name.
   void* symbol(const char* name) const;
-  const std::string& path() const { return path_; }  // of the .so in the cache; its .cpp lies beside it
+  const std::string& path() const { return path_; }  // of the .so in the cache; its .cpp lies next to it
 
  private:
   void* handle_;

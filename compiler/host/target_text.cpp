@@ -103,8 +103,7 @@ TargetParts parse_target(std::string_view text) {
   const bool is_of_processor =
       out.vector_bytes || out.caches || out.non_temporal_bytes || out.store_prefetch_lines || out.load_prefetch_lines;
   if (out.is_of_no_processor() && is_of_processor)
-    refuse(str("names parts of a processor beside isa=", *out.isa), str("isa=", *out.isa, ", with cores or alone"),
-           text);
+    refuse(str("names parts of a processor with isa=", *out.isa), str("isa=", *out.isa, ", with cores or alone"), text);
   return out;
 }
 

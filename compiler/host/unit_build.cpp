@@ -57,9 +57,9 @@ std::vector<UnitBuild::Unit> UnitBuild::compile(const std::vector<size_t>& missi
   CompilerGroup group;
   auto compile_one = [&](size_t i) {
     units[i].object = made_in([&] { return setting_.store->workplace(kUnits, units[i].name + ".cpp", units[i].text); },
-                              [&](const EntryStore::Workplace& place) {
-                                compile_unit(*setting_.compiler, *setting_.flags, place.source, place.output,
-                                             {place.folder->get(), place.folder_path}, group);
+                              [&](const EntryStore::Workplace& location) {
+                                compile_unit(*setting_.compiler, *setting_.flags, location.source, location.output,
+                                             {location.folder->get(), location.folder_path}, group);
                               });
   };
   run_side_by_side(units.size(), setting_.processes, compile_one, [&] { group.is_cancelled = true; });
@@ -73,9 +73,9 @@ std::string UnitBuild::link(const std::vector<Unit>& units, const std::map<std::
   for (const Unit& unit : units) objects.push_back(unit.object);
   for (const auto& [name, object] : stored) objects.push_back(object);
   return made_in([&] { return setting_.store->workplace(objects); },
-                 [&](const EntryStore::Workplace& place) {
-                   link_objects(*setting_.compiler, *setting_.flags, place.inputs, path, place.output,
-                                {place.folder->get(), place.folder_path});
+                 [&](const EntryStore::Workplace& location) {
+                   link_objects(*setting_.compiler, *setting_.flags, location.inputs, path, location.output,
+                                {location.folder->get(), location.folder_path});
                  });
 }
 

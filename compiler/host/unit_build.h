@@ -20,7 +20,7 @@ class UnitBuild {
     EntryStore* store;
     const HostCompiler* compiler;
     const std::vector<std::string>* flags;
-    std::string key;            // what decides objects beside text and compiler
+    std::string key;            // what decides objects besides text and compiler
     std::string compiler_part;  // of names
     size_t processes = 1;       // compilers at once
   };

@@ -12,7 +12,7 @@ bool is_generator(const Expr& value) {
   return is_shared(value) && value.node().shared->is_generator;
 }
 
-// Is the input the first value of a state of a loop, whose turns move it on?
+// Is the input the first value of a state of a loop, whose iterations move it on?
 bool is_carried(const Node& node, size_t input) {
   for (size_t o = 0; node.op->overwrites && o < node.types.size(); ++o)
     if (node.op->overwrites(node, o, input)) return true;
@@ -30,9 +30,9 @@ std::vector<Update> default_updates(const Graph& graph) {
   std::unordered_set<const Node*> updated;
   for (const Update& update : graph.updates) updated.insert(&update.variable.node());
   std::vector<Update> out;
-  std::unordered_map<const Node*, size_t> place;
+  std::unordered_map<const Node*, size_t> index;
   auto entry_of = [&](const Expr& generator) -> Update& {
-    auto [at, fresh] = place.try_emplace(&generator.node(), out.size());
+    auto [at, fresh] = index.try_emplace(&generator.node(), out.size());
     if (fresh) out.push_back({generator, {}});
     return out[at->second];
   };

@@ -49,7 +49,7 @@ Dim Dim::from(Sum sum) {
   std::erase_if(sum.terms, [](const auto& term) { return term.second == 0; });
   if (sum.terms.empty()) return Dim(int64_t{0});
   if (sum.terms.size() == 1 && sum.terms.begin()->first.empty()) return Dim(sum.terms.begin()->second);
-  // The constant stands last: "n - 1".
+  // The constant is last: "n - 1".
   std::string text;
   auto append = [&](const Monomial& atoms, int64_t coefficient) {
     bool negative = coefficient < 0;
@@ -282,8 +282,8 @@ Dim Dim::upper_bound(const std::function<std::optional<Dim>(const std::string&)>
              },
              // A coefficient, which may be negative, or atoms, which are not.
              [](const Range& a, const Range& b) {
-               const bool turns = Dim(0).is_at_least(a.most);
-               return turns ? Range{a.least * b.most, a.most * b.least} : Range{a.least * b.least, a.most * b.most};
+               const bool flips = Dim(0).is_at_least(a.most);
+               return flips ? Range{a.least * b.most, a.most * b.least} : Range{a.least * b.least, a.most * b.most};
              },
              [](const std::string& call, const Range& a, const Range& b) {
                if (call == "max") return Range{max(a.least, b.least), max(a.most, b.most)};

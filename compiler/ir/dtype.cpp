@@ -91,7 +91,7 @@ std::optional<DType> promote(DType a, DType b) {
   if (ra.kind == Kind::kBool || ra.kind == rb.kind) return b;
   if (rb.kind == Kind::kFloat) return b;
   if (rb.kind == Kind::kComplex) return ra.kind == Kind::kFloat && ra.size == 8 ? DType::kComplex128 : b;
-  // A signed integer beside an unsigned one: the signed type that holds both.
+  // A signed integer with an unsigned one: the signed type that holds both.
   if (rb.size < ra.size) return a;
   if (rb.size == 8) return std::nullopt;
   return signed_of_size(rb.size * 2u);

@@ -71,7 +71,7 @@ class FloatXScope {
 };
 
 /// The dtype of `a op b`: NumPy's within a kind; with an integer or bool a float keeps its dtype; complex with
-/// float keeps the wider component. A signed integer beside uint64 has none (an error asks for a cast, by the caller).
+/// float keeps the wider component. A signed integer with uint64 has none (an error asks for a cast, by the caller).
 std::optional<DType> promote(DType a, DType b);
 
 // ---- for other parts of the compiler --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@
 
 namespace thtrain {
 
-/// Does computing the node do something beside giving values? Its op does, or a node of its bodies.
+/// Does computing the node do something besides giving values? Its op does, or a node of its bodies.
 bool has_effect(const Node& node);
 
 /// Collects the nodes with an effect that make_node() builds in this thread while it lives: the builder of an op with a

@@ -131,11 +131,10 @@ static bool are_equal(const Node& a, const Node& b, bool merges_effects) {
 // The equal node's slot, or the free one where `node` belongs.
 Rebuilder::Unique& Rebuilder::slot_of(size_t hash, const Node& node) {
   const size_t mask = unique_.size() - 1;
-  size_t place = (hash * 0x9e3779b97f4a7c15ull >> 20) & mask;
-  while (unique_[place].node &&
-         (unique_[place].hash != hash || !are_equal(*unique_[place].node, node, merges_effects_)))
-    place = (place + 1) & mask;
-  return unique_[place];
+  size_t slot = (hash * 0x9e3779b97f4a7c15ull >> 20) & mask;
+  while (unique_[slot].node && (unique_[slot].hash != hash || !are_equal(*unique_[slot].node, node, merges_effects_)))
+    slot = (slot + 1) & mask;
+  return unique_[slot];
 }
 
 std::shared_ptr<const Node> Rebuilder::cons(std::shared_ptr<const Node> node) {

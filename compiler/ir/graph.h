@@ -34,7 +34,7 @@ struct Graph {
   std::vector<Expr> roots() const;
 };
 
-/// The graph with `f(root)` in the place of each root, asked in the order of roots().
+/// The graph with `f(root)` instead of each root, asked in the order of roots().
 Graph map_roots(const Graph& graph, const std::function<Expr(const Expr&)>& f);
 
 /// Do the two graphs have the same values as outputs, updates and effects?

@@ -12,16 +12,16 @@ class Comparison {
  public:
   Comparison(const Graph& before, const Graph& after, StableNumbers& numbers)
       : before_(before), after_(after), numbers_(numbers), old_(text_order(before)), new_(text_order(after)) {
-    for (size_t i = 0; i < old_.size(); ++i) place_[old_[i]] = i;
+    for (size_t i = 0; i < old_.size(); ++i) index_[old_[i]] = i;
   }
 
   GraphDifference run() {
     for (const Node* node : new_)
-      if (place_.contains(node)) match(node, node);
+      if (index_.contains(node)) match(node, node);
     for (const Node* node : old_)
       if (!taken_.contains(node)) by_line_[line(*node, 0)].push_back(node);
     match_lines();
-    match_places();
+    match_indices();
     match_lines();
     for (const Node* node : new_)
       if (!counterpart_.contains(node)) numbers_.of[node] = numbers_.next++;
@@ -57,7 +57,7 @@ class Comparison {
   }
 
   // From the outputs and updates down, as long as the ops agree.
-  void match_places() {
+  void match_indices() {
     std::vector<std::pair<Expr, Expr>> open;
     const std::vector<Expr> old_roots = before_.roots(), new_roots = after_.roots();
     for (size_t i = std::min(old_roots.size(), new_roots.size()); i-- > 0;)
@@ -72,7 +72,7 @@ class Comparison {
     }
   }
 
-  // The operands that are not matched yet: they stand in each other's place where they are as many.
+  // The operands that are not matched yet: they replace each other where they are as many.
   void push_operands(const Node& old, const Node& fresh, std::vector<std::pair<Expr, Expr>>& open) const {
     std::vector<Expr> left, right;
     for (const Expr& e : old.inputs)
@@ -104,7 +104,7 @@ class Comparison {
     };
     for (const Node* node : new_) {
       const Node* const* old = counterpart_.find(node);
-      if (old) show_old(std::max(shown, place_.at(*old) + 1));
+      if (old) show_old(std::max(shown, index_.at(*old) + 1));
       if (old && stays.contains(*old)) {
         ++out.same;
       } else {
@@ -117,7 +117,7 @@ class Comparison {
     return out;
   }
 
-  // Outputs and updates have their places; only what they read may change.
+  // Outputs and updates have their indices; only what they read may change.
   void add_roots(std::string& out) const {
     auto ref = [&](const Expr& e) {
       std::string number = str("%", numbers_.of.at(&e.node()));
@@ -150,7 +150,7 @@ class Comparison {
   const Graph &before_, &after_;
   StableNumbers& numbers_;
   std::vector<const Node*> old_, new_;
-  NodeMap<size_t> place_;             // of the old ones
+  NodeMap<size_t> index_;             // of the old ones
   NodeMap<bool> taken_;               // old ones that have a counterpart
   NodeMap<const Node*> counterpart_;  // of the new ones
   std::unordered_map<std::string, std::vector<const Node*>> by_line_;

@@ -22,14 +22,14 @@ struct GraphDifference {
   std::vector<const Node*> removed, added;  // nodes whose line is in the one graph only, in the order of the text form
   size_t same = 0;                          // nodes whose line is in both
   /// "- %5 = neg(%4) : float64[n]  # gradient" (roles.h) and "+ ..." for each of them, bodies below, and for outputs
-  /// and updates that read another node; what came stands where what it replaces went.
+  /// and updates that read another node; what is new is where what it replaces was.
   std::string text;
 
   bool empty() const { return text.empty(); }
 };
 
 /// Compares the graph before a pass with the one after it, and numbers the nodes that came. A node of the same line
-/// keeps its number; one that stands in the place of another (the same output or update, or the same operand of such a
+/// keeps its number; one that replaces another (the same output or update, or the same operand of such a
 /// node) takes that one's number, so that a change does not run through all that reads it; others get new numbers.
 /// Linear in both graphs.
 GraphDifference graph_difference(const Graph& before, const Graph& after, StableNumbers& numbers);

@@ -33,8 +33,8 @@ static std::optional<std::pair<std::string, std::string>> arguments_of(const std
 }
 
 // The other of two arguments.
-static std::optional<std::string> beside(const std::optional<std::pair<std::string, std::string>>& two,
-                                         const std::string& one) {
+static std::optional<std::string> other_than(const std::optional<std::pair<std::string, std::string>>& two,
+                                             const std::string& one) {
   if (!two || (two->first != one && two->second != one)) return std::nullopt;
   return two->first == one ? two->second : two->first;
 }
@@ -42,12 +42,12 @@ static std::optional<std::string> beside(const std::optional<std::pair<std::stri
 LengthCondition condition_of(const LengthCheck& check) {
   const std::string left = check.left.text(), right = check.right.text();
   const auto outer = arguments_of(left, "max");
-  if (const std::optional<std::string> least = beside(outer, right))
+  if (const std::optional<std::string> least = other_than(outer, right))
     return {as_written(str(*least, " <= ", right)), "{value} and {limit}"};
   for (const bool first : {true, false}) {
     if (!outer) break;
     const auto inner = arguments_of(first ? outer->first : outer->second, "min");
-    if (const std::optional<std::string> most = beside(inner, right))
+    if (const std::optional<std::string> most = other_than(inner, right))
       return {as_written(str(first ? outer->second : outer->first, " <= ", right, " <= ", *most)),
               "{limit}; the nearest is {value}"};
   }

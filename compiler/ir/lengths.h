@@ -33,7 +33,7 @@ class Lengths {
   std::unordered_map<std::string, int64_t> values_;
 };
 
-/// A variable's name as part of names of lengths: what cannot stand in those (spaces, operators) becomes "_".
+/// A variable's name as part of names of lengths: what cannot be in those (spaces, operators) becomes "_".
 std::string in_length_name(std::string_view name);
 
 /// The name under which symbolic lengths know the value of an integer scalar input.

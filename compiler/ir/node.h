@@ -145,8 +145,8 @@ std::vector<Expr> outputs_of(const Node& node);
 
 /// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
 Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
-/// The same for a body, where it stands for another value in each turn: it is no length that a call knows before it
-/// computes (symbolic_value() gives none).
+/// The same for a body, where it stands for another value in each iteration: it is no length that a call knows before
+/// it computes (symbolic_value() gives none).
 Expr make_body_input(Type type, std::string name, std::source_location where = std::source_location::current());
 Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where);
 

@@ -24,19 +24,19 @@ class NodeMap {
 
   T* find(const Node* node) {
     if (slots_.empty()) return nullptr;
-    Slot& slot = slots_[place_of(node)];
+    Slot& slot = slots_[slot_of(node)];
     return slot.node ? &slot.value : nullptr;
   }
   const T* find(const Node* node) const { return const_cast<NodeMap*>(this)->find(node); }
   bool contains(const Node* node) const { return find(node) != nullptr; }
   /// The value of a node that is there.
-  T& at(const Node* node) { return slots_[place_of(node)].value; }
-  const T& at(const Node* node) const { return slots_[place_of(node)].value; }
+  T& at(const Node* node) { return slots_[slot_of(node)].value; }
+  const T& at(const Node* node) const { return slots_[slot_of(node)].value; }
 
   /// The value, and whether it is new.
   std::pair<T&, bool> try_emplace(const Node* node, T value = T()) {
     if ((count_ + 1) * 4 > slots_.size() * 3) grow(slots_.empty() ? 16 : 2 * slots_.size());
-    Slot& slot = slots_[place_of(node)];
+    Slot& slot = slots_[slot_of(node)];
     const bool fresh = slot.node == nullptr;
     if (fresh) {
       slot.node = node;
@@ -54,16 +54,16 @@ class NodeMap {
   };
 
   // Of the node, or the free one where it belongs.
-  size_t place_of(const Node* node) const {
+  size_t slot_of(const Node* node) const {
     const size_t mask = slots_.size() - 1;
-    size_t place = (reinterpret_cast<uintptr_t>(node) * 0x9e3779b97f4a7c15ull >> 20) & mask;
-    while (slots_[place].node && slots_[place].node != node) place = (place + 1) & mask;
-    return place;
+    size_t slot = (reinterpret_cast<uintptr_t>(node) * 0x9e3779b97f4a7c15ull >> 20) & mask;
+    while (slots_[slot].node && slots_[slot].node != node) slot = (slot + 1) & mask;
+    return slot;
   }
   void grow(size_t size) {
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
     for (Slot& slot : old)
-      if (slot.node) slots_[place_of(slot.node)] = std::move(slot);
+      if (slot.node) slots_[slot_of(slot.node)] = std::move(slot);
   }
 
   std::vector<Slot> slots_;  // a power of two, three quarters full at most

@@ -15,7 +15,7 @@ class NodeSet {
   /// Is it new?
   bool insert(const Node* node) {
     if (count_ * 2 >= slots_.size()) grow();
-    const Node*& slot = *place_of(node);
+    const Node*& slot = *slot_of(node);
     if (slot) return false;
     slot = node;
     ++count_;
@@ -23,18 +23,18 @@ class NodeSet {
   }
 
  private:
-  const Node** place_of(const Node* node) {
+  const Node** slot_of(const Node* node) {
     const size_t mask = slots_.size() - 1;
-    size_t place = (reinterpret_cast<uintptr_t>(node) * 0x9e3779b97f4a7c15ull >> 20) & mask;
+    size_t slot = (reinterpret_cast<uintptr_t>(node) * 0x9e3779b97f4a7c15ull >> 20) & mask;
     const Node** slots = slots_.data();
-    while (slots[place] && slots[place] != node) place = (place + 1) & mask;
-    return slots + place;
+    while (slots[slot] && slots[slot] != node) slot = (slot + 1) & mask;
+    return slots + slot;
   }
   void grow() {
     const std::vector<const Node*> old =
         std::exchange(slots_, std::vector<const Node*>(slots_.empty() ? 32 : 4 * slots_.size()));
     for (const Node* node : old)
-      if (node) *place_of(node) = node;
+      if (node) *slot_of(node) = node;
   }
 
   std::vector<const Node*> slots_;  // a power of two, half full at most

@@ -12,14 +12,14 @@
 
 namespace thtrain {
 
-struct ScalarOp;      // ops/elemwise/scalar_op.h
-struct Reduction;     // ops/reduce/reduce_op.h
-struct IndexedAxes;   // ops/elemwise/indexed_axes.h
-struct Elements;      // ops/index/scatter.h
-struct LoopForm;      // ops/loop_form.h
-struct Accumulation;  // ops/accumulation.h
-struct TurnsRule;     // ops/turns_rule.h
-struct Epilogue;      // ops/epilogue.h
+struct ScalarOp;        // ops/elemwise/scalar_op.h
+struct Reduction;       // ops/reduce/reduce_op.h
+struct IndexedAxes;     // ops/elemwise/indexed_axes.h
+struct Elements;        // ops/index/scatter.h
+struct LoopForm;        // ops/loop_form.h
+struct Accumulation;    // ops/accumulation.h
+struct IterationsRule;  // ops/iterations_rule.h
+struct Epilogue;        // ops/epilogue.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
 class RegionBuilder;  // kernel/region_builder.h
@@ -122,9 +122,9 @@ using ErrorRule = std::function<std::vector<Tensor>(const ErrorArgs&)>;
 /// How a node reads one of its inputs: what a loop must have of it before it can compute one element of an output. Each
 /// needs at least as much as the one before.
 enum class Access : uint8_t {
-  kElement,  // the element at its own place; of a broadcast input, the one that is repeated there
+  kElement,  // the element at its own location; of a broadcast input, the one that is repeated there
   kRow,      // the slice that it belongs to: the elements of a reduction, a row of a softmax
-  kIndexed,  // elements at computed places; the integers that name the places count as read so
+  kIndexed,  // elements at computed locations; the integers that name the locations count as read so
   kWhole,    // all of it, or nobody knows
 };
 
@@ -208,8 +208,8 @@ struct Op {
   const LoopForm* loop_form = nullptr;
   /// Adds its value to another one as it computes it: y + alpha x as one node.
   const Accumulation* accumulation = nullptr;
-  /// Its values in a loop's body, computed for all turns at once.
-  const TurnsRule* turns = nullptr;
+  /// Its values in a loop's body, computed for all iterations at once.
+  const IterationsRule* iterations = nullptr;
   /// Its kernel can begin and end with elementwise expressions.
   const Epilogue* epilogue = nullptr;
   /// The elements of input 0 under other axes: axis k of the output is axis order[k] of the input, or a new one of
@@ -230,7 +230,7 @@ struct Op {
   /// has read everything that this one follows from.
   bool fused = false;
   bool commutative = false;  // two inputs, any order
-  /// Does something beside giving values: stays although nothing reads it, in the order of construction. Its last
+  /// Does something besides giving values: stays although nothing reads it, in the order of construction. Its last
   /// output is a token, and it may take one as its last input (ir/effects.h).
   bool has_effect = false;
   /// Of an op with an effect: its outputs without it, for what is computed a second time (the values that a gradient

@@ -22,7 +22,8 @@ namespace thtrain {
 /// Canonical names of lengths are printed as they are, so parse_graph() reads the text back to an equal graph.
 std::string graph_text(const Graph& graph);
 
-/// Words behind the lines of some nodes: "gradient" stands as "  # gradient", after the node's name "  # z, gradient".
+/// Words behind the lines of some nodes: "gradient" is printed as "  # gradient", after the node's name "  # z,
+/// gradient".
 using NodeNotes = NodeMap<std::string>;
 /// The same with notes, for people: what parse_graph() reads from it has them as names.
 std::string graph_text(const Graph& graph, const NodeNotes& notes);

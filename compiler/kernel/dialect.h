@@ -31,16 +31,16 @@ class TermText {
   TermText() = default;
   explicit TermText(std::string text) : text_(std::move(text)) {}
 
-  /// For a place beside other operands.
+  /// As an operand of another term.
   const std::string& operand() const { return text_; }
-  /// For a place of its own: without the parentheses around the whole text.
+  /// By itself: without the parentheses around the whole text.
   std::string alone() const;
 
  private:
   std::string text_;
 };
 
-/// What stands around a nested block. The printer indents: lines of `open` and `close` are as deep as the statement,
+/// What surrounds a nested block. The printer indents: lines of `open` and `close` are as deep as the statement,
 /// those of `first` as deep as the block.
 struct Enclosing {
   std::vector<std::string> open;
@@ -48,7 +48,7 @@ struct Enclosing {
   std::string close = {};  // empty: no line
 };
 
-/// A function's head, in two parts: its name, which may be chosen later, stands between them.
+/// A function's head, in two parts: its name, which may be chosen later, is between them.
 struct FunctionHead {
   std::string before_name, after_name;
   std::vector<std::string> first = {};  // as deep as the body
@@ -79,7 +79,7 @@ class Dialect {
   virtual std::string variable(const Var& variable, const TermText& value, Helpers& helpers) const = 0;
   virtual std::string assign(const std::string& name, const TermText& value) const = 0;
   virtual std::string store(const Store& store, const StoreText& text, Helpers& helpers) const = 0;
-  /// The mark says what the turns may do at once; a language in which they do not may run them in order.
+  /// The mark says what the iterations may do at once; a language in which they do not may run them in order.
   virtual Enclosing loop(const ForLoop& loop, const TermText& begin, const TermText& end,
                          const TermText& step) const = 0;
   virtual Enclosing while_loop(const TermText& condition) const = 0;

@@ -4,8 +4,8 @@
 
 namespace thtrain::kernel {
 
-Place Place::at(Term where, Dim elements) const {
-  Place out = *this;
+Location Location::at(Term where, Dim elements) const {
+  Location out = *this;
   out.moves.push_back({std::move(where), std::move(elements)});
   return out;
 }
@@ -26,15 +26,15 @@ void Nest::operation(int64_t work, size_t widest) {
   operations_.push_back({work, widest});
 }
 
-Term Nest::load(std::string name, Place place) {
-  TH_CHECK(place.strides.size() == axes_.size(), "a place with ", place.strides.size(), " strides in a nest of ",
-           axes_.size(), " axes");
-  const DType dtype = place.operand.type.dtype;
-  return add({.kind = Value::Kind::kLoad, .name = std::move(name), .place = std::move(place)}, dtype);
+Term Nest::load(std::string name, Location location) {
+  TH_CHECK(location.strides.size() == axes_.size(), "a location with ", location.strides.size(),
+           " strides in a nest of ", axes_.size(), " axes");
+  const DType dtype = location.operand.type.dtype;
+  return add({.kind = Value::Kind::kLoad, .name = std::move(name), .location = std::move(location)}, dtype);
 }
 
-Term Nest::load_inside(std::string name, Place place, Term otherwise) {
-  Term out = load(std::move(name), std::move(place));
+Term Nest::load_inside(std::string name, Location location, Term otherwise) {
+  Term out = load(std::move(name), std::move(location));
   values_.back().otherwise = std::move(otherwise);
   return out;
 }
@@ -102,14 +102,14 @@ void Nest::require(Term condition, RuntimeCheck check, Term value, Term limit) {
       DType::kBool);
 }
 
-void Nest::store(Place place, Term value) {
-  TH_CHECK(place.strides.size() == axes_.size(), "a place with ", place.strides.size(), " strides in a nest of ",
-           axes_.size(), " axes");
-  stores_.push_back({std::move(place), std::move(value)});
+void Nest::store(Location location, Term value) {
+  TH_CHECK(location.strides.size() == axes_.size(), "a location with ", location.strides.size(),
+           " strides in a nest of ", axes_.size(), " axes");
+  stores_.push_back({std::move(location), std::move(value)});
 }
 
-void Nest::store_outside(Place place, Term value) {
-  store(std::move(place), std::move(value));
+void Nest::store_outside(Location location, Term value) {
+  store(std::move(location), std::move(value));
   stores_.back().is_outside = true;
 }
 
@@ -125,9 +125,9 @@ void Nest::each_read(const Term& term, const std::function<void(size_t)>& visit)
 }
 
 void Nest::each_read(const Value& value, const std::function<void(size_t)>& visit) const {
-  for (const Move& move : value.place.moves) each_read(move.position, visit);
+  for (const Move& move : value.location.moves) each_read(move.position, visit);
   if (value.index)
-    for (const Move& move : value.index->place.moves) each_read(move.position, visit);
+    for (const Move& move : value.index->location.moves) each_read(move.position, visit);
   each_read(value.otherwise, visit);
   each_read(value.term, visit);
   each_read(value.other, visit);
@@ -136,7 +136,7 @@ void Nest::each_read(const Value& value, const std::function<void(size_t)>& visi
 }
 
 void Nest::each_read(const Store& store, const std::function<void(size_t)>& visit) const {
-  for (const Move& move : store.place.moves) each_read(move.position, visit);
+  for (const Move& move : store.location.moves) each_read(move.position, visit);
   each_read(store.value, visit);
 }
 
@@ -150,20 +150,20 @@ size_t Nest::widest_of(size_t value) const {
 size_t Nest::widest() const {
   size_t out = 1;
   for (size_t v = 0; v < values_.size(); ++v) out = std::max(out, widest_of(v));
-  for (const Store& store : stores_) out = std::max(out, size_of(store.place.operand.type.dtype));
+  for (const Store& store : stores_) out = std::max(out, size_of(store.location.operand.type.dtype));
   return out;
 }
 
-Place aligned(const Nest& nest, const Operand& operand) {
+Location aligned(const Nest& nest, const Operand& operand) {
   const size_t axes = nest.axes().size(), rank = operand.type.rank();
-  Place out{operand, Dims(axes, Dim(0))};
+  Location out{operand, Dims(axes, Dim(0))};
   for (size_t i = 0; i < rank; ++i)
     if (!operand.type.dims[i].is(1)) out.strides[axes - rank + i] = operand.layout.strides[i];
   return out;
 }
 
-Place placed(const Operand& operand, Term first) {
-  Place out{operand, operand.layout.strides, std::move(first)};
+Location placed(const Operand& operand, Term first) {
+  Location out{operand, operand.layout.strides, std::move(first)};
   for (size_t i = 0; i < out.strides.size(); ++i)
     if (operand.type.dims[i].is(1)) out.strides[i] = 0;
   return out;

@@ -1,4 +1,4 @@
-// A scalar loop nest: what an op computes for each turn of its axes. It knows no vector, tail, thread or cache: a
+// A scalar loop nest: what an op computes for each iteration of its axes. It knows no vector, tail, thread or cache: a
 // schedule (schedule/) makes loops of it. docs/decisions/0012.
 #pragma once
 
@@ -14,9 +14,9 @@
 namespace thtrain::kernel {
 
 enum class AxisKind : uint8_t {
-  kParallel,    // no turn depends on another
-  kReduce,      // accumulators combine the turns
-  kSequential,  // turns may write the same element: they run in order
+  kParallel,    // no iteration depends on another
+  kReduce,      // accumulators combine the iterations
+  kSequential,  // iterations may write the same element: they run in order
   kInStep,      // innermost: independent within an iteration of the sequential axes, and not across them
 };
 
@@ -25,14 +25,14 @@ struct NestAxis {
   AxisKind kind = AxisKind::kParallel;
 };
 
-/// How far an int64 of the nest moves a place: `step` elements for each.
+/// How far an int64 of the nest moves a location: `step` elements for each.
 struct Move {
   Term position;
   Dim step;
 };
 
-/// Where a nest reads or writes: one element of an operand for each turn.
-struct Place {
+/// Where a nest reads or writes: one element of an operand for each iteration.
+struct Location {
   Operand operand;
   Dims strides;                  // along each axis of the nest, in elements; 0: the axis does not move it
   Term first = 0;                // the element where every axis is at 0: a term that the kernel knows before its loops
@@ -41,8 +41,8 @@ struct Place {
   enum class Pair : uint8_t { kNone, kFirst, kSecond } pair = Pair::kNone;
 
   bool is_indexed() const { return !moves.empty(); }
-  /// The same place, moved by a value too.
-  Place at(Term where, Dim elements) const;
+  /// The same location, moved by a value too.
+  Location at(Term where, Dim elements) const;
 };
 
 /// A condition on the axes: 0 <= first + the sum of strides times axes < length.
@@ -54,7 +54,7 @@ struct Bound {
 
 /// A position in an axis that an integer of the data names.
 struct Index {
-  Place place;                             // of the integer
+  Location location;                       // of the integer
   Dim length;                              // of the axis
   bool from_end = false;                   // negative ones count from the end
   std::optional<RuntimeCheck> check = {};  // none: the integer is known to be inside
@@ -63,7 +63,7 @@ struct Index {
 
 using TermPair = std::pair<Term, Term>;
 
-/// How the turns of the reduce axes become one value.
+/// How the iterations of the reduce axes become one value.
 struct Accumulation {
   DType dtype;                                   // of the accumulator; what is accumulated is cast to it
   std::function<Term(DType)> identity;           // the neutral value of a dtype, a scalar
@@ -92,7 +92,7 @@ class Nest : public Names {
     std::string name;
     size_t operation = 0;  // that it belongs to
     Term variable = {};
-    Place place = {};                 // of kLoad
+    Location location = {};           // of kLoad
     Term otherwise = {};              // of kLoad: the value outside of the nest's bounds, where nothing is read
     std::optional<Index> index = {};  // of kPosition
     size_t axis = 0;                  // of kAxis
@@ -110,16 +110,16 @@ class Nest : public Names {
     size_t widest;  // bytes of the widest element that it computes with
   };
   struct Store {
-    Place place;
+    Location location;
     Term value;
     bool is_outside = false;  // of the nest's bounds alone
   };
 
   /// What is added from here on belongs to it. Until the first, values belong to an operation of no work.
   void operation(int64_t work, size_t widest);
-  Term load(std::string name, Place place);
+  Term load(std::string name, Location location);
   /// The element where the nest's bounds hold; elsewhere `otherwise`, a constant, and nothing is read.
-  Term load_inside(std::string name, Place place, Term otherwise);
+  Term load_inside(std::string name, Location location, Term otherwise);
   Term position(Index index);
   /// The number of an axis, an int64.
   Term axis(size_t axis);
@@ -140,9 +140,9 @@ class Nest : public Names {
   void where(Term condition);
   /// Fails the call unless the condition holds.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
-  void store(Place place, Term value);
+  void store(Location location, Term value);
   /// Stores where the nest's bounds do not hold.
-  void store_outside(Place place, Term value);
+  void store_outside(Location location, Term value);
 
   const std::vector<NestAxis>& axes() const { return axes_; }
   const std::vector<Value>& values() const { return values_; }
@@ -158,7 +158,7 @@ class Nest : public Names {
   /// Of all values and stores.
   size_t widest() const;
 
-  /// Simple operations for each turn (term_cost.h), by which threads get their share; 0: one thread takes all.
+  /// Simple operations for each iteration (term_cost.h), by which threads get their share; 0: one thread takes all.
   int64_t work = 1;
   /// Where load_inside() reads and store_outside() does not write: all must hold. Of nests without reductions. A nest
   /// that carries numbers leaves out the iterations where one does not hold.
@@ -177,9 +177,9 @@ class Nest : public Names {
   std::unordered_map<const TermNode*, size_t> numbers_;
 };
 
-/// The place of an operand whose axes are aligned to the nest's at the right; an axis of length 1 is repeated.
-Place aligned(const Nest& nest, const Operand& operand);
-/// The place of an operand with an axis for each of the nest's.
-Place placed(const Operand& operand, Term first = 0);
+/// The location of an operand whose axes are aligned to the nest's at the right; an axis of length 1 is repeated.
+Location aligned(const Nest& nest, const Operand& operand);
+/// The location of an operand with an axis for each of the nest's.
+Location placed(const Operand& operand, Term first = 0);
 
 }  // namespace thtrain::kernel

@@ -169,7 +169,7 @@ struct Fail {
 // ---- of devices alone: what the threads of a block do together. docs/decisions/0020.
 
 /// No thread goes on before all threads of the block, or of the warp, are here; then each sees what the others stored
-/// before it. All of them must come to the same barrier.
+/// before it. All of them must reach the same barrier.
 struct Barrier {
   Scope scope = Scope::kBlock;
   static void fields(auto& s, auto& visit) { visit.option(s.scope); }
@@ -186,7 +186,7 @@ struct SharedArray {
   }
 };
 
-/// A variable that holds the value of another lane. All lanes of the mask must come to the same shuffle.
+/// A variable that holds the value of another lane. All lanes of the mask must reach the same shuffle.
 struct Shuffle {
   std::string name;
   Term value;

@@ -153,7 +153,7 @@ std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results) {
   return out;
 }
 
-// Squares within the square change places: first the two of half its size off the diagonal, in the end single elements.
+// Squares within the square are exchanged: first the two of half its size off the diagonal, in the end single elements.
 std::vector<Term> transposed(Code& code, std::vector<Term> rows) {
   for (size_t width = rows.size() / 2; width > 0; width /= 2)
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -83,6 +83,8 @@ std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results);
 /// shuffles.
 std::vector<Term> transposed(Code& code, std::vector<Term> rows);
 
+/// `lanes` elements from `index` on, `stride` apart; with stride 0 one element in all lanes, loaded each time anew. Of
+/// the lanes `count` exist; the others are 1.
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
 /// The elements at a vector of indices (int64), of which `count` lanes exist; the others are 1.
 Term gather(const std::string& buffer, DType dtype, Term indices, Term count = {});
@@ -210,7 +212,7 @@ class StepBuilder {
                      std::string schedule = {});
   /// Ends a kernel that was written for the threads of a device: `blocks` of so many threads.
   void finish_device_kernel(std::string name, std::string comment, Dim blocks, int threads, std::string schedule);
-  /// On a target without libraries the op's reference is called in its place.
+  /// On a target without libraries the op's reference is called instead.
   void call_library(LibraryCall call);
   void call_reference();
 

@@ -88,7 +88,7 @@ struct Target {
   /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32",
   /// "isa=c99,cores=2" or "isa=cuda-emulated,cores=2"
   std::string text() const;
-  /// What measured times of implementations are of, beside the processor and the threads: "vectors of 64 bytes".
+  /// What measured times of implementations depend on, besides the processor and the threads: "vectors of 64 bytes".
   std::string code_name() const;
 
   friend bool operator==(const Target&, const Target&) = default;

@@ -29,10 +29,10 @@ void unify(Term& a, Term& b) {
     else if (a.node().prim == Prim::kConstant && a.dtype() == DType::kInt64)
       a = recast_constant(a, b.dtype());
   }
-  TH_CHECK(a.dtype() == b.dtype(), "loop language: ", name_of(a.dtype()), " beside ", name_of(b.dtype()));
+  TH_CHECK(a.dtype() == b.dtype(), "loop language: ", name_of(a.dtype()), " with ", name_of(b.dtype()));
   if (a.lanes() < b.lanes()) a = splat(a, b.lanes());
   if (b.lanes() < a.lanes()) b = splat(b, a.lanes());
-  TH_CHECK(a.lanes() == b.lanes(), "loop language: ", a.lanes(), " lanes beside ", b.lanes());
+  TH_CHECK(a.lanes() == b.lanes(), "loop language: ", a.lanes(), " lanes with ", b.lanes());
 }
 
 Term binary(Prim prim, Term a, Term b) {

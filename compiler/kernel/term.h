@@ -111,7 +111,7 @@ Term constant_int(DType dtype, int64_t integer);
 Term variable(std::string name, TermType type);
 bool is_constant(const Term& term, int64_t integer);
 
-// Operands of one type; a scalar beside a vector is splat. Constants of int64 beside floats take their dtype.
+// Operands of one type; a scalar with a vector is splat. Constants of int64 with floats take their dtype.
 Term operator+(Term a, Term b);
 Term operator-(Term a, Term b);
 Term operator*(Term a, Term b);

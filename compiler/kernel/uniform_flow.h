@@ -1,4 +1,4 @@
-// Which statements of a device's function do all threads of a block, or of a warp, come to together?
+// Which statements of a device's function do all threads of a block, or of a warp, reach together?
 #pragma once
 
 #include <string>

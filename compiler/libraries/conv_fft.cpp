@@ -91,7 +91,7 @@ Plans plans_of(const FftWork& work) {
 }
 
 // Where planes of in x ... elements lie in those of a transform.
-struct Place {
+struct Position {
   TransformLengths lengths, offsets;
 
   long elements() const { return lengths[0] * lengths[1] * lengths[2]; }
@@ -110,12 +110,12 @@ class Transforms {
         own_(own) {}
 
   // spectra[frequency][plane] of `count` planes that lie one behind the other.
-  void forward(const T* planes, long count, const Place& place, T* spectra) const {
+  void forward(const T* planes, long count, const Position& position, T* spectra) const {
     each_block(count, [&](long first, long last, T* plane, T* own) {
       std::fill(plane, plane + work_.elements(), T(0));
       for (long i = first; i < last; ++i) {
-        copy_rows(place, [&](long at, long in_transform, long length) {
-          const T* from = planes + i * place.elements() + at;
+        copy_rows(position, [&](long at, long in_transform, long length) {
+          const T* from = planes + i * position.elements() + at;
           std::copy(from, from + length, plane + in_transform);
         });
         // A transform of several axes leaves its input as it is.
@@ -128,7 +128,7 @@ class Transforms {
   }
 
   // Back, scaled.
-  void backward(const T* spectra, long count, const Place& place, T* planes) const {
+  void backward(const T* spectra, long count, const Position& position, T* planes) const {
     const T scale = T(1) / static_cast<T>(work_.elements());
     each_block(count, [&](long first, long last, T* plane, T* own) {
       for (long m = 0; m < frequencies_; ++m)
@@ -136,8 +136,8 @@ class Transforms {
           for (long part : {0, 1}) own[(i - first) * of_spectrum_ + 2 * m + part] = spectra[2 * (m * count + i) + part];
       for (long i = first; i < last; ++i) {
         api<T>()->execute_backward(plans_.backward, own + (i - first) * of_spectrum_, plane);
-        copy_rows(place, [&](long at, long in_transform, long length) {
-          T* to = planes + i * place.elements() + at;
+        copy_rows(position, [&](long at, long in_transform, long length) {
+          T* to = planes + i * position.elements() + at;
           for (long k = 0; k < length; ++k) to[k] = plane[in_transform + k] * scale;
         });
       }
@@ -158,12 +158,13 @@ class Transforms {
 
   // body(start of a row in the plane, in the transform, elements) for all rows.
   template <class Body>
-  void copy_rows(const Place& place, Body&& body) const {
-    const auto& [depth, height, width] = place.lengths;
+  void copy_rows(const Position& position, Body&& body) const {
+    const auto& [depth, height, width] = position.lengths;
     for (long z = 0; z < depth; ++z)
       for (long y = 0; y < height; ++y)
         body((z * height + y) * width,
-             ((z + place.offsets[0]) * work_.lengths[1] + y + place.offsets[1]) * work_.lengths[2] + place.offsets[2],
+             ((z + position.offsets[0]) * work_.lengths[1] + y + position.offsets[1]) * work_.lengths[2] +
+                 position.offsets[2],
              width);
   }
 
@@ -208,26 +209,26 @@ int conv_fft(ThContext* context, TH_CONV_FFT_PARAMETERS(T)) {
   const int threads = context->threads;
   const Transforms<T> transforms(work, plans, threads, own);
   const long frequencies = work.frequencies(), channels = all.channels(), filters = all.filters();
-  Place image{}, taps{}, places{};
+  Position image{}, taps{}, positions{};
   for (size_t i = 0; i < 3; ++i) {
     const ConvAxis& axis = all.axes[i];
     image.lengths[i] = axis.in;
     image.offsets[i] = axis.before;
     taps.lengths[i] = axis.kernel;
-    places.lengths[i] = axis.out;
+    positions.lengths[i] = axis.out;
   }
   const bool is_forward = all.pass == ConvPass::kForward, is_input = all.pass == ConvPass::kInputGradient,
              is_weights = all.pass == ConvPass::kWeightGradient;
   const Matrix<T> filter_matrix{of_w, channels, f * channels, filters * channels};
   if (!is_weights && !(is_forward ? has_b : has_a)) transforms.forward(is_forward ? b : a, f * channels, taps, of_w);
   for (long first = 0; first < n; first += batch) {
-    const long images = std::min(batch, n - first), x_at = first * c * all.pixels(), y_at = first * f * all.places();
+    const long images = std::min(batch, n - first), x_at = first * c * all.pixels(), y_at = first * f * all.positions();
     const Matrix<T> x{of_x, c, images * c, channels}, y{of_y, f, images * f, filters};
     if (!is_input && !has_a) transforms.forward(a + x_at, images * c, image, of_x);
-    if (!is_forward && !has_b) transforms.forward(b + y_at, images * f, places, of_y);
+    if (!is_forward && !has_b) transforms.forward(b + y_at, images * f, positions, of_y);
     if (is_forward) {
       multiply<T>(all, frequencies, threads, {images, filters, channels}, 0, 1, x, filter_matrix, false, y);
-      transforms.backward(of_y, images * f, places, out + y_at);
+      transforms.backward(of_y, images * f, positions, out + y_at);
     } else if (is_weights) {
       multiply<T>(all, frequencies, threads, {filters, channels, images}, 1, 0, y, x, first > 0, filter_matrix);
     } else {

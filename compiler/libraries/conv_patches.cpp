@@ -21,7 +21,7 @@ auto gemm_of() {
     return matrix_products().gemm_f64;
 }
 
-// Of one axis under one tap: where places read, and the places that read inside of the image.
+// Of one axis under one tap: where positions read, and the positions that read inside of the image.
 struct Reads {
   long stride, start, begin, end;
 
@@ -29,21 +29,25 @@ struct Reads {
     begin = std::min<long>(start < 0 ? (-start + stride - 1) / stride : 0, axis.out);
     end = start >= axis.in ? begin : std::clamp<long>((axis.in - 1 - start) / stride + 1, begin, axis.out);
   }
-  bool is_inside(long place) const { return place >= begin && place < end; }
-  long at(long place) const { return place * stride + start; }
+  bool is_inside(long position) const { return position >= begin && position < end; }
+  long at(long position) const { return position * stride + start; }
 };
 
 template <class T>
 class Patches {
  public:
-  Patches(const Convolution& c, long places, int threads)
-      : c_(c), places_(places), threads_(threads), rows_(c.channels() * c.taps()), is_image_(is_patch_matrix(c)) {}
+  Patches(const Convolution& c, long positions, int threads)
+      : c_(c),
+        positions_(positions),
+        threads_(threads),
+        rows_(c.channels() * c.taps()),
+        is_image_(is_patch_matrix(c)) {}
 
   long rows() const { return rows_; }
   bool are_image() const { return is_image_; }
-  long count_from(long first) const { return std::min(places_, c_.places() - first); }
+  long count_from(long first) const { return std::min(positions_, c_.positions() - first); }
 
-  // Row-major [rows, count] of the places from `first` on, of the channels of one group.
+  // Row-major [rows, count] of the positions from `first` on, of the channels of one group.
   void copy(const T* image, long first, long count, T* patches) const {
     const long grain = std::max<long>(1, kElementsOfPiece / count);
     const Partition partition(rows_, grain, 1, threads_);
@@ -85,8 +89,8 @@ class Patches {
   }
 
  private:
-  // For each run of neighbouring places of `row` in a row of the result: body(element of the image that the first place
-  // inside of it reads, first place inside, last, places, stride), counted from the run's start.
+  // For each run of neighbouring positions of `row` in a row of the result: body(element of the image that the first
+  // position inside of it reads, first position inside, last, positions, stride), counted from the run's start.
   template <class Body>
   void each_run(long row, long first, long count, Body&& body) const {
     const auto& [depth, height, width] = c_.axes;
@@ -100,7 +104,7 @@ class Patches {
         const long begin = std::clamp(x.begin, column, column + length),
                    end = std::clamp(x.end, begin, column + length);
         const long start = ((channel * depth.in + z.at(slice)) * height.in + y.at(line)) * width.in;
-        // Where no place is inside, nothing is read.
+        // Where no position is inside, nothing is read.
         body(begin < end ? start + x.at(begin) : 0, begin - column, end - column, length, x.stride);
       } else {
         body(0, 0, 0, length, 1);
@@ -112,7 +116,7 @@ class Patches {
   }
 
   const Convolution& c_;
-  const long places_;
+  const long positions_;
   const int threads_;
   const long rows_;
   const bool is_image_;
@@ -121,13 +125,13 @@ class Patches {
 template <class T>
 class Walk {
  public:
-  Walk(ThContext* context, const Convolution& c, long places, long walkers, T* patches, T* sums)
+  Walk(ThContext* context, const Convolution& c, long positions, long walkers, T* patches, T* sums)
       : c_(c),
         threads_(context->threads),
         walkers_(static_cast<int>(walkers)),
         inner_{},
-        patches_(c, places, walkers > 1 ? 1 : context->threads),
-        slab_(places),
+        patches_(c, positions, walkers > 1 ? 1 : context->threads),
+        slab_(positions),
         memory_(patches),
         sums_(sums) {
     // Several walkers leave one thread to each product.
@@ -135,15 +139,15 @@ class Walk {
   }
 
   void forward(const T* x, const T* w, T* y) {
-    const long slabs = (c_.places() + slab_ - 1) / slab_;
+    const long slabs = (c_.positions() + slab_ - 1) / slab_;
     each_unit(c_.n * c_.groups * slabs, [&](long unit, T* memory) {
       const long of_group = unit / slabs, first = unit % slabs * slab_, count = patches_.count_from(first);
       const T* image = x + of_group * c_.channels() * c_.pixels();
       const T* filters = w + of_group % c_.groups * filter_elements();
-      T* out = y + of_group * c_.filters() * c_.places() + first;
+      T* out = y + of_group * c_.filters() * c_.positions() + first;
       if (!patches_.are_image()) patches_.copy(image, first, count, memory);
       product(0, 0, c_.filters(), count, patches_.rows(), filters, patches_.rows(),
-              patches_.are_image() ? image + first : memory, ld(count), false, out, c_.places());
+              patches_.are_image() ? image + first : memory, ld(count), false, out, c_.positions());
     });
   }
 
@@ -151,11 +155,11 @@ class Walk {
     each_unit(c_.n * c_.groups, [&](long of_group, T* memory) {
       T* image = dx + of_group * c_.channels() * c_.pixels();
       const T* filters = w + of_group % c_.groups * filter_elements();
-      const T* gradient = dy + of_group * c_.filters() * c_.places();
+      const T* gradient = dy + of_group * c_.filters() * c_.positions();
       if (!patches_.are_image()) std::fill(image, image + c_.channels() * c_.pixels(), T(0));
-      for (long first = 0; first < c_.places(); first += slab_) {
+      for (long first = 0; first < c_.positions(); first += slab_) {
         const long count = patches_.count_from(first);
-        product(1, 0, patches_.rows(), count, c_.filters(), filters, patches_.rows(), gradient + first, c_.places(),
+        product(1, 0, patches_.rows(), count, c_.filters(), filters, patches_.rows(), gradient + first, c_.positions(),
                 false, patches_.are_image() ? image + first : memory, ld(count));
         if (!patches_.are_image()) patches_.add_to(image, first, count, memory);
       }
@@ -170,13 +174,13 @@ class Walk {
       const long begin = part * c_.n / parts, end = (part + 1) * c_.n / parts;
       for (long of_group = begin * c_.groups; of_group < end * c_.groups; ++of_group) {
         const T* image = x + of_group * c_.channels() * c_.pixels();
-        const T* gradient = dy + of_group * c_.filters() * c_.places();
+        const T* gradient = dy + of_group * c_.filters() * c_.positions();
         T* to = out + of_group % c_.groups * filter_elements();
-        for (long first = 0; first < c_.places(); first += slab_) {
+        for (long first = 0; first < c_.positions(); first += slab_) {
           const long count = patches_.count_from(first);
           if (!patches_.are_image()) patches_.copy(image, first, count, memory);
           const bool is_added = first > 0 || of_group >= (begin + 1) * c_.groups;
-          product(0, 1, c_.filters(), patches_.rows(), count, gradient + first, c_.places(),
+          product(0, 1, c_.filters(), patches_.rows(), count, gradient + first, c_.positions(),
                   patches_.are_image() ? image + first : memory, ld(count), is_added, to, patches_.rows());
         }
       }
@@ -191,7 +195,7 @@ class Walk {
 
  private:
   long filter_elements() const { return c_.filters() * patches_.rows(); }  // of a group
-  long ld(long count) const { return patches_.are_image() ? c_.places() : count; }
+  long ld(long count) const { return patches_.are_image() ? c_.positions() : count; }
 
   // body(unit, memory of its walker) for all units, of which one walker takes some one after the other.
   template <class Body>
@@ -221,7 +225,7 @@ class Walk {
 template <class T>
 void conv_patches(ThContext* context, TH_CONV_PATCHES_PARAMETERS(T)) {
   const Convolution convolution = TH_CONV_OF_PARAMETERS((std::is_same_v<T, float> ? DType::kFloat32 : DType::kFloat64));
-  Walk<T> walk(context, convolution, places, walkers, patches, sums);
+  Walk<T> walk(context, convolution, positions, walkers, patches, sums);
   switch (convolution.pass) {
     case ConvPass::kForward:
       return walk.forward(a, b, out);

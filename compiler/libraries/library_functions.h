@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-/// What stands behind a name.
+/// What a name refers to.
 struct LibraryImplementation {
   /// A function of C: result name(ThContext*, parameters...), as the kernel::LibraryFunction of that name says. It must
   /// not throw. Its result depends on its arguments and on context->threads only.

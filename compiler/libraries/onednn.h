@@ -25,7 +25,7 @@ struct OneDnn {
 const OneDnn* onednn();
 
 /// gemm of ops/linalg/library_functions.h, where no length is 0; gives the library's status, 0 where it succeeded. Its
-/// own threads are never used: they spin while they wait, and are slow beside any neighbour (docs/decisions/0005).
+/// own threads are never used: they spin while they wait, and are slow next to any other process (docs/decisions/0005).
 /// Pieces are those of gemm_f32.
 int onednn_f32(ThContext* context, TH_GEMM_PARAMETERS(float));
 

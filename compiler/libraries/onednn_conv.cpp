@@ -113,7 +113,7 @@ struct Part {
 };
 
 std::vector<Part> parts_of(const Convolution& c, int threads) {
-  const int64_t pixels = c.pixels(), places = c.places(), filter = c.channels() * c.taps();
+  const int64_t pixels = c.pixels(), positions = c.positions(), filter = c.channels() * c.taps();
   std::vector<Part> out;
   auto cut = [&](int64_t length, int64_t multiple, auto&& part) {
     const Partition partition(length, 1, multiple, threads);
@@ -123,7 +123,7 @@ std::vector<Part> parts_of(const Convolution& c, int threads) {
   constexpr int64_t kBlock = 16;  // channels that the library's layouts keep together
   if (c.pass != ConvPass::kWeightGradient && c.n > 1)
     cut(c.n, 1, [&](int64_t i, int64_t count) {
-      return Part{count, c.groups, c.channels(), c.filters(), i * c.c * pixels, 0, i * c.f * places};
+      return Part{count, c.groups, c.channels(), c.filters(), i * c.c * pixels, 0, i * c.f * positions};
     });
   else if (c.groups > 1)
     cut(c.groups, 1, [&](int64_t i, int64_t count) {
@@ -133,12 +133,12 @@ std::vector<Part> parts_of(const Convolution& c, int threads) {
                   c.filters(),
                   i * c.channels() * pixels,
                   i * c.filters() * filter,
-                  i * c.filters() * places};
+                  i * c.filters() * positions};
     });
   else if (c.pass == ConvPass::kInputGradient)
     cut(c.c, kBlock, [&](int64_t i, int64_t count) { return Part{c.n, 1, count, c.f, i * pixels, i * c.taps(), 0}; });
   else
-    cut(c.f, kBlock, [&](int64_t i, int64_t count) { return Part{c.n, 1, c.c, count, 0, i * filter, i * places}; });
+    cut(c.f, kBlock, [&](int64_t i, int64_t count) { return Part{c.n, 1, c.c, count, 0, i * filter, i * positions}; });
   return out;
 }
 
@@ -215,14 +215,15 @@ class Primitives {
     size_t first = 0;  // leading axes of length 1 say nothing
     while (first < 2 && c.axes[first] == ConvAxis{}) ++first;
     std::vector<int64_t> x = {part.images, part.groups * part.channels}, x_strides = {c.c * c.pixels(), c.pixels()},
-                         y = {part.images, part.groups * part.filters}, y_strides = {c.f * c.places(), c.places()},
-                         w = {part.filters, part.channels}, w_strides = {c.channels() * c.taps(), c.taps()};
+                         y = {part.images, part.groups * part.filters},
+                         y_strides = {c.f * c.positions(), c.positions()}, w = {part.filters, part.channels},
+                         w_strides = {c.channels() * c.taps(), c.taps()};
     if (part.groups > 1) {
       w.insert(w.begin(), part.groups);
       w_strides.insert(w_strides.begin(), c.filters() * c.channels() * c.taps());
     }
     DnnLengths stride = {}, dilation = {}, before = {}, after = {};
-    int64_t of_x = c.pixels(), of_w = c.taps(), of_y = c.places();
+    int64_t of_x = c.pixels(), of_w = c.taps(), of_y = c.positions();
     for (size_t i = 0; i < 3; ++i) {
       const ConvAxis& axis = c.axes[i];
       of_x /= axis.in;

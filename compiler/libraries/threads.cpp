@@ -27,10 +27,10 @@ namespace {
 
 // How long who waits spins before it sleeps. Long enough for what only one thread does between two steps of a program;
 // where somebody else wants the cores, short enough that one is given back before the scheduler takes it by force.
-constexpr long kSpinNanoseconds = 150'000, kSpinBesideOthers = 30'000;
+constexpr long kSpinNanoseconds = 150'000, kSpinAmongOthers = 30'000;
 // Who spins and finds that so much time went by between two looks at the clock was taken off its core. Then somebody
 // else wants it, and is taken to want it for a while.
-constexpr long kTakenNanoseconds = 100'000, kBesideOthersNanoseconds = 100'000'000;
+constexpr long kTakenNanoseconds = 100'000, kAmongOthersNanoseconds = 100'000'000;
 
 thread_local bool inside = false;
 
@@ -54,20 +54,20 @@ void relax() {
 #endif
 }
 
-std::atomic<long> beside_others_until = 0;
+std::atomic<long> among_others_until = 0;
 
 /// True once `done()` holds, false if it did not within the time of spinning.
 template <class Done>
 bool spin_until(Done done) {
   if (done()) return true;
   const long start = now_nanoseconds();
-  const bool beside_others = start < beside_others_until.load(std::memory_order_relaxed);
-  const long deadline = start + (beside_others ? kSpinBesideOthers : kSpinNanoseconds);
+  const bool among_others = start < among_others_until.load(std::memory_order_relaxed);
+  const long deadline = start + (among_others ? kSpinAmongOthers : kSpinNanoseconds);
   long last = start;
   auto look_at_clock = [&] {
     const long now = now_nanoseconds();
     if (now - last > kTakenNanoseconds)
-      beside_others_until.store(now + kBesideOthersNanoseconds, std::memory_order_relaxed);
+      among_others_until.store(now + kAmongOthersNanoseconds, std::memory_order_relaxed);
     last = now;
   };
   while (last < deadline) {
@@ -150,7 +150,7 @@ class Pool {
     }
   }
 
-  /// Up to `workers` threads beside the caller's; fewer where the system gives no more; the pieces run all the same.
+  /// Up to `workers` threads besides the caller's; fewer where the system gives no more; the pieces run all the same.
   void grow(int workers) {
     if (workers_ >= workers) return;
     sigset_t all, before;  // signals belong to the program's own threads

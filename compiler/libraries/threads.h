@@ -12,7 +12,7 @@ namespace thtrain {
 inline constexpr int kMaxThreads = 256;
 
 /// How many threads a function uses: `requested` where it is positive, else the first number of OMP_NUM_THREADS, else
-/// the cores that the process may use. At most kMaxThreads. What stands in OMP_NUM_THREADS and is no number above 0,
+/// the cores that the process may use. At most kMaxThreads. What OMP_NUM_THREADS says and is no number above 0,
 /// or a list of them, is named once on standard error.
 int thread_count(int requested = 0);
 

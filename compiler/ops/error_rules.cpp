@@ -27,7 +27,7 @@ std::shared_ptr<const Node> widened(const Node& node) {
 }
 
 // What is not connected decides where elements come from: with an error there, nothing is known.
-bool places_are_known(const ErrorArgs& args) {
+bool locations_are_known(const ErrorArgs& args) {
   for (size_t i = 0; i < args.inputs.size(); ++i)
     if (!is_connected(args.node, i) && !all_zero(args.errors[i])) return false;
   return true;
@@ -41,7 +41,7 @@ Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, c
   return args.evaluate(*wide, given)[0].contiguous();
 }
 
-// An infinity that is read gives the same everywhere, unless the finite numbers beside it become too large too; numbers
+// An infinity that is read gives the same everywhere, unless the finite numbers with it become too large too; numbers
 // that became too large need not do so in another order. `size` is the op on the inputs' magnitudes.
 void bound_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, std::vector<Tensor> magnitude,
                       bool is_exact, const Tensor& size, Tensor& error) {
@@ -119,7 +119,7 @@ double roundings_of_sum(int64_t count) {
 }
 
 std::vector<Tensor> moved_error(const ErrorArgs& args) {
-  if (!places_are_known(args)) return unknown_errors(args);
+  if (!locations_are_known(args)) return unknown_errors(args);
   if (std::all_of(args.errors.begin(), args.errors.end(), all_zero)) return {args.make_error()};
   return {on_wide(args, widened(args.node), {args.errors.begin(), args.errors.end()}).copy()};
 }
@@ -131,7 +131,7 @@ std::vector<Tensor> passed_error(const ErrorArgs& args) {
 }
 
 std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
-  if (!places_are_known(args)) return unknown_errors(args);
+  if (!locations_are_known(args)) return unknown_errors(args);
   const std::shared_ptr<const Node> wide = widened(args.node);
   std::vector<Tensor> plain, enlarged;
   for (size_t i = 0; i < args.inputs.size(); ++i) {

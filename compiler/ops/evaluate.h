@@ -20,7 +20,7 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
                                   const Lengths& lengths);
 
 /// The outputs of one node on these inputs. `read`: for each output, does anybody read it? Empty: all are read. Of a
-/// loop, an output that nobody reads has no elements: the states of all turns may be as many as its limit.
+/// loop, an output that nobody reads has no elements: the states of all iterations may be as many as its limit.
 std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths,
                                   const std::vector<bool>& read = {});
 

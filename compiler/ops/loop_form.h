@@ -1,5 +1,5 @@
 // Ops that a loop over one of their inputs computes as well as a kernel of their own: a product of a matrix with a
-// vector, where the matrix is updated beside it.
+// vector, where the matrix is updated with it.
 #pragma once
 
 #include <optional>

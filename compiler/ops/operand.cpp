@@ -13,7 +13,7 @@ Expr Operand::expr() const {
   return make_constant(Tensor(literal.number).cast(floatX()), where_);
 }
 
-Expr Operand::beside(DType dtype) const {
+Expr Operand::for_dtype(DType dtype) const {
   if (const Expr* value = std::get_if<Expr>(&value_)) return *value;
   const Literal& literal = std::get<Literal>(value_);
   if (literal.is_bool) return make_constant(Tensor(literal.integer != 0), where_);
@@ -42,7 +42,7 @@ std::vector<Expr> resolve(std::initializer_list<const Operand*> operands) {
       common = common ? promote(*common, dtype).value_or(*common) : dtype;
     }
   std::vector<Expr> out;
-  for (const Operand* operand : operands) out.push_back(common ? operand->beside(*common) : operand->expr());
+  for (const Operand* operand : operands) out.push_back(common ? operand->for_dtype(*common) : operand->expr());
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What public builders take: an expression, or a C++ number that takes the dtype of what stands beside it.
+// What public builders take: an expression, or a C++ number that takes the dtype of the other operands.
 #pragma once
 
 #include <concepts>
@@ -41,7 +41,7 @@ class Operand {
   /// The expression; a literal becomes a constant: bool, int64 or floatX.
   Expr expr() const;
   /// A literal as a scalar constant for use with a value of `dtype`. UserError where the number does not fit.
-  Expr beside(DType dtype) const;
+  Expr for_dtype(DType dtype) const;
 
  private:
   struct Literal {
@@ -55,7 +55,7 @@ class Operand {
 
 // ---- for other parts of the compiler --------------------------------------------------------------------------------
 
-/// Literals take the dtype of the expressions beside them (the promoted one of several).
+/// Literals take the dtype of the expressions with them (the promoted one of several).
 std::vector<Expr> resolve(std::initializer_list<const Operand*> operands);
 
 }  // namespace thtrain

@@ -15,7 +15,7 @@ namespace {
 struct Form {
   const Op& op;
   Expr (*combine)(const Expr& a, const Expr& b);
-  Expr (*over_turns)(const Expr& terms);
+  Expr (*over_iterations)(const Expr& terms);
 };
 
 const std::vector<Form>& forms() {
@@ -73,7 +73,7 @@ std::optional<LoopAccumulation> accumulation_of(const Expr& state, const Expr& n
 Expr total(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms) {
   const Form& form = form_of(accumulation.op);
   Expr out = first;
-  for (const Expr& term : terms) out = form.combine(out, in_dtype_of(first, form.over_turns(term)));
+  for (const Expr& term : terms) out = form.combine(out, in_dtype_of(first, form.over_iterations(term)));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// States of loops that only collect: sums, products and extrema of what the turns give.
+// States of loops that only collect: sums, products and extrema of what the iterations give.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ struct LoopAccumulation {
   const Op* op = nullptr;  // add, mul, maximum, minimum
   std::vector<Expr> terms = {};
 
-  /// Can its values of all turns be computed at once, and not the last one alone? Of sums.
+  /// Can its values of all iterations be computed at once, and not the last one alone? Of sums.
   bool has_running_values() const;
 };
 
 /// That of the next value of a state; nothing where it has another form, or where a term has not the state's type.
 std::optional<LoopAccumulation> accumulation_of(const Expr& state, const Expr& next);
 
-/// The state after all turns; `terms` are [turns, ...]. Of extrema there is at least one turn.
+/// The state after all iterations; `terms` are [iterations, ...]. Of extrema there is at least one iteration.
 Expr total(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
-/// The state before the first turn and after each, [1 + turns, ...]. has_running_values().
+/// The state before the first iteration and after each, [1 + iterations, ...]. has_running_values().
 Expr running_values(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
 
 }  // namespace thtrain

@@ -10,9 +10,9 @@
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/turns_rule.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/passes/accumulations.h"
-#include "compiler/passes/over_turns.h"
+#include "compiler/passes/over_iterations.h"
 
 namespace thtrain {
 namespace {
@@ -21,14 +21,15 @@ bool contains(const std::vector<Expr>& values, const Expr& value) {
   return std::any_of(values.begin(), values.end(), [&](const Expr& e) { return e.same(value); });
 }
 
-// What a turn adds to a state: a node of which the sum over the turns is one computation, and what that needs.
+// What an iteration adds to a state: a node of which the sum over the iterations is one computation, and what that
+// needs.
 struct Addend {
-  const TurnsRule* rule;
+  const IterationsRule* rule;
   std::vector<Expr> needs;
 };
 
 std::optional<Addend> addend_of(const Expr& value) {
-  const TurnsRule* rule = value.node().op->turns;
+  const IterationsRule* rule = value.node().op->iterations;
   if (!rule || !rule->summed) return std::nullopt;
   std::vector<Expr> needs = rule->summed(value.node());
   return needs.empty() ? std::nullopt : std::optional<Addend>({rule, std::move(needs)});
@@ -70,7 +71,7 @@ class LoopBatcher {
     std::vector<std::pair<size_t, LoopAccumulation>> found;
     for (bool again = true; again;) {
       found.clear();
-      OverTurns trial = before_;
+      OverIterations trial = before_;
       for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < parts_.states; ++i) {
@@ -95,7 +96,7 @@ class LoopBatcher {
   }
   const Expr& state(size_t i) const { return parts_.body.inputs[parts_.body_state(i)]; }
 
-  std::optional<LoopAccumulation> accumulation_in(const OverTurns& known, size_t i) const {
+  std::optional<LoopAccumulation> accumulation_in(const OverIterations& known, size_t i) const {
     if (!parts_.taps[i].is_plain()) return std::nullopt;
     std::optional<LoopAccumulation> out = accumulation_of(state(i), next(i));
     if (!out) return std::nullopt;
@@ -122,7 +123,8 @@ class LoopBatcher {
   }
 
   // What stays in the loop and reads such a state keeps it there.
-  bool exclude_what_stays_needs(const OverTurns& known, const Accumulations& found, std::set<size_t>& excluded) const {
+  bool exclude_what_stays_needs(const OverIterations& known, const Accumulations& found,
+                                std::set<size_t>& excluded) const {
     std::vector<Expr> staying;
     for (size_t i = 0; i < parts_.states; ++i)
       if (!holds(found, i)) staying.push_back(next(i));
@@ -157,7 +159,8 @@ class LoopBatcher {
     return false;
   }
 
-  // States to which each turn adds products: nobody reads them inside, and their values of the turns nobody outside.
+  // States to which each iteration adds products: nobody reads them inside, and their values of the iterations nobody
+  // outside.
   void find_sums() {
     for (size_t i = 0; i < parts_.states; ++i) {
       if (accumulated_.count(i) || !parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
@@ -193,7 +196,7 @@ class LoopBatcher {
 
   // Elements that follow from sequences alone, and products of what the loop's states will have been.
   void find_elements() {
-    OverTurns from_states = before_;
+    OverIterations from_states = before_;
     for (size_t i = 0; i < parts_.states; ++i) {
       if (has_left(i)) continue;
       for (size_t d = 0; d < parts_.taps[i].delays.size(); ++d)
@@ -211,7 +214,7 @@ class LoopBatcher {
   }
   static bool computes(const Expr& value) { return !value.node().is_leaf() && value.node().op != &constant_op(); }
 
-  // What the turns that stay need of products that follow from sequences.
+  // What the iterations that stay need of products that follow from sequences.
   void find_products() {
     const std::vector<Expr> roots = staying_roots();
     auto take = [&](const Expr& value) {
@@ -297,17 +300,17 @@ class LoopBatcher {
 
   std::vector<Expr> outputs() {
     InheritOrigin origin(loop_.origin);
-    OverTurns all = before_;
-    for (const auto& [i, place] : new_state_) {
+    OverIterations all = before_;
+    for (const auto& [i, index] : new_state_) {
       const StateTaps& taps = parts_.taps[i];
       for (size_t d = 0; d < taps.delays.size(); ++d)
         all.know(parts_.body.inputs[parts_.body_state(i, d)], history_of(i, taps.depth() - taps.delays[d]), true);
       if (!before_.is_known(next(i))) all.know(next(i), history_of(i, taps.depth()), true);
     }
     std::vector<Expr> out = outputs_of(loop_);
-    for (const auto& [i, place] : new_state_) {
-      out[i] = made_[place];
-      out[parts_.history(i)] = made_[new_state_.size() + place];
+    for (const auto& [i, index] : new_state_) {
+      out[i] = made_[index];
+      out[parts_.history(i)] = made_[new_state_.size() + index];
     }
     size_t element = 2 * new_state_.size();
     for (size_t k = 0; k < parts_.elements; ++k)
@@ -329,7 +332,7 @@ class LoopBatcher {
     return out;
   }
 
-  Expr sum_of(OverTurns& all, const Addend& addend) {
+  Expr sum_of(OverIterations& all, const Addend& addend) {
     std::vector<Expr> values;
     for (const Expr& needed : addend.needs) {
       all.find({needed});
@@ -341,7 +344,7 @@ class LoopBatcher {
   const Node& loop_;
   const ScanParts parts_;
   const std::vector<bool>& is_read_;
-  OverTurns before_;
+  OverIterations before_;
   struct Collected {
     Expr last, history;  // those that are needed
   };
@@ -361,7 +364,7 @@ Graph batch_loops(const Graph& graph, const PassContext& context) {
   if (read.size() == 0) return graph;
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.op != &scan_op()) return {};
-    if (const ScanParts parts(node); parts.until || parts.token || parts.in_turns || !parts.body.effects.empty())
+    if (const ScanParts parts(node); parts.until || parts.token || parts.unbatched || !parts.body.effects.empty())
       return {};
     InheritOrigin origin(node.origin);
     const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);

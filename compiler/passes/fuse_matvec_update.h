@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// dot(d, W.T) beside W - h * d -> sum(W * d, 1) beside it, which `fuse_reductions` makes one loop with the update.
+/// dot(d, W.T) and W - h * d -> sum(W * d, 1) and the same, which `fuse_reductions` makes one loop with the update.
 /// Training at batch 1 waits for memory: for each W the products of both directions read it, and the update reads and
 /// writes it; this saves one reading of the three.
 ///

@@ -28,14 +28,14 @@ bool is_heavy(const Node& node) {
 
 // Does it give a value whatever its inputs are? A slice may begin outside.
 bool cannot_fail(const Node& node) {
-  return node.op->scalar || node.op->turns;
+  return node.op->scalar || node.op->iterations;
 }
 
 // The values of a loop's body that follow from its captures, and are worth computing once. What may fail stays in a
-// loop that may have no turn.
+// loop that may have no iteration.
 class Invariants {
  public:
-  explicit Invariants(const ScanParts& parts) : has_turns_(parts.count.is_at_least(1)) {
+  explicit Invariants(const ScanParts& parts) : has_iterations_(parts.count.is_at_least(1)) {
     for (const Expr& length : parts.body.effects) defined_.insert(defined_name(length));
     for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.body_capture(k)].node());
     const std::vector<const Node*> order = topological_order(parts.body.roots());
@@ -58,7 +58,7 @@ class Invariants {
  private:
   bool is_fixed(const Node& node) const {
     if (has_effect(node) || node.op == &start_token_op()) return false;
-    if (!has_turns_ && !cannot_fail(node)) return false;
+    if (!has_iterations_ && !cannot_fail(node)) return false;
     if (node.op->defines || names_defined_length(node)) return false;
     return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(),
                                                [&](const Expr& input) { return fixed_.count(&input.node()) > 0; });
@@ -82,7 +82,7 @@ class Invariants {
       found_.push_back(value);
   }
 
-  bool has_turns_;
+  bool has_iterations_;
   std::set<std::string> defined_;  // lengths of the body
   std::unordered_set<const Node*> fixed_, worth_;
   std::vector<Expr> found_;

@@ -1,4 +1,4 @@
-// What a loop computes anew in each turn from what no turn changes.
+// What a loop computes anew in each iteration from what no iteration changes.
 #pragma once
 
 #include "compiler/ir/graph.h"
@@ -11,9 +11,9 @@ namespace thtrain {
 /// come first, so that what follows from nothing that changes leaves all loops around it.
 ///
 /// A value moves where computing it costs more than reading it: a product, a reduction, a gather, a function such as
-/// exp; a few elementwise operations stay, as they cost nothing beside what the turn computes with them in one kernel.
-/// What has an effect stays, and so does what stands in a branch inside the loop, which may not be taken. A loop of no
-/// turns is left as it is: nothing of it would have been computed.
+/// exp; a few elementwise operations stay, as they cost nothing compared with what the iteration computes with them in
+/// one kernel. What has an effect stays, and so does what is in a branch inside the loop, which may not be taken. A
+/// loop of no iterations is left as it is: nothing of it would have been computed.
 ///
 /// Runs when the rules are done (they may make a body's value depend on less) and before products and loops are fused,
 /// which takes values apart no more.

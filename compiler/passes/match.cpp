@@ -157,7 +157,7 @@ double Binding::number(const Expr& variable) const {
 // ---- instantiation -------------------------------------------------------------------------------------------------
 
 // The dtype of the inputs that are no numbers of the pattern: what those take.
-static DType dtype_beside(const Expr& pattern, const std::vector<Expr>& inputs, DType otherwise) {
+static DType dtype_of_operands(const Expr& pattern, const std::vector<Expr>& inputs, DType otherwise) {
   std::optional<DType> common;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].has_value() || (is_op(pattern, switch_op()) && i == 0)) continue;
@@ -171,7 +171,7 @@ static Expr instantiated(const Expr& pattern, const Binding& binding) {
   if (is_variable(node)) return binding.value(pattern);
   std::vector<Expr> inputs;
   for (const Expr& input : node.inputs) inputs.push_back(is_constant(input) ? Expr() : instantiated(input, binding));
-  DType dtype = dtype_beside(pattern, inputs, binding.root().dtype());
+  DType dtype = dtype_of_operands(pattern, inputs, binding.root().dtype());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].has_value()) inputs[i] = make_constant(constant_value(node.inputs[i])->cast(dtype));
   return Expr(make_node(*node.op, std::move(inputs), node.props), pattern.output());

@@ -45,11 +45,11 @@ class Binding {
 };
 
 /// The variables' values where `value` has the form of `pattern`: the same ops and properties, the inputs of
-/// commutative ops in either order, numbers equal after rounding to the dtype beside them (0 and -0 differ), and one
-/// dtype throughout, but for operands that the operation casts.
+/// commutative ops in either order, numbers equal after rounding to the dtype of the other operand (0 and -0 differ),
+/// and one dtype throughout, but for operands that the operation casts.
 std::optional<Binding> match(const Expr& pattern, const Expr& value);
 
-/// `pattern` with values for its variables. Its numbers take the dtype of what stands beside them.
+/// `pattern` with values for its variables. Its numbers take the dtype of the other operands.
 Expr instantiate(const Expr& pattern, const Binding& binding);
 
 /// `result` repeated to the lengths of `type` where it has fewer. Empty where that does not give `type` exactly.

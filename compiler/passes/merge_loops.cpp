@@ -46,14 +46,14 @@ class JoinedLoops {
     for (const Loop& loop : loops_) parts_.emplace_back(*loop);
     for (size_t l = 0; l < loops_.size(); ++l) {
       for (size_t k = 0; k < parts_[l].sequences; ++k)
-        stand_for(l, parts_[l].body_sequence(k), parts_[l].sequence(k), sequences_);
+        add_outside(l, parts_[l].body_sequence(k), parts_[l].sequence(k), sequences_);
       for (size_t k = 0; k < parts_[l].captures; ++k)
-        stand_for(l, parts_[l].body_capture(k), parts_[l].capture(k), captures_);
+        add_outside(l, parts_[l].body_capture(k), parts_[l].capture(k), captures_);
     }
     find_classes();
   }
 
-  // Of a turn: its states and what it computes.
+  // Of an iteration: its states and what it computes.
   size_t work() const { return first_of_.size() + work_of(outputs_); }
   bool saves_anything() const {
     size_t inputs = 0, outputs = 0;
@@ -87,7 +87,7 @@ class JoinedLoops {
                                                  .sequences = sequences_.size(),
                                                  .truncate = parts_[0].truncate,
                                                  .name = name(),
-                                                 .in_turns = parts_[0].in_turns},
+                                                 .unbatched = parts_[0].unbatched},
                                                 std::move(body), std::move(inputs));
     std::vector<std::pair<Expr, Expr>> out;
     const size_t states = first_of_.size();
@@ -104,10 +104,10 @@ class JoinedLoops {
   }
 
  private:
-  using Place = std::pair<size_t, size_t>;            // of a loop, and in it
+  using Location = std::pair<size_t, size_t>;         // of a loop, and in it
   using Inputs = std::vector<std::pair<Expr, Expr>>;  // outside, in the body
 
-  void stand_for(size_t l, size_t in_body, size_t input, Inputs& inputs) {
+  void add_outside(size_t l, size_t in_body, size_t input, Inputs& inputs) {
     const Expr &outside = loops_[l]->inputs[input], &own = parts_[l].body.inputs[in_body];
     auto found = std::find_if(inputs.begin(), inputs.end(), [&](const auto& e) { return e.first.same(outside); });
     if (found == inputs.end())
@@ -131,13 +131,13 @@ class JoinedLoops {
       rebuild();
       std::map<std::pair<size_t, Key>, size_t> next;
       first_of_.clear();
-      for (auto& [place, of_state] : classes_) {
-        auto [at, is_new] = next.emplace(std::pair(of_state, key(values_[place.first][place.second])), next.size());
-        if (is_new) first_of_.push_back(place);
+      for (auto& [index, of_state] : classes_) {
+        auto [at, is_new] = next.emplace(std::pair(of_state, key(values_[index.first][index.second])), next.size());
+        if (is_new) first_of_.push_back(index);
         of_state = at->second;
       }
     } while (first_of_.size() > before);
-    for (const Place& place : first_of_) outputs_.push_back(values_[place.first][place.second]);
+    for (const Location& index : first_of_) outputs_.push_back(values_[index.first][index.second]);
     std::map<Key, size_t> known;
     for (size_t l = 0; l < loops_.size(); ++l)
       for (size_t k = 0; k < parts_[l].elements; ++k) {
@@ -152,12 +152,12 @@ class JoinedLoops {
   void rebuild() {
     Rebuilder rebuilder;
     for (const auto& [own, other] : replaced_) rebuilder.replace(own, other);
-    for (const auto& [place, of_state] : classes_) {
-      const Place& first = first_of_[of_state];
-      if (first == place) continue;
-      const ScanParts &own = parts_[place.first], &other = parts_[first.first];
-      for (size_t d = 0; d < own.taps[place.second].delays.size(); ++d)
-        rebuilder.replace(own.body.inputs[own.body_state(place.second, d)],
+    for (const auto& [index, of_state] : classes_) {
+      const Location& first = first_of_[of_state];
+      if (first == index) continue;
+      const ScanParts &own = parts_[index.first], &other = parts_[first.first];
+      for (size_t d = 0; d < own.taps[index.second].delays.size(); ++d)
+        rebuilder.replace(own.body.inputs[own.body_state(index.second, d)],
                           other.body.inputs[other.body_state(first.second, d)]);
     }
     values_.clear();
@@ -178,9 +178,9 @@ class JoinedLoops {
   std::vector<ScanParts> parts_;
   Inputs sequences_, captures_;
   std::vector<std::pair<Expr, Expr>> replaced_;  // sequences and captures of the bodies that stand for others
-  std::map<Place, size_t> classes_;              // of states
-  std::vector<Place> first_of_;                  // the first state of each class
-  std::map<Place, size_t> elements_;             // the element that stands for each
+  std::map<Location, size_t> classes_;           // of states
+  std::vector<Location> first_of_;               // the first state of each class
+  std::map<Location, size_t> elements_;          // the element that stands for each
   std::vector<std::vector<Expr>> values_;        // rebuilt outputs of each body
   std::vector<Expr> outputs_;                    // of the joined body
 };
@@ -203,7 +203,7 @@ std::vector<std::pair<Expr, Expr>> joined(const std::vector<Loop>& loops) {
   for (const Loop& loop : loops) {
     auto fits = [&](std::vector<Loop>& group) {
       const ScanParts a(*group[0]), b(*loop);
-      if (!(a.count == b.count) || a.truncate != b.truncate || a.in_turns != b.in_turns) return false;
+      if (!(a.count == b.count) || a.truncate != b.truncate || a.unbatched != b.unbatched) return false;
       if (std::none_of(group.begin(), group.end(), [&](const Loop& g) { return have_common_input(g, loop); }))
         return false;
       std::vector<Loop> all = group;
@@ -222,7 +222,7 @@ std::vector<std::pair<Expr, Expr>> joined(const std::vector<Loop>& loops) {
   return out;
 }
 
-// The loops of this graph, not those inside, by how many loops stand before each.
+// The loops of this graph, not those inside, by how many loops precede each.
 std::map<size_t, std::vector<Loop>> loops_by_depth(const Graph& graph) {
   NodeMap<size_t> depth;
   std::map<size_t, std::vector<Loop>> out;

@@ -41,9 +41,9 @@ RegionFuser::RegionFuser(const Graph& graph, const kernel::FusionLimits& limits)
       order_(topological_order(graph.roots())),
       readers_(order_),
       seen_(order_.size(), 0) {
-  places_.reserve(order_.size());
-  for (size_t i = 0; i < order_.size(); ++i) places_.try_emplace(order_[i], {.position = i});
-  for (const Expr& root : graph.roots()) places_.at(&root.node()).is_root = true;
+  locations_.reserve(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) locations_.try_emplace(order_[i], {.position = i});
+  for (const Expr& root : graph.roots()) locations_.at(&root.node()).is_root = true;
 }
 
 Graph RegionFuser::run() {
@@ -68,7 +68,7 @@ bool RegionFuser::is_used_only_in(const Node& node, const FusionRegion& region) 
 }
 
 bool RegionFuser::is_in(const Node& node, const FusionRegion& region) const {
-  const int number = places_.at(&node).region;
+  const int number = locations_.at(&node).region;
   return number >= 0 && &regions_[static_cast<size_t>(number)] == &region;
 }
 
@@ -79,7 +79,7 @@ void RegionFuser::grow() {
     if (!is_fusable(*node)) continue;
     std::vector<int> candidates;
     for (const Node* reader : readers(*node))
-      if (int region = places_.at(reader).region; region >= 0) candidates.push_back(region);
+      if (int region = locations_.at(reader).region; region >= 0) candidates.push_back(region);
     std::sort(candidates.begin(), candidates.end(), std::greater<>());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
     auto found = std::find_if(candidates.begin(), candidates.end(), [&](int r) { return can_join(node, r); });
@@ -99,11 +99,11 @@ void RegionFuser::grow() {
   merge_siblings();
   for (FusionRegion& region : regions_) {
     if (!is_worth_it(region)) {
-      for (const Node* node : region.nodes) places_.at(node).region = -1;
+      for (const Node* node : region.nodes) locations_.at(node).region = -1;
       region.nodes.clear();
     }
     std::sort(region.nodes.begin(), region.nodes.end(),
-              [&](const Node* a, const Node* b) { return places_.at(a).position < places_.at(b).position; });
+              [&](const Node* a, const Node* b) { return locations_.at(a).position < locations_.at(b).position; });
   }
 }
 
@@ -111,7 +111,7 @@ void RegionFuser::grow() {
 void RegionFuser::add(const Node* node, int region) {
   FusionRegion& r = regions_[static_cast<size_t>(region)];
   r.nodes.push_back(node);
-  places_.at(node).region = region;
+  locations_.at(node).region = region;
   r.most_operands += node->inputs.size();
   if (r.most_operands > kMaxOperands) r.most_operands = operands({region}, nullptr);
 }
@@ -144,7 +144,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
     const size_t reads = operands(both, nullptr);
     if (reads > kMaxOperands || creates_cycle(nodes, both) || reads_non_elementwise(nodes)) continue;
-    for (const Node* node : from.nodes) places_.at(node).region = regions[0];
+    for (const Node* node : from.nodes) locations_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;
     if (!into.main) into.main = from.main;
@@ -156,10 +156,10 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
 // Merges regions over the elements of a large array that all of them read.
 void RegionFuser::merge_siblings() {
   for (const Node* node : order_) {
-    if (places_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0], limits_)) continue;
+    if (locations_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0], limits_)) continue;
     std::vector<int> siblings;
     for (const Node* reader : readers(*node))
-      if (int region = places_.at(reader).region;
+      if (int region = locations_.at(reader).region;
           region >= 0 && regions_[static_cast<size_t>(region)].domain == node->types[0].dims)
         siblings.push_back(region);
     std::sort(siblings.begin(), siblings.end(), std::greater<>());
@@ -172,28 +172,29 @@ void RegionFuser::merge_siblings() {
 // the search takes too many steps the answer is yes.
 bool RegionFuser::creates_cycle(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const {
   constexpr size_t kMaxSteps = 400;
-  auto is_member = [&](const Place& place) {
-    return place.region >= 0 && std::find(regions.begin(), regions.end(), place.region) != regions.end();
+  auto is_member = [&](const Member& location) {
+    return location.region >= 0 && std::find(regions.begin(), regions.end(), location.region) != regions.end();
   };
   std::vector<const Node*> stack;
   size_t visited = 0;
   ++traversal_;
-  auto visit = [&](const Node* node, const Place& place) {
-    if (std::exchange(seen_[place.position], traversal_) == traversal_) return;
+  auto visit = [&](const Node* node, const Member& location) {
+    if (std::exchange(seen_[location.position], traversal_) == traversal_) return;
     stack.push_back(node);
     ++visited;
   };
   for (const Node* node : nodes)
     for (const Node* reader : readers(*node))
-      if (const Place& place = places_.at(reader); !is_member(place)) visit(reader, place);
+      if (const Member& location = locations_.at(reader); !is_member(location)) visit(reader, location);
   while (!stack.empty()) {
     const Node* now = stack.back();
     stack.pop_back();
-    const Place& place = places_.at(now);
-    if (is_member(place) || visited > kMaxSteps) return true;
-    for (const Node* reader : readers(*now)) visit(reader, places_.at(reader));
-    if (place.region >= 0)  // all of its region runs together
-      for (const Node* sibling : regions_[static_cast<size_t>(place.region)].nodes) visit(sibling, places_.at(sibling));
+    const Member& location = locations_.at(now);
+    if (is_member(location) || visited > kMaxSteps) return true;
+    for (const Node* reader : readers(*now)) visit(reader, locations_.at(reader));
+    if (location.region >= 0)  // all of its region runs together
+      for (const Node* sibling : regions_[static_cast<size_t>(location.region)].nodes)
+        visit(sibling, locations_.at(sibling));
   }
   return false;
 }
@@ -204,7 +205,7 @@ size_t RegionFuser::operands(const std::vector<int>& regions, const Node* with) 
   std::vector<const Expr*> seen;
   auto count = [&](const Node* node) {
     for (const Expr& e : node->inputs) {
-      const int region = places_.at(&e.node()).region;
+      const int region = locations_.at(&e.node()).region;
       bool inside = region >= 0 && std::find(regions.begin(), regions.end(), region) != regions.end();
       if (&e.node() == with || inside || is_scalar_constant(e)) continue;
       if (std::none_of(seen.begin(), seen.end(), [&](const Expr* other) { return other->same(e); })) seen.push_back(&e);
@@ -230,11 +231,11 @@ Expr RegionFuser::build(const Expr& root) {
       stack.pop_back();
       continue;
     }
-    const int region = places_.at(node).region;
+    const int region = locations_.at(node).region;
     bool ready = true;
     auto needs = [&](const Node& member) {
       for (const Expr& e : member.inputs) {
-        const bool own = region >= 0 && places_.at(&e.node()).region == region;
+        const bool own = region >= 0 && locations_.at(&e.node()).region == region;
         if (own || built_.contains(&e.node())) continue;
         stack.push_back(&e.node());
         ready = false;
@@ -268,8 +269,8 @@ void RegionFuser::build_single(const Node& node) {
 
 void RegionFuser::build_region(const FusionRegion& region) {
   InheritOrigin origin(region.nodes.back()->origin);
-  const int number = places_.at(region.nodes[0]).region;
-  auto is_inside = [&](const Node* node) { return places_.at(node).region == number; };
+  const int number = locations_.at(region.nodes[0]).region;
+  auto is_inside = [&](const Node* node) { return locations_.at(node).region == number; };
   std::vector<std::shared_ptr<const Node>> inner;  // of each node of the region, which are in topological order
   auto inner_of = [&](const Node* node) -> const std::shared_ptr<const Node>& {
     return inner[static_cast<size_t>(std::find(region.nodes.begin(), region.nodes.end(), node) - region.nodes.begin())];

@@ -52,7 +52,7 @@ class RegionFuser {
   virtual bool reads_in_step(const Node& reader, size_t input) const;
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
 
-  bool is_root(const Node& node) const { return places_.at(&node).is_root; }
+  bool is_root(const Node& node) const { return locations_.at(&node).is_root; }
   std::span<const Node* const> readers(const Node& node) const { return readers_.of(node); }
   /// Does every reader of the node belong to the region, and nobody else want it?
   bool is_used_only_in(const Node& node, const FusionRegion& region) const;
@@ -78,7 +78,7 @@ class RegionFuser {
   void build_region(const FusionRegion& region);
 
   // The position of a node in the order, and the region that it is in; -1: none.
-  struct Place {
+  struct Member {
     size_t position = 0;
     int region = -1;
     bool is_root = false;
@@ -93,7 +93,7 @@ class RegionFuser {
 
   const Graph& graph_;
   std::vector<const Node*> order_;
-  NodeMap<Place> places_;
+  NodeMap<Member> locations_;
   Readers readers_;
   std::vector<FusionRegion> regions_;
   NodeMap<Built> built_;

@@ -13,8 +13,8 @@ namespace thtrain {
 
 using LengthMap = std::unordered_map<std::string, Dim>;
 
-/// The graph with every name in `map` replaced, in types and properties. Inputs whose type changes, or whose place in
-/// `inputs` gives another serial number, become new leaves; the others stay. Updates keep their variables. Values of
+/// The graph with every name in `map` replaced, in types and properties. Inputs whose type changes, or whose location
+/// in `inputs` gives another serial number, become new leaves; the others stay. Updates keep their variables. Values of
 /// `replacements` are replaced at the same time, by values that have the new lengths already.
 Graph rename_lengths(const Graph& graph, const LengthMap& map,
                      std::span<const std::pair<Expr, Expr>> replacements = {});

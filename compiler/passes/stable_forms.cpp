@@ -26,7 +26,7 @@ static const Op& derived_as_op() {
 }
 
 // A rule of derivative_rules(): value -> derived_as(value, form).
-static Rule beside_the_value(const Rule& rule) {
+static Rule with_the_value(const Rule& rule) {
   Rule out{.name = rule.name, .safety = rule.safety, .kinds = rule.kinds};
   out.rewrite = [&rule](const Expr& value, RuleContext& context) {
     const Expr form = apply_rule(rule, value, context);
@@ -49,7 +49,7 @@ static const std::vector<const Rule*>& differentiable_canonical_rules() {
 static const std::vector<const Rule*>& differentiable_stable_rules() {
   static const std::vector<Rule> derivatives = [] {
     std::vector<Rule> out;
-    for (const Rule* rule : derivative_rules()) out.push_back(beside_the_value(*rule));
+    for (const Rule* rule : derivative_rules()) out.push_back(with_the_value(*rule));
     return out;
   }();
   static const std::vector<const Rule*> rules = [] {

@@ -60,7 +60,7 @@ class Trimmer {
                                               .until = parts_.until,
                                               .truncate = parts_.truncate,
                                               .name = loop_.props.get_or<std::string>("name", {}),
-                                              .in_turns = parts_.in_turns},
+                                              .unbatched = parts_.unbatched},
                                              std::move(body), std::move(inputs));
     std::vector<Expr> out = outputs_of(loop_);
     for (size_t k = 0; k < states.size(); ++k) {

@@ -15,7 +15,7 @@ std::vector<int> overwritten(const Placement& at) {
   std::vector<int> out(at.outputs.size(), -1);
   for (size_t o = 0; o < at.outputs.size(); ++o)
     for (size_t i = 0; at.outputs[o].buffer >= 0 && i < at.inputs.size(); ++i)
-      if (is_one_place(at.inputs[i], at.outputs[o])) out[o] = static_cast<int>(i);
+      if (is_one_location(at.inputs[i], at.outputs[o])) out[o] = static_cast<int>(i);
   return out;
 }
 
@@ -26,7 +26,7 @@ std::vector<bool> at_destination(const Node& node, const Placement& at) {
   BufferView there = at.outputs[0];
   for (Layout& layout : node.op->destinations(node, at.outputs[0].layout)) {
     there.layout = std::move(layout);
-    out.push_back(is_one_place(at.inputs[out.size()], there));
+    out.push_back(is_one_location(at.inputs[out.size()], there));
   }
   return out;
 }
@@ -96,26 +96,26 @@ class Key {
   }
   void graph(const Graph& graph) {
     const std::vector<const Node*> order = topological_order(graph.outputs);
-    NodeMap<int64_t> place;
-    place.reserve(order.size() + graph.inputs.size());
+    NodeMap<int64_t> location;
+    location.reserve(order.size() + graph.inputs.size());
     for (const Expr& input : graph.inputs) {
-      place.try_emplace(&input.node(), static_cast<int64_t>(place.size()));
+      location.try_emplace(&input.node(), static_cast<int64_t>(location.size()));
       type(input.type());
       text(identifier(readable(input.name())));
     }
     for (const Node* inner : order) {
-      if (!place.try_emplace(inner, static_cast<int64_t>(place.size())).second) continue;
+      if (!location.try_emplace(inner, static_cast<int64_t>(location.size())).second) continue;
       node(*inner);
       for (const Type& t : inner->types) type(t);
       for (const Expr& e : inner->inputs) {
-        number(place.at(&e.node()));
+        number(location.at(&e.node()));
         number(static_cast<int64_t>(e.output()));
       }
       for (const GraphPtr& body : inner->bodies) this->graph(*body);
     }
     number(static_cast<int64_t>(order.size()));
     for (const Expr& e : graph.outputs) {
-      number(place.at(&e.node()));
+      number(location.at(&e.node()));
       number(static_cast<int64_t>(e.output()));
     }
   }

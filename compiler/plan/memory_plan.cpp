@@ -9,8 +9,8 @@
 namespace thtrain {
 namespace {
 
-// Numbers the steps. A temporary of a loop's body keeps no value from one turn to the next; any other buffer that the
-// body reads or writes is live through the whole loop. The two sides of a branch are numbered one after the other.
+// Numbers the steps. A temporary of a loop's body keeps no value from one iteration to the next; any other buffer that
+// the body reads or writes is live through the whole loop. The two sides of a branch are numbered one after the other.
 class LiveRangeFinder {
  public:
   explicit LiveRangeFinder(const Program& program) : live_ranges(program.buffers.size()), program_(program) {}
@@ -98,7 +98,7 @@ int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, 
     }
     program.buffers[b].arena_offset = at;
     total = std::max(total, at + bytes);
-    auto behind = [](int64_t place, const Taken& other) { return place < other.begin; };
+    auto behind = [](int64_t index, const Taken& other) { return index < other.begin; };
     placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {at, at + bytes, live_ranges[b]});
   }
   return total;
@@ -132,9 +132,9 @@ Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, const
               std::vector<size_t> buffers, Dim begin) {
   struct Size {
     Dim bytes = 0;
-    std::vector<Dim> offsets = {};                // of its places
-    std::set<size_t> free = {};                   // places
-    std::set<std::pair<int, size_t>> taken = {};  // last step, place
+    std::vector<Dim> offsets = {};                // of its slots
+    std::set<size_t> free = {};                   // slots
+    std::set<std::pair<int, size_t>> taken = {};  // last step, slot
   };
   std::map<std::string, Size> sizes;
   std::stable_sort(buffers.begin(), buffers.end(),
@@ -152,10 +152,10 @@ Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, const
       size.offsets.push_back(begin);
       begin = begin + bytes;
     }
-    const size_t place = *size.free.begin();
-    size.free.erase(place);
-    size.taken.emplace(live_ranges[b].last, place);
-    buffer.arena_offset = size.offsets[place];
+    const size_t slot = *size.free.begin();
+    size.free.erase(slot);
+    size.taken.emplace(live_ranges[b].last, slot);
+    buffer.arena_offset = size.offsets[slot];
   }
   return begin;
 }

@@ -6,8 +6,8 @@
 namespace thtrain {
 
 /// From the first step that reads or writes a buffer to the last one; -1 where none does. The beginning and the end of
-/// a loop count as steps. A temporary of the loop's body is live within a turn; a buffer from outside the loop that its
-/// body reads or writes is live through the whole loop.
+/// a loop count as steps. A temporary of the loop's body is live within an iteration; a buffer from outside the loop
+/// that its body reads or writes is live through the whole loop.
 struct LiveRange {
   int first = -1, last = -1;
 };

@@ -24,7 +24,7 @@ using kernel::TermNode;
 constexpr size_t kFewKernels = 8;
 
 // Walks through a kernel, always in the same order. On the way it writes down all but the constants that may become
-// parameters, and collects those; where it is given terms to put in their places, it makes the kernel with them.
+// parameters, and collects those; where it is given terms to use instead, it makes the kernel with them.
 class ConstantWalk {
  public:
   explicit ConstantWalk(std::span<const Term> replacements = {}) : replacements_(replacements) {}
@@ -99,10 +99,10 @@ class ConstantWalk {
   Term constant(const Term& old) {
     text("constant");
     type(old.type());
-    const size_t place = constants.size();
+    const size_t index = constants.size();
     constants.push_back(old);
-    const bool stays = place >= replacements_.size() || !static_cast<bool>(replacements_[place]);
-    return stays ? old : replacements_[place];
+    const bool stays = index >= replacements_.size() || !static_cast<bool>(replacements_[index]);
+    return stays ? old : replacements_[index];
   }
 
   void number(int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -114,7 +114,7 @@ class ConstantWalk {
     number(static_cast<int64_t>(type.dtype) << 32 | static_cast<int64_t>(type.mask_bytes) << 16 | type.lanes);
   }
 
-  std::span<const Term> replacements_;  // by place; null: the constant stays
+  std::span<const Term> replacements_;  // by index; null: the constant stays
 };
 
 struct Skeleton {
@@ -144,14 +144,14 @@ bool are_equal(const Term& a, const Term& b) {
   return x.integer == y.integer && std::memcmp(&x.number, &y.number, sizeof x.number) == 0;
 }
 
-// The constants at one place, of all functions of a group.
+// The constants at one index, of all functions of a group.
 bool have_equal_constants(const Group& group, size_t a, size_t b) {
   return std::all_of(group.constants.begin(), group.constants.end(), [&](const std::vector<Term>& of) {
     return of[a].dtype() == of[b].dtype() && are_equal(of[a], of[b]);
   });
 }
 
-// What stands for a group: its function, and the places of the constants that calls pass to it.
+// What stands for a group: its function, and the indices of the constants that calls pass to it.
 struct Merged {
   std::shared_ptr<const Function> function;
   std::vector<size_t> numbers, lengths;
@@ -163,30 +163,30 @@ Merged merge(const Group& group) {
   Function merged = first;
   std::vector<Term> replacements(group.constants.front().size());
   std::vector<size_t> varying;
-  for (size_t place = 0; place < replacements.size(); ++place) {
-    const Term& constant = group.constants.front()[place];
+  for (size_t index = 0; index < replacements.size(); ++index) {
+    const Term& constant = group.constants.front()[index];
     if (std::all_of(group.constants.begin(), group.constants.end(),
-                    [&](const std::vector<Term>& of) { return are_equal(of[place], constant); }))
+                    [&](const std::vector<Term>& of) { return are_equal(of[index], constant); }))
       continue;
     auto same = std::find_if(varying.begin(), varying.end(),
-                             [&](size_t other) { return have_equal_constants(group, place, other); });
+                             [&](size_t other) { return have_equal_constants(group, index, other); });
     if (same != varying.end()) {
-      replacements[place] = replacements[*same];
+      replacements[index] = replacements[*same];
       continue;
     }
-    varying.push_back(place);
+    varying.push_back(index);
     const std::string of_first = str("a number of each of ", group.functions.size(), " kernels");
     if (is_float(constant.dtype())) {
       const std::string name = str("c", out.numbers.size());
-      replacements[place] = kernel::variable(name, constant.type());
+      replacements[index] = kernel::variable(name, constant.type());
       merged.numbers.push_back({name, constant.dtype(), of_first});
-      out.numbers.push_back(place);
+      out.numbers.push_back(index);
     } else {
       const std::string name = str("offset", out.lengths.size());
-      replacements[place] = kernel::variable(name, constant.type());
+      replacements[index] = kernel::variable(name, constant.type());
       merged.lengths.push_back(name);
       merged.length_texts.push_back(of_first);
-      out.lengths.push_back(place);
+      out.lengths.push_back(index);
     }
   }
   merged.comment += ", for the first of them";
@@ -212,10 +212,10 @@ void for_each_call(Region& region, const std::function<void(KernelCall&)>& visit
 }  // namespace
 
 void merge_kernels(Program& program) {
-  std::unordered_map<const Function*, std::pair<size_t, size_t>> place_of;  // group, number in it
+  std::unordered_map<const Function*, std::pair<size_t, size_t>> index_of;  // group, number in it
   std::vector<std::shared_ptr<const Function>> functions;
   for_each_call(program.body, [&](KernelCall& call) {
-    if (place_of.try_emplace(call.function.get()).second) functions.push_back(call.function);
+    if (index_of.try_emplace(call.function.get()).second) functions.push_back(call.function);
   });
   if (functions.size() < kFewKernels) return;
 
@@ -225,7 +225,7 @@ void merge_kernels(Program& program) {
     Skeleton skeleton = skeleton_of(*function);
     const size_t group = group_of.try_emplace(std::move(skeleton.key), groups.size()).first->second;
     if (group == groups.size()) groups.emplace_back();
-    place_of[function.get()] = {group, groups[group].functions.size()};
+    index_of[function.get()] = {group, groups[group].functions.size()};
     groups[group].functions.push_back(function);
     groups[group].constants.push_back(std::move(skeleton.constants));
   }
@@ -234,11 +234,11 @@ void merge_kernels(Program& program) {
     if (groups[g].functions.size() >= kFewKernels) merged[g] = merge(groups[g]);
 
   for_each_call(program.body, [&](KernelCall& call) {
-    const auto [g, k] = place_of.at(call.function.get());
+    const auto [g, k] = index_of.at(call.function.get());
     if (!merged[g].function) return;
     const std::vector<Term>& constants = groups[g].constants[k];
-    for (size_t place : merged[g].lengths) call.lengths.emplace_back(Dim(constants[place].node().integer));
-    for (size_t place : merged[g].numbers) call.numbers.push_back(constants[place].node().number);
+    for (size_t index : merged[g].lengths) call.lengths.emplace_back(Dim(constants[index].node().integer));
+    for (size_t index : merged[g].numbers) call.numbers.push_back(constants[index].node().number);
     call.function = merged[g].function;
   });
 }

@@ -48,7 +48,7 @@ class PlanScope {
   const Graph& graph;
   const PlanScope* const outer;  // null: the program's
   size_t position = 0;           // of the node that is being placed
-  /// Inputs of a loop's body that are the same in every turn, and the region in which they can be copied once.
+  /// Inputs of a loop's body that are the same in every iteration, and the region in which they can be copied once.
   std::vector<std::pair<const Node*, Region*>> invariants = {};
 
  private:

@@ -51,14 +51,14 @@ Program Planner::run() {
     add_shared(update.variable);
     program_.shared_written[shared_index(update.variable)] = true;
   }
-  std::vector<BufferView> places;
+  std::vector<BufferView> locations;
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     const Expr& out = graph.outputs[k];
     const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k),
                                    is_data_dependent(out.dims())});
-    places.push_back({buffer, out.type(), row_major(out.dims())});
+    locations.push_back({buffer, out.type(), row_major(out.dims())});
   }
-  plan_scope(order, places);
+  plan_scope(order, locations);
   program_.memory = plan_memory(program_);
   merge_kernels(program_);
   return std::move(program_);
@@ -66,7 +66,7 @@ Program Planner::run() {
 
 // ---- a scope -------------------------------------------------------------------------------------------------------
 
-void Planner::plan_scope(const Schedule& order, std::span<const BufferView> places) {
+void Planner::plan_scope(const Schedule& order, std::span<const BufferView> locations) {
   PlanScope& scope = *scope_;
   const Graph& graph = scope.graph;
   // What is returned lives to the end; an update's value must be in the variable's buffer then.
@@ -77,12 +77,12 @@ void Planner::plan_scope(const Schedule& order, std::span<const BufferView> plac
     }
   for (const Expr& root : graph.roots()) {
     PlanScope::Value& value = scope.value(root);
-    value.is_read |= value.last_reader == PlanScope::kForever;  // by the copy to a second place
+    value.is_read |= value.last_reader == PlanScope::kForever;  // by the copy to a second location
     value.last_reader = PlanScope::kForever;
   }
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     const Expr& out = graph.outputs[k];
-    if (!out.node().is_leaf() && !is_view(out) && !scope.value(out).wanted) scope.value(out).wanted = places[k];
+    if (!out.node().is_leaf() && !is_view(out) && !scope.value(out).wanted) scope.value(out).wanted = locations[k];
   }
   want_at_destinations(order);
   for (size_t u = 0; u < graph.updates.size(); ++u) {
@@ -91,8 +91,8 @@ void Planner::plan_scope(const Schedule& order, std::span<const BufferView> plac
     for (const Expr& link : order.in_place[u]) scope.value(link).wanted = variable;
   }
   const size_t begin = region_->items.size();
-  for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
-  finish_outputs(places, begin);
+  for (scope.position = 0; scope.position < order.order.size(); ++scope.position) plan(*order.order[scope.position]);
+  finish_outputs(locations, begin);
   finish_updates(begin);
 }
 
@@ -124,13 +124,13 @@ void Planner::want_at_destinations(const Schedule& order) {
     const Node& node = *order.order[p];
     if (!node.op->destinations || is_update(node[0]) || is_data_dependent(node.types[0].dims)) continue;
     std::optional<BufferView>& wanted = scope_->value(node[0]).wanted;
-    if (!wanted) wanted = new_place(node.types[0], node.op->name);
+    if (!wanted) wanted = new_location(node.types[0], node.op->name);
     const BufferView out = *wanted;
     const std::vector<Layout> there = node.op->destinations(node, out.layout);
     for (size_t i = 0; i < there.size(); ++i) {
       const Expr& part = node.inputs[i];
       PlanScope::Value& value = scope_->value(part);
-      // A value that is joined twice has the first place only.
+      // A value that is joined twice has the first location only.
       if (value.last_reader != p || value.wanted || is_update(part)) continue;
       const bool is_computed = !part.node().is_leaf() && part.node().op != &constant_op() && !is_view(part);
       if (is_computed && (is_row_major(part.dims(), there[i]) ||
@@ -154,7 +154,7 @@ static void require_fits(const Type& type) {
       throw UserError({.what = "a value is larger than any memory",
                        .expected = "at most 2^47 bytes",
                        .got = readable(type.text()),
-                       .hint = "the states of all turns of a loop are kept where its derivative reads them"});
+                       .hint = "the states of all iterations of a loop are kept where its derivative reads them"});
   }
 }
 
@@ -164,7 +164,7 @@ int Planner::add_temporary(const Type& type, std::string name) {
       {BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), false, region_->number});
 }
 
-BufferView Planner::new_place(const Type& type, std::string name) {
+BufferView Planner::new_location(const Type& type, std::string name) {
   if (type.kind == TypeKind::kToken) return {-1, type, {}};
   return {add_temporary(type, std::move(name)), type, row_major(type.dims)};
 }
@@ -224,7 +224,7 @@ bool Planner::is_taken(int buffer) const {
 
 // ---- nodes ---------------------------------------------------------------------------------------------------------
 
-void Planner::place(const Node& node) {
+void Planner::plan(const Node& node) {
   if (node.is_leaf()) return;
   if (node.op == &constant_op()) return place_constant(node);
   if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
@@ -299,10 +299,10 @@ void Planner::place_step(const Node& node) {
       operands.push_back(view_of(node[o]));
       continue;
     }
-    BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
+    BufferView out = calls_back ? location_of(node, o, {}) : location_of(node, o, at.inputs);
     taken_.push_back(out.buffer);
     overwrites = overwrites || std::any_of(at.inputs.begin(), at.inputs.end(),
-                                           [&](const BufferView& input) { return is_one_place(input, out); });
+                                           [&](const BufferView& input) { return is_one_location(input, out); });
     at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
     operands.push_back(std::move(out));
   }
@@ -328,25 +328,25 @@ LoweredNode Planner::lowered(const Node& node, const Placement& at, std::vector<
   for (const kernel::Workspace& workspace : out.workspaces) {
     const Type type{.dtype = workspace.dtype, .dims = {workspace.elements}};
     if (!workspace.holds) {
-      operands.push_back(new_place(type, "workspace"));
+      operands.push_back(new_location(type, "workspace"));
       continue;
     }
     const Expr& of = node.inputs[workspace.holds->input];
     const BufferView* there = scope_->derived_from(of, workspace.holds->recipe);
-    operands.push_back(there ? *there : new_place(type, workspace.holds->recipe));
+    operands.push_back(there ? *there : new_location(type, workspace.holds->recipe));
     TH_CHECK(operands.back().type == type, workspace.holds->recipe, " of ", type.text());
     scope_->set_derived(of, workspace.holds->recipe, operands.back());
   }
   return out;
 }
 
-BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
+BufferView Planner::location_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
   const Type& type = node.types[o];
   if (type.kind == TypeKind::kToken) return {-1, type, {}};
   if (const std::optional<BufferView>& wanted = scope_->value(node[o]).wanted) return *wanted;
   const std::string& name = node.name.empty() ? node.op->name : node.name;
   if (const int buffer = reusable(node, o, inputs); buffer >= 0) return {buffer, type, row_major(type.dims)};
-  return new_place(type, name);
+  return new_location(type, name);
 }
 
 void Planner::emit(const Node& node, LoweredNode lowered, std::vector<BufferView> operands) {
@@ -396,7 +396,7 @@ BufferView Planner::materialized(const Expr& e) {
   if (const int known = scope_->value(e).copy; known >= 0) return {known, e.type(), row_major(e.dims())};
   Region* const here = region_;
   region_ = home_of(e);
-  BufferView dense = new_place(e.type(), "copy");
+  BufferView dense = new_location(e.type(), "copy");
   copy(source, dense, "row-major copy", e.node().origin);
   region_ = here;
   scope_->set_copy(e, dense.buffer);  // other readers will read the copy
@@ -410,16 +410,16 @@ Region* Planner::home_of(const Expr& e) const {
   return region_;
 }
 
-void Planner::finish_outputs(std::span<const BufferView> places, size_t begin) {
-  for (size_t k = 0; k < places.size(); ++k) {
+void Planner::finish_outputs(std::span<const BufferView> locations, size_t begin) {
+  for (size_t k = 0; k < locations.size(); ++k) {
     const Expr& out = scope_->graph.outputs[k];
     const BufferView& value = view_of(out);
-    if (value.buffer < 0 || is_one_place(value, places[k])) continue;
+    if (value.buffer < 0 || is_one_location(value, locations[k])) continue;
     const std::string why = scope_->outer ? "result of the body" : str("output ", k);
     if (is_old_value(out))  // before the first step: the variable may be overwritten later
-      copy_first(value, places[k], why, out.node().origin, begin);
+      copy_first(value, locations[k], why, out.node().origin, begin);
     else
-      copy(value, places[k], why, out.node().origin);
+      copy(value, locations[k], why, out.node().origin);
   }
 }
 
@@ -429,9 +429,9 @@ void Planner::finish_updates(size_t begin) {
   for (size_t u = 0; u < graph.updates.size(); ++u) {
     const Update& update = graph.updates[u];
     BufferView value = view_of(update.value);
-    if (value.buffer < 0 || is_one_place(value, view_of(update.variable))) continue;  // in place, or no change
+    if (value.buffer < 0 || is_one_location(value, view_of(update.variable))) continue;  // in place, or no change
     if (is_old_value(update.value)) {
-      BufferView saved = new_place(update.value.type(), "old value");
+      BufferView saved = new_location(update.value.type(), "old value");
       copy_first(value, saved, "old value", update.value.node().origin, begin);
       value = saved;
     }

@@ -22,8 +22,8 @@ class Planner {
  private:
   friend class RegionPlanner;
 
-  /// All steps of the scope's graph: output k is computed into places[k]. Its leaves have their places already.
-  void plan_scope(const Schedule& order, std::span<const BufferView> places);
+  /// All steps of the scope's graph: output k is computed into locations[k]. Its leaves have their locations already.
+  void plan_scope(const Schedule& order, std::span<const BufferView> locations);
 
   /// What an op would only copy into its output is computed there, where the op is its last reader; not in the buffer
   /// of a variable, whose old value may be read until the op runs.
@@ -32,8 +32,8 @@ class Planner {
   // ---- buffers
   int add_buffer(Buffer buffer);
   int add_temporary(const Type& type, std::string name);
-  /// A new row-major place.
-  BufferView new_place(const Type& type, std::string name);
+  /// A new row-major location.
+  BufferView new_location(const Type& type, std::string name);
   void bind_leaf(const Expr& leaf, BufferKind kind, size_t index);
   void add_shared(const Expr& leaf);
   size_t shared_index(const Expr& leaf) { return buffer_of(view_of(leaf)).index; }
@@ -52,15 +52,15 @@ class Planner {
   bool is_taken(int buffer) const;
 
   // ---- nodes
-  void place(const Node& node);
+  void plan(const Node& node);
   void place_constant(const Node& node);
-  /// Gives the outputs that are views their places. Is nothing left that code would have to compute?
+  /// Gives the outputs that are views their locations. Is nothing left that code would have to compute?
   bool place_views(const Node& node);
   void place_step(const Node& node);
   /// The node's inputs as its code can read them.
   std::vector<BufferView> placed_inputs(const Node& node, bool calls_back);
   /// Where output `o` goes: where it is wanted, over an input that dies, or into a temporary.
-  BufferView place_of(const Node& node, size_t o, std::span<const BufferView> inputs);
+  BufferView location_of(const Node& node, size_t o, std::span<const BufferView> inputs);
   /// The node's code; its workspaces are added to the operands.
   LoweredNode lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands);
   void emit(const Node& node, LoweredNode lowered, std::vector<BufferView> operands);
@@ -68,13 +68,13 @@ class Planner {
   // ---- copies
   /// Elements of one view into another, as a step of its own.
   void copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin);
-  /// The same at the place `begin` of the region: before the steps of the scope.
+  /// The same at the location `begin` of the region: before the steps of the scope.
   void copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin, size_t begin);
   /// The value in row-major order: a copy where it lies otherwise.
   BufferView materialized(const Expr& e);
   /// The region in which a copy of the value can be made: the innermost, but for what a loop does not change.
   Region* home_of(const Expr& e) const;
-  void finish_outputs(std::span<const BufferView> places, size_t begin);
+  void finish_outputs(std::span<const BufferView> locations, size_t begin);
   void finish_updates(size_t begin);
 
   // ---- loops and branches (region_planner.cpp)

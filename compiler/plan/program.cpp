@@ -2,7 +2,7 @@
 
 namespace thtrain {
 
-bool is_one_place(const BufferView& a, const BufferView& b) {
+bool is_one_location(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
 }
 

@@ -26,7 +26,7 @@ struct Buffer {
   std::string name;        // for the program's text
   bool allocated = false;  // by the context, once its lengths are known: those of outputs and temporaries that the data
                            // decides and that have no bound
-  size_t region = 0;       // number of the region that a temporary belongs to: it lives within one turn of that region
+  size_t region = 0;  // number of the region that a temporary belongs to: it lives within one iteration of that region
 };
 
 /// A value: elements of a buffer under a layout.
@@ -43,7 +43,7 @@ struct LengthDefinition {
   BufferView value;  // an int64 scalar
 };
 /// The same elements of the same buffer, in the same order.
-bool is_one_place(const BufferView& a, const BufferView& b);
+bool is_one_location(const BufferView& a, const BufferView& b);
 
 struct Step {
   const Node* node;  // what it computes; null for copies
@@ -62,12 +62,12 @@ std::string text_of(const Step& step, const kernel::LibraryCall& call);
 
 struct Region;
 
-/// Runs `body` for index = 0, 1, ... while index < count, and ends after the first turn that leaves `until` true.
+/// Runs `body` for index = 0, 1, ... while index < count, and ends after the first iteration that leaves `until` true.
 struct Loop {
   std::string comment;
   Dim count;
-  std::string index;                // a named length: the number of the turn, which offsets in the body may use
-  std::optional<BufferView> until;  // a bool scalar that every turn computes
+  std::string index;                // a named length: the number of the iteration, which offsets in the body may use
+  std::optional<BufferView> until;  // a bool scalar that every iteration computes
   std::shared_ptr<Region> body;
 };
 

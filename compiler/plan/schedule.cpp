@@ -89,12 +89,12 @@ Schedule schedule(const Graph& graph) {
       for (const Node* reader : old_readers) goes_after(reader);
       // A value in the buffer is computed as late as possible: until then the variable keeps its old value.
       if (n > 0)
-        for (const Expr& beside : chain[n - 1].node().inputs) goes_after(&beside.node());
+        for (const Expr& operand : chain[n - 1].node().inputs) goes_after(&operand.node());
     }
   }
 
-  using Place = std::pair<bool, size_t>;  // the urgent first, then by index
-  using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
+  using Location = std::pair<bool, size_t>;  // the urgent first, then by index
+  using Queue = std::priority_queue<Location, std::vector<Location>, std::greater<>>;
   Queue ready, waiting;  // waiting: only soft edges hold it back
   std::vector<bool> done(nodes.size(), false);
   auto offer = [&](size_t i) {

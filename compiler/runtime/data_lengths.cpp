@@ -44,7 +44,7 @@ bool is_known(const LengthCheck& check, const Lengths& lengths) {
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return lengths.has(name); });
 }
 
-// A value that was made anew on other inputs keeps the name of its length: beside the first one that is a mistake.
+// A value that was made anew on other inputs keeps the name of its length: with the first one that is a mistake.
 void check_one_value_each(const Graph& graph) {
   std::map<std::string, const Node*> definers;
   const Graph merged = rewrite_graph(graph, [](const Node&, const std::vector<Expr>&) { return std::vector<Expr>(); });
@@ -58,7 +58,7 @@ void check_one_value_each(const Graph& graph) {
                          .got = str(at->second->origin.text(), ", and ", node->origin.text()),
                          .node = node->origin.text(),
                          .config = node->origin.config(),
-                         .hint = "a value and the same with something in it replaced cannot stand in one function; "
+                         .hint = "a value and the same with something in it replaced cannot be in one function; "
                                  "build the other one anew"});
     }
   }
@@ -149,10 +149,10 @@ void* on_allocate(ThContext* context, int slot, long bytes) {
       return argument_of_output(s, number).data = out.raw();
     }
     std::vector<Tensor>& buffers = s.lengths.temporaries;
-    const size_t place = number - s.graph.outputs.size();
-    if (buffers.size() <= place) buffers.resize(place + 1, Tensor::empty(DType::kUInt8, {0}));
-    if (buffers[place].bytes() < static_cast<size_t>(bytes)) buffers[place] = Tensor::empty(DType::kUInt8, {bytes});
-    return buffers[place].raw();
+    const size_t index = number - s.graph.outputs.size();
+    if (buffers.size() <= index) buffers.resize(index + 1, Tensor::empty(DType::kUInt8, {0}));
+    if (buffers[index].bytes() < static_cast<size_t>(bytes)) buffers[index] = Tensor::empty(DType::kUInt8, {bytes});
+    return buffers[index].raw();
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     if (!s.graph.updates.empty()) message.hint += str(message.hint.empty() ? "" : "; ", kMayHaveChanged);

@@ -31,7 +31,7 @@ struct DataLengths {
 };
 
 /// The graph with values replaced. Where inputs that are not listed go, their lengths go with them: names of these
-/// become the lengths of the values that take their places, in bodies too.
+/// become the lengths of the values that replace them, in bodies too.
 Graph with_givens(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens);
 /// The graph with outputs after the first `seen_outputs` that define the lengths of its values, and no others.
 Graph with_definitions(Graph graph, size_t seen_outputs);
@@ -42,7 +42,7 @@ void name_definitions(Function::State& state);
 void begin_lengths(Function::State& state, std::span<const Tensor> inputs);
 /// The lengths that steps have defined so far, into those of the call; 0 for the others.
 void read_lengths(Function::State& state);
-/// Afterwards: late outputs take their places and shapes, and the values of lengths leave.
+/// Afterwards: late outputs get their positions and shapes, and the values of lengths leave.
 void finish_lengths(Function::State& state, std::vector<Tensor>& outputs);
 /// ThContext::allocate.
 void* on_allocate(ThContext* context, int slot, long bytes);

@@ -142,11 +142,11 @@ class Rewrites {
         if (std::optional<std::string> where = beyond_bounds(after, *wide)) fail(rewrite, *where);
     if (rewrite.safety == Safety::kFiniteMath && forgets(before, after))
       note(on_note_, str("debug: note: the rule ", rewrite.rule, " forgot an infinity or a NaN: ",
-                         expr_text(rewrite.before), " became ", expr_text(rewrite.after), place(rewrite.before)));
+                         expr_text(rewrite.before), " became ", expr_text(rewrite.after), location(rewrite.before)));
   }
 
  private:
-  static std::string place(const Expr& value) {
+  static std::string location(const Expr& value) {
     const std::string text = value.node().origin.text();
     return text.empty() ? "" : ", " + text;
   }

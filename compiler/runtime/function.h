@@ -132,7 +132,7 @@ class Function {
   ~Function();
 
   /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
-  /// place where a check inside the program fails (the message says so). The last inputs may be left out where they
+  /// location where a check inside the program fails (the message says so). The last inputs may be left out where they
   /// have values of their own. An argument of integers is copied to an input's other dtype where that holds each of its
   /// numbers exactly, so that f({Tensor::vector({1, 2})}) works for a float64 vector; floats are never converted. C++
   /// numbers are scalars of their dtypes: f({x, 0.1}), and f({x, 0.1F}) for float32. Errors name the line of the call.

@@ -152,7 +152,7 @@ void check_givens(const FunctionOptions& options, const std::source_location& wh
                        .got = described(to)});
     if (!replaced.insert({&from.node(), from.output()}).second)
       throw UserError({.what = "givens: a value is replaced twice",
-                       .expected = "one value in the place of each",
+                       .expected = "one replacement of each value",
                        .got = described(from),
                        .node = Origin::here(where).text()});
   }
@@ -169,7 +169,7 @@ void add_default_updates(Graph& graph, const FunctionOptions& options) {
     if (!update.value.has_value())
       throw UserError(
           {.what = str("function: a random draw in the body of a loop or a branch reads ",
-                       escaped(update.variable.name()), ", and would give the same numbers in every turn"),
+                       escaped(update.variable.name()), ", and would give the same numbers in every iteration"),
            .expected = "draws outside of bodies, or generators that are states of the loop",
            .node = origin.text(),
            .config = origin.config(),

@@ -1,4 +1,4 @@
-// What stands behind a Function: the user's graph, the program, and the buffers of a call.
+// What a Function holds: the user's graph, the program, and the buffers of a call.
 #pragma once
 
 #include <exception>
@@ -27,7 +27,7 @@ struct Function::State {
   std::vector<bool> borrowed;                   // outputs
   CanonicalGraph canonical;
   std::vector<Expr> leaves;                                 // shared variables, in the order of the user's graph
-  std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put in their place
+  std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put there instead
   std::shared_ptr<const CompiledProgram> program;           // null in reference mode, and until `pending` is there
   std::shared_ptr<const CompiledProgram> prepared_program;  // while another thread compiles it: its image
   std::shared_future<CompileOutcome> pending;               // valid while another thread compiles
@@ -67,7 +67,7 @@ struct Function::State {
 /// UserError: a function is used that was moved from. Names the line of the call where it is known.
 [[noreturn]] void fail_moved_from(const std::source_location& where);
 
-/// What stands behind a function; UserError where that was moved from.
+/// What a function holds; UserError where that was moved from.
 inline Function::State& state_behind(const std::shared_ptr<Function::State>& state,
                                      const std::source_location& where = {}) {
   if (!state) fail_moved_from(where);

@@ -64,7 +64,7 @@ Parameters in_one_dtype(const Operand& first, const Operand& second, std::option
   for (const Operand* one : {&first, &second})
     if (!one->is_literal() && one->expr().dtype() == DType::kFloat64) widest = DType::kFloat64;
   const DType wanted = dtype.value_or(widest);
-  auto cast_of = [&](const Operand& one) { return one.is_literal() ? one.beside(wanted) : cast(one, wanted); };
+  auto cast_of = [&](const Operand& one) { return one.is_literal() ? one.for_dtype(wanted) : cast(one, wanted); };
   return {wanted, cast_of(first), cast_of(second)};
 }
 
@@ -77,8 +77,8 @@ Expr rows_of(const Operand& p, const char* builder) {
   return rows;
 }
 
-// The first place whose running sum is above u, for each row.
-Expr place_of(const Expr& p, const Expr& u) {
+// The first position whose running sum is above u, for each row.
+Expr position_of(const Expr& p, const Expr& u) {
   const Expr before = cast(cumsum(p, 1) <= expand_dims(cast(u, p.dtype()), {1}), DType::kInt64);
   return minimum(sum(before, 1), length(p, 1) - 1);
 }
@@ -182,8 +182,8 @@ Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, std::optional<DT
   const Dim count = rows.dims()[0];
   const Expr u = reshape(standard({count * n}, floatX(), streams, p.where()), {Dim(n), count});
   const Expr before = cast(expand_dims(cumsum(rows, 1), {0}) <= expand_dims(cast(u, rows.dtype()), {2}), DType::kInt64);
-  const Expr place = minimum(sum(before, 2), length(rows, 1) - 1);
-  const Expr hits = eq(expand_dims(place, {2}), arange(length(rows, 1)));
+  const Expr position = minimum(sum(before, 2), length(rows, 1) - 1);
+  const Expr hits = eq(expand_dims(position, {2}), arange(length(rows, 1)));
   return cast(sum(cast(hits, DType::kInt64), 0), dtype.value_or(DType::kInt64));
 }
 
@@ -197,15 +197,15 @@ Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> 
     fail_build(p.where(), "choice: so many different results are not there",
                n > kMostResults ? str("at most ", kMostResults) : str("from 1 to ", most.text()), std::to_string(n));
   const Expr u = reshape(standard({count * n}, floatX(), streams, p.where()), {Dim(n), count});
-  std::vector<Operand> places;
+  std::vector<Operand> positions;
   for (int64_t i = 0; i < n; ++i) {
-    const Expr place = place_of(rows, u[Index(i)]);
-    places.push_back(place);
+    const Expr position = position_of(rows, u[Index(i)]);
+    positions.push_back(position);
     if (i + 1 == n) break;
-    rows = switch_(eq(arange(length(rows, 1)), expand_dims(place, {1})), 0.0, rows);
+    rows = switch_(eq(arange(length(rows, 1)), expand_dims(position, {1})), 0.0, rows);
     rows = rows / sum(rows, 1, true);
   }
-  return cast(stack(places, 1), dtype.value_or(DType::kInt64));
+  return cast(stack(positions, 1), dtype.value_or(DType::kInt64));
 }
 
 void MrgRandomStreams::seed(const Mrg31k3p::State& seed) const {

@@ -15,7 +15,7 @@ namespace thtrain {
 
 /// A maker of random variables, as Theano's MRG_RandomStreams, with its numbers. Each variable has a state of its own,
 /// a shared variable int32 [6, streams] (the words x[n-1], x[n-2], x[n-3], y[n-1], y[n-2], y[n-3]): its first stream is
-/// where the maker stands, each next one 2^72 numbers further; the maker then jumps on by 2^134. Number i of a variable
+/// where the maker is, each next one 2^72 numbers further; the maker then jumps on by 2^134. Number i of a variable
 /// comes from stream i mod streams, on every device. Without `streams` these are a sixth of the elements, at least 1
 /// and at most 15360, which is also what a size has that is not known. Updates: as RandomStreams.
 class MrgRandomStreams {

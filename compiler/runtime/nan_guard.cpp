@@ -14,7 +14,7 @@ bool may_be_bad(const BufferView& view) {
   return view.buffer >= 0 && (is_float(view.type.dtype) || is_complex(view.type.dtype));
 }
 
-// Buffers of two names may be one place of the arena.
+// Buffers of two names may be one location of the arena.
 bool may_overlap(const Tensor& a, const Tensor& b) {
   auto end = [](const Tensor& t) {
     int64_t last = 0;

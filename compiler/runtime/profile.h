@@ -16,7 +16,7 @@ struct StepProfile {
   std::string scope = {};  // the layer that it belongs to: "hidden"; empty where it belongs to none
   std::string role = {};   // "forward", "gradient", "update", or several: "gradient+update" (ir/roles.h)
   // The loops around it, the outermost first, with the names that scan was given: "scan rows / scan lstm", "scan" where
-  // it has none; empty outside loops. `calls` counts turns then.
+  // it has none; empty outside loops. `calls` counts iterations then.
   std::string loop = {};
   int64_t calls = 0;
   double seconds = 0;  // of all calls

@@ -14,7 +14,7 @@ namespace thtrain {
 struct ProgramImage {
   SourceText source;
   std::vector<CheckText> checks;
-  std::vector<size_t> shared_order;  // argument order, as places in leaves_of(user's graph)
+  std::vector<size_t> shared_order;  // argument order, as indices in leaves_of(user's graph)
   std::vector<Tensor> constants;
   Dim arena_bytes = 0, lower_bound = 0;
   std::vector<ReferenceStep> reference_steps;

@@ -141,20 +141,20 @@ Expr RandomStreams::choice(const LengthList& size, const Operand& a, bool replac
   if (p && p->expr().rank() == 1 && count.is_known() && p->expr().dims()[0].is_known() &&
       !(p->expr().dims()[0] == count))
     fail_build(where, "choice: the number of probabilities differs", count.text(), value_text(p->expr()));
-  Expr places;
+  Expr locations;
   if (p) {
-    places = made([&](const Expr& state) { return draw_choice(Operand(state, where), size, *p, replace); }, where);
+    locations = made([&](const Expr& state) { return draw_choice(Operand(state, where), size, *p, replace); }, where);
   } else if (replace) {
     const Expr below = is_count ? from : length(Operand(from, where), 0);
-    places = randint(size, 0, Operand(below, where), {}, where);
+    locations = randint(size, 0, Operand(below, where), {}, where);
   } else {
     const Dim taken = product(size.dims);
     if (taken.is_known() && count.is_known() && taken.value() > count.value())
       fail_build(where, "choice: more are taken without replacement than there are", str("at most ", count.value()),
                  taken.text());
-    places = reshape(split(permutation(count, {}, where), {taken, count - taken})[0], size);
+    locations = reshape(split(permutation(count, {}, where), {taken, count - taken})[0], size);
   }
-  return is_count ? places : take(from, places);
+  return is_count ? locations : take(from, locations);
 }
 
 Expr RandomStreams::permutation(const Length& n, const LengthList& size, std::source_location where) const {

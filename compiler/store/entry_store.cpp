@@ -120,40 +120,40 @@ std::string EntryStore::refusal() const {
   return own_.refusal;
 }
 
-std::vector<EntryStore::Place*> EntryStore::places() {
-  std::vector<Place*> out;
+std::vector<EntryStore::Location*> EntryStore::locations() {
+  std::vector<Location*> out;
   if (!own_.path.empty()) out.push_back(&own_);
   if (!private_folder().empty()) out.push_back(&private_);
   return out;
 }
 
-std::shared_ptr<const FileDescriptor> EntryStore::open_kind(Place& place, std::string_view kind, bool make,
+std::shared_ptr<const FileDescriptor> EntryStore::open_kind(Location& location, std::string_view kind, bool make,
                                                             std::string& trouble) {
   std::lock_guard lock(mutex_);
   // Another process may have removed the cache: it is made anew, not written into what is gone.
-  if (!place.is_private && place.descriptor && is_gone(*place.descriptor)) {
-    place.descriptor = nullptr;
-    place.kinds.clear();
+  if (!location.is_private && location.descriptor && is_gone(*location.descriptor)) {
+    location.descriptor = nullptr;
+    location.kinds.clear();
   }
-  if (trouble = place.refusal; !trouble.empty()) return nullptr;
-  if (!place.descriptor) {
-    OpenedFolder opened = open_trusted_folder(place.path, owner_, make);
+  if (trouble = location.refusal; !trouble.empty()) return nullptr;
+  if (!location.descriptor) {
+    OpenedFolder opened = open_trusted_folder(location.path, owner_, make);
     trouble = opened.trouble;
-    if (opened.is_refused) place.refusal = opened.trouble;
+    if (opened.is_refused) location.refusal = opened.trouble;
     if (!opened.descriptor) return nullptr;
-    place.descriptor = opened.descriptor;
-    place.trusted_path = opened.path;
+    location.descriptor = opened.descriptor;
+    location.trusted_path = opened.path;
   }
-  auto known = place.kinds.find(kind);
-  if (known != place.kinds.end()) {
+  auto known = location.kinds.find(kind);
+  if (known != location.kinds.end()) {
     struct stat info;
     if (fstat(known->second->get(), &info) == 0 && info.st_nlink > 0 && is_private_to(info, owner_))
       return known->second;
-    place.kinds.erase(known);
+    location.kinds.erase(known);
   }
-  OpenedFolder opened = open_private_folder(*place.descriptor, place.path, std::string(kind), owner_, make);
+  OpenedFolder opened = open_private_folder(*location.descriptor, location.path, std::string(kind), owner_, make);
   trouble = opened.trouble;
-  if (opened.descriptor) place.kinds.emplace(kind, opened.descriptor);
+  if (opened.descriptor) location.kinds.emplace(kind, opened.descriptor);
   return opened.descriptor;
 }
 
@@ -221,19 +221,19 @@ std::optional<std::string> EntryStore::checked_content(std::string_view kind, co
   return content;
 }
 
-EntryStore::Entry EntryStore::entry_of(const Place& place, std::string_view kind, const std::string& name,
+EntryStore::Entry EntryStore::entry_of(const Location& location, std::string_view kind, const std::string& name,
                                        const std::shared_ptr<const FileDescriptor>& folder, std::string content) {
   std::string inner = str("/", kind, "/", name);
-  return Entry{place.path + inner, std::move(content), name, folder,
-               place.trusted_path.empty() ? "" : place.trusted_path + inner};
+  return Entry{location.path + inner, std::move(content), name, folder,
+               location.trusted_path.empty() ? "" : location.trusted_path + inner};
 }
 
-std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, std::string_view kind,
+std::optional<EntryStore::Entry> EntryStore::read_checked(const Location& location, std::string_view kind,
                                                           const std::string& name,
                                                           const std::shared_ptr<const FileDescriptor>& folder) const {
   Fault fault;
   if (auto content = checked_content(kind, name, *folder, fault))
-    return entry_of(place, kind, name, folder, std::move(*content));
+    return entry_of(location, kind, name, folder, std::move(*content));
   if (fault.is_readable) unlinkat(folder->get(), name.c_str(), 0);
   return std::nullopt;
 }
@@ -241,14 +241,14 @@ std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, st
 EntryStore::Kept EntryStore::read_kept(std::string_view kind, std::string_view name) {
   Kept out;
   std::string ignored;
-  for (Place* place : places()) {
-    const auto folder = open_kind(*place, kind, false, ignored);
+  for (Location* location : locations()) {
+    const auto folder = open_kind(*location, kind, false, ignored);
     if (!folder) continue;
     Fault fault;
     const std::string own(name);
-    out.path = str(place->path, "/", kind, "/", name);
+    out.path = str(location->path, "/", kind, "/", name);
     auto content = checked_content(kind, own, *folder, fault);
-    if (content) out.entry = entry_of(*place, kind, own, folder, std::move(*content));
+    if (content) out.entry = entry_of(*location, kind, own, folder, std::move(*content));
     if (content) return out;
     if (fault.why.empty()) continue;
     out.trouble = fault.why;
@@ -261,21 +261,21 @@ EntryStore::Kept EntryStore::read_kept(std::string_view kind, std::string_view n
 
 std::optional<EntryStore::Entry> EntryStore::read(std::string_view kind, std::string_view name) {
   std::string trouble;
-  for (Place* place : places())
-    if (auto folder = open_kind(*place, kind, false, trouble))
-      if (auto entry = read_checked(*place, kind, std::string(name), folder)) return entry;
+  for (Location* location : locations())
+    if (auto folder = open_kind(*location, kind, false, trouble))
+      if (auto entry = read_checked(*location, kind, std::string(name), folder)) return entry;
   return std::nullopt;
 }
 
 std::optional<EntryStore::Entry> EntryStore::read_any(std::string_view kind, std::string_view prefix,
                                                       std::string_view suffix) {
   std::string trouble;
-  for (Place* place : places()) {
-    auto folder = open_kind(*place, kind, false, trouble);
+  for (Location* location : locations()) {
+    auto folder = open_kind(*location, kind, false, trouble);
     if (!folder) continue;
     for (const std::string& name : names_in(folder->get()))
       if (name.size() >= prefix.size() + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix))
-        if (auto entry = read_checked(*place, kind, name, folder)) return entry;
+        if (auto entry = read_checked(*location, kind, name, folder)) return entry;
   }
   return std::nullopt;
 }
@@ -298,11 +298,11 @@ void EntryStore::write_somewhere(Write write) {
         {.what = str("cannot write to ", private_folder(), ": ", reason), .hint = "set THTRAIN_CACHE_DIR or TMPDIR"});
 }
 
-std::string EntryStore::write_file(Place& place, std::string_view kind, const std::string& name,
+std::string EntryStore::write_file(Location& location, std::string_view kind, const std::string& name,
                                    std::string_view content, std::string_view trailer) {
   std::string trouble, temporary;
-  auto temporaries = open_kind(place, kTemporaries, true, trouble);
-  auto folder = temporaries ? open_kind(place, kind, true, trouble) : nullptr;
+  auto temporaries = open_kind(location, kTemporaries, true, trouble);
+  auto folder = temporaries ? open_kind(location, kind, true, trouble) : nullptr;
   if (!folder) return trouble;
   FileDescriptor file(create_temporary(temporaries->get(), temporary));
   if (file.get() < 0) return system_error_text(errno);
@@ -325,16 +325,16 @@ std::string EntryStore::write_plain(std::string_view kind, std::string_view name
 std::string EntryStore::write_with(std::string_view kind, std::string_view name, std::string_view content,
                                    const std::string& trailer) {
   std::string out;
-  write_somewhere([&](Place& place) {
-    out = str(place.path, "/", kind, "/", name);
-    return write_file(place, kind, std::string(name), content, trailer);
+  write_somewhere([&](Location& location) {
+    out = str(location.path, "/", kind, "/", name);
+    return write_file(location, kind, std::string(name), content, trailer);
   });
   return out;
 }
 
-std::string EntryStore::write_temporary(Place& place, std::string_view content, std::string& trouble) {
+std::string EntryStore::write_temporary(Location& location, std::string_view content, std::string& trouble) {
   std::string name;
-  auto folder = open_kind(place, kTemporaries, true, trouble);
+  auto folder = open_kind(location, kTemporaries, true, trouble);
   if (!folder) return {};
   FileDescriptor file(create_temporary(folder->get(), name));
   trouble = file.get() < 0 ? system_error_text(errno) : write_bytes(file.get(), content);
@@ -343,33 +343,33 @@ std::string EntryStore::write_temporary(Place& place, std::string_view content, 
   return {};
 }
 
-std::string EntryStore::open_workplace(Place& place, Workplace& out) {
+std::string EntryStore::open_workplace(Location& location, Workplace& out) {
   std::string trouble;
-  out.output = write_temporary(place, {}, trouble);
+  out.output = write_temporary(location, {}, trouble);
   std::lock_guard lock(mutex_);
-  out.folder = place.descriptor;
-  out.folder_path = place.path;
+  out.folder = location.descriptor;
+  out.folder_path = location.path;
   return trouble;
 }
 
 EntryStore::Workplace EntryStore::workplace(std::string_view kind, std::string_view name, std::string_view source) {
   Workplace out;
-  write_somewhere([&](Place& place) {
-    std::string trouble = write_file(place, kind, std::string(name), source, {});
+  write_somewhere([&](Location& location) {
+    std::string trouble = write_file(location, kind, std::string(name), source, {});
     out.source = str(kind, "/", name);
     out.written = {{out.source, content_hash({source})}};
-    return trouble.empty() ? open_workplace(place, out) : trouble;
+    return trouble.empty() ? open_workplace(location, out) : trouble;
   });
   return out;
 }
 
 EntryStore::Workplace EntryStore::workplace(const std::vector<std::string>& contents) {
   Workplace out;
-  write_somewhere([&](Place& place) {
+  write_somewhere([&](Location& location) {
     out.remove();
-    std::string trouble = open_workplace(place, out);
+    std::string trouble = open_workplace(location, out);
     for (size_t i = 0; i < contents.size() && trouble.empty(); ++i)
-      if (std::string name = write_temporary(place, contents[i], trouble); trouble.empty()) {
+      if (std::string name = write_temporary(location, contents[i], trouble); trouble.empty()) {
         out.inputs.push_back(name);
         out.written.emplace_back(name, content_hash({contents[i]}));
       }
@@ -407,7 +407,7 @@ bool EntryStore::Workplace::is_untouched() const {
 }
 
 std::string EntryStore::Workplace::result() const {
-  // Opened again: a linker removes what stands there and writes a new file.
+  // Opened again: a linker removes what is there and writes a new file.
   std::optional<std::string> bytes = own_bytes(*folder, output);
   if (!bytes) throw UserError({.what = str(folder_path, "/", output, ": cannot be read: ", system_error_text(errno))});
   return std::move(*bytes);

@@ -1,4 +1,4 @@
-// A folder of files that are checked before they are used: what the cache and the search for compilers stand on.
+// A folder of files that are checked before they are used: what the cache and the search for compilers depend on.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +17,10 @@
 namespace thtrain {
 
 /// An entry is a file "kind/name" that ends with a trailer: its size, and a hash of its kind, its name and its content.
-/// It is written beside its place and renamed into it, so processes and threads may share a folder without locks. An
-/// entry that is cut, altered, exchanged for another one, owned by another user or writable by one is removed and taken
-/// as missing. Everything is opened by descriptor, from folders that no other user can change: the whole way from the
-/// root is checked once (open_trusted_folder), the kind's folder each time. Where the folder cannot be written or
+/// It is written next to its final path and renamed to it, so processes and threads may share a folder without locks.
+/// An entry that is cut, altered, exchanged for another one, owned by another user or writable by one is removed and
+/// taken as missing. Everything is opened by descriptor, from folders that no other user can change: the whole way from
+/// the root is checked once (open_trusted_folder), the kind's folder each time. Where the folder cannot be written or
 /// others could change it, new entries go to a private folder under $TMPDIR, which is removed with the store; one
 /// warning on standard error says so. A folder that others could change is not read either. All functions may be called
 /// from several threads.
@@ -48,7 +48,7 @@ class EntryStore {
     std::optional<Entry> entry;
     std::string path;     // of the entry
     std::string trouble;  // why there is none, unless it is merely missing
-    bool stays = false;   // the file stands where it stood, and must not be overwritten
+    bool stays = false;   // the file is where it was, and must not be overwritten
   };
   Kept read_kept(std::string_view kind, std::string_view name);
   /// The first entry, in the order of names, that begins with `prefix` and ends with `suffix`, and holds.
@@ -94,7 +94,7 @@ class EntryStore {
   std::string refusal() const;
 
  private:
-  struct Place {
+  struct Location {
     std::string path;
     std::shared_ptr<const FileDescriptor> descriptor = {};  // null until it was looked at
     std::string trusted_path = {};
@@ -103,8 +103,9 @@ class EntryStore {
     bool is_private = false;
   };
   /// Null where it is missing or refused; then `trouble` says why, if it is not merely missing.
-  std::shared_ptr<const FileDescriptor> open_kind(Place& place, std::string_view kind, bool make, std::string& trouble);
-  std::vector<Place*> places();
+  std::shared_ptr<const FileDescriptor> open_kind(Location& location, std::string_view kind, bool make,
+                                                  std::string& trouble);
+  std::vector<Location*> locations();
   /// Why an entry is not taken.
   struct Fault {
     std::string why = {};  // empty where it is merely missing
@@ -112,20 +113,20 @@ class EntryStore {
   };
   std::optional<std::string> checked_content(std::string_view kind, const std::string& name,
                                              const FileDescriptor& folder, Fault& fault) const;
-  static Entry entry_of(const Place& place, std::string_view kind, const std::string& name,
+  static Entry entry_of(const Location& location, std::string_view kind, const std::string& name,
                         const std::shared_ptr<const FileDescriptor>& folder, std::string content);
-  std::optional<Entry> read_checked(const Place& place, std::string_view kind, const std::string& name,
+  std::optional<Entry> read_checked(const Location& location, std::string_view kind, const std::string& name,
                                     const std::shared_ptr<const FileDescriptor>& folder) const;
   /// "" or why it could not be written.
-  std::string write_file(Place& place, std::string_view kind, const std::string& name, std::string_view content,
+  std::string write_file(Location& location, std::string_view kind, const std::string& name, std::string_view content,
                          std::string_view trailer);
   std::string write_with(std::string_view kind, std::string_view name, std::string_view content,
                          const std::string& trailer);
-  /// A file in the place's folder of temporaries: its name, with that folder, or "" and why there is none.
-  std::string write_temporary(Place& place, std::string_view content, std::string& trouble);
+  /// A file in the location's folder of temporaries: its name, with that folder, or "" and why there is none.
+  std::string write_temporary(Location& location, std::string_view content, std::string& trouble);
   /// The current folder and an empty output. "" or why they could not be had.
-  std::string open_workplace(Place& place, Workplace& out);
-  /// Calls write(place), which returns why it could not ("" where it could), on the folder and then the private one.
+  std::string open_workplace(Location& location, Workplace& out);
+  /// Calls write(location), which returns why it could not ("" where it could), on the folder and then the private one.
   template <class Write>
   void write_somewhere(Write write);
   /// Makes the private folder, unless there is one. "" or why it could not be.
@@ -136,14 +137,14 @@ class EntryStore {
   uid_t owner_;
   const char* const what_;
   mutable std::mutex mutex_;  // guards what follows
-  Place own_, private_;
+  Location own_, private_;
   bool removed_stale_ = false;
   bool is_replaced_ = false;  // new entries go to the private folder
   pid_t private_maker_ = 0;   // a child made by fork() must not remove the folder
 };
 
 namespace detail {
-/// What stands at the end of an entry.
+/// What is at the end of an entry.
 std::string entry_trailer(std::string_view kind, std::string_view name, std::string_view content);
 /// The content of an entry that was read as `bytes`; none where they are not this entry, whole.
 std::optional<std::string> entry_content(std::string_view kind, std::string_view name, std::string bytes);

@@ -1,4 +1,4 @@
-// Folders that no other user can change, opened by descriptor: what the cache stands on.
+// Folders that no other user can change, opened by descriptor: what the cache depends on.
 #pragma once
 
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ struct OpenedFolder {
 /// folders are made, for this user alone.
 OpenedFolder open_trusted_folder(const std::string& path, uid_t owner, bool make);
 
-/// Opens the folder `name` in `parent` (which stands at `path`): `owner`'s, with nobody else allowed to write, and no
+/// Opens the folder `name` in `parent` (which is at `path`): `owner`'s, with nobody else allowed to write, and no
 /// symbolic link.
 OpenedFolder open_private_folder(const FileDescriptor& parent, const std::string& path, const std::string& name,
                                  uid_t owner, bool make);

@@ -1,4 +1,4 @@
-// Which keys the candidates of a shared object compute, remembered beside the times: a process that is asked for each
+// Which keys the candidates of a shared object compute, remembered with the times: a process that is asked for each
 // key takes some milliseconds of every start.
 #pragma once
 

@@ -82,7 +82,7 @@ bool names_something(const std::string& text, const std::vector<ChoiceKey>& keys
 }  // namespace
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
-  // Where a `*` was met: what follows it is tried at every later place of the text.
+  // Where a `*` was met: what follows it is tried at every later location of the text.
   size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -114,12 +114,12 @@ bool is_listed(const CandidateLists& lists, const ChoiceKey& key, const Candidat
 }
 
 void check_lists(const CandidateLists& lists, const std::vector<ChoiceKey>& keys, const Target& target,
-                 const PlaceOfPattern& place) {
+                 const LocationOfPattern& location) {
   std::vector<Message> wrong;
   auto check = [&](const char* list, const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns) {
       if (names_something(pattern, keys, target)) continue;
-      const ListPlace at = place ? place(list, pattern) : ListPlace{list};
+      const ListLocation at = location ? location(list, pattern) : ListLocation{list};
       wrong.push_back({.what = str(at.name, ": there is no candidate ", escaped(pattern), " here"),
                        .expected = names_text(keys, target),
                        .got = escaped(pattern),

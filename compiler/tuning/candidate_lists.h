@@ -38,18 +38,18 @@ std::vector<Candidate> listed_candidates(const CandidateLists& lists, const kern
 bool is_listed(const CandidateLists& lists, const kernel::ChoiceKey& key, const Candidate& candidate,
                const kernel::Target& target);
 
-/// What messages call a list where a pattern stands, and its place: "--only", or "compiler.only_candidates" and a line.
-struct ListPlace {
+/// What messages call the list that has a pattern, and where it is: "--only", or "compiler.only_candidates" and a line.
+struct ListLocation {
   std::string name;
   ConfigPosition config = {};
 };
 /// Of a pattern of `only_candidates`, `include_candidates` or `exclude_candidates`.
-using PlaceOfPattern = std::function<ListPlace(const std::string& list, const std::string& pattern)>;
+using LocationOfPattern = std::function<ListLocation(const std::string& list, const std::string& pattern)>;
 
 /// UserError for each pattern that no candidate of any of these keys has, with those that there are. Nothing where
-/// there are no keys. `place`: null for the names of the lists alone.
+/// there are no keys. `location`: null for the names of the lists alone.
 void check_lists(const CandidateLists& lists, const std::vector<kernel::ChoiceKey>& keys, const kernel::Target& target,
-                 const PlaceOfPattern& place = nullptr);
+                 const LocationOfPattern& location = nullptr);
 
 /// What is said where the lists leave nothing for a key.
 [[noreturn]] void fail_without_candidates(const CandidateLists& lists, const kernel::ChoiceKey& key,

@@ -16,20 +16,20 @@
 namespace thtrain {
 namespace {
 
-// How long all trials of one key take if they are short, and one turn of one candidate.
-constexpr double kSeconds = 0.25, kTurnSeconds = 0.0005;
-// Long ones take so many turns, and of these only the first where they take longer than kMostSeconds.
-constexpr int kLeastTurns = 7, kFirstTurns = 2;
+// How long all trials of one key take if they are short, and one round of one candidate.
+constexpr double kSeconds = 0.25, kRoundSeconds = 0.0005;
+// Long ones take so many rounds, and of these only the first where they take longer than kMostSeconds.
+constexpr int kLeastRounds = 7, kFirstRounds = 2;
 constexpr double kMostSeconds = 2;
-// Slower than the fastest by these factors, after the first turn and after kFirstTurns more, none may become the
+// Slower than the fastest by these factors, after the first round and after kFirstRounds more, none may become the
 // fastest.
 constexpr double kHopeless = 3, kSlower = 1.25;
 // Programs that want a core, for each of the cores. The compilers of a tuning are as many as there are cores.
 constexpr double kBusy = 1.5;
 // A step of training touches much else before it comes back to the same node: operands that the second cache does not
-// hold take turns, so that they are not found nearer than they will be there.
+// hold are used in rotation, so that they are not found nearer than they will be there.
 constexpr int64_t kFitsCache = 1 << 20;
-constexpr size_t kTakeTurns = 3;
+constexpr size_t kArgumentSets = 3;
 
 // The mean of the last minute; 0 where the system does not say it, or it is not above kBusy.
 double load_when_busy() {
@@ -43,19 +43,22 @@ class Trial {
   Trial(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
       : program_(graph, candidate, threads, target) {}
 
-  void load() {
-    program_.load();
+  void load() { program_.load(); }
+  void make_arrays() {
     sets_.push_back(program_.arguments(small_numbers));
     if (sets_[0].bytes() >= kFitsCache)
-      while (sets_.size() < kTakeTurns) sets_.push_back(program_.arguments(small_numbers));
+      while (sets_.size() < kArgumentSets) sets_.push_back(program_.arguments(small_numbers));
+  }
+  void share_arrays(const Trial& other) {
+    for (const TrialArguments& set : other.sets_) sets_.push_back(program_.arguments_in(set));
   }
 
   // False where the program fails.
   bool run() { return program_.run(sets_[next_++ % sets_.size()]); }
 
-  int calls = 0;  // in one turn
+  int calls = 0;  // in one round
   bool failed = false, is_out = false;
-  double first = 0;  // seconds of a call in the first turn
+  double first = 0;  // seconds of a call in the first round
   double fastest = std::numeric_limits<double>::infinity();
 
  private:
@@ -64,15 +67,15 @@ class Trial {
   size_t next_ = 0;
 };
 
-// One turn of a candidate. The first warms up and tells how many calls make a turn.
-void take_turn(Trial& trial) {
+// One round of a candidate. The first warms up and tells how many calls make a round.
+void run_round(Trial& trial) {
   const bool is_first = trial.calls == 0;
   const double start = seconds_now();
   int done = 0;
   do {
     trial.failed = trial.failed || !trial.run();
     ++done;
-  } while (!trial.failed && (is_first ? seconds_now() - start < kTurnSeconds : done < trial.calls));
+  } while (!trial.failed && (is_first ? seconds_now() - start < kRoundSeconds : done < trial.calls));
   const double seconds = (seconds_now() - start) / done;
   if (is_first) {
     trial.calls = done;
@@ -84,7 +87,7 @@ void take_turn(Trial& trial) {
 
 using CandidateTrials = std::vector<std::unique_ptr<Trial>>;
 
-// Those that are slower than the fastest by `factor` take no other turn.
+// Those that are slower than the fastest by `factor` take no other round.
 void leave_out_slow(const CandidateTrials& trials, double Trial::*time, double factor) {
   double best = std::numeric_limits<double>::infinity();
   for (const std::unique_ptr<Trial>& trial : trials)
@@ -97,20 +100,20 @@ void leave_out_slow(const CandidateTrials& trials, double Trial::*time, double f
 }
 
 // `tell`: which one is timed, and the part of the time that is over.
-void take_turns(const CandidateTrials& trials, const std::function<void(size_t, double)>& tell) {
+void run_rounds(const CandidateTrials& trials, const std::function<void(size_t, double)>& tell) {
   const double begin = seconds_now();
-  auto has_time = [&](int turn) {
+  auto has_time = [&](int round) {
     const double seconds = seconds_now() - begin;
-    return turn < kFirstTurns || seconds < kSeconds || (turn < kLeastTurns && seconds < kMostSeconds);
+    return round < kFirstRounds || seconds < kSeconds || (round < kLeastRounds && seconds < kMostSeconds);
   };
-  for (int turn = -1; has_time(turn); ++turn) {
+  for (int round = -1; has_time(round); ++round) {
     for (size_t i = 0; i < trials.size(); ++i) {
       if (trials[i]->failed || trials[i]->is_out) continue;
-      if (turn < kFirstTurns) tell(i, std::min(1.0, (seconds_now() - begin) / kMostSeconds));
-      take_turn(*trials[i]);
+      if (round < kFirstRounds) tell(i, std::min(1.0, (seconds_now() - begin) / kMostSeconds));
+      run_round(*trials[i]);
     }
-    if (turn < 0) leave_out_slow(trials, &Trial::first, kHopeless);
-    if (turn == kFirstTurns - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
+    if (round < 0) leave_out_slow(trials, &Trial::first, kHopeless);
+    if (round == kFirstRounds - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
   }
 }
 
@@ -143,9 +146,16 @@ std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& 
     trials[i]->load();
   };
   run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, target.cores)), load, [] {});
+  // All work on the same arrays: whether the system gives huge pages to some of them changes the time of a product by a
+  // factor of two.
+  for (const std::unique_ptr<Trial>& trial : trials)
+    if (trial == trials.front())
+      trial->make_arrays();
+    else
+      trial->share_arrays(*trials.front());
 
   const double busy = load_when_busy();
-  take_turns(trials, [&](size_t i, double part) {
+  run_rounds(trials, [&](size_t i, double part) {
     report({key, "timing", candidates[i]->name, kCompilingPart + (kOwnPart - kCompilingPart) * part});
   });
   std::vector<CandidateTrial> out;

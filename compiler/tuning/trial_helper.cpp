@@ -74,7 +74,7 @@ double mixed_numbers(size_t array, int64_t i) {
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
-std::string place_of(const Tensor& t, int64_t i) {
+std::string location_of(const Tensor& t, int64_t i) {
   std::vector<int64_t> out(t.shape().size());
   for (size_t axis = out.size(); axis-- > 0; i /= t.shape()[axis]) out[axis] = i % t.shape()[axis];
   return str('[', join(out, ", "), ']');
@@ -182,7 +182,7 @@ std::string Judge::wrong_result(const std::vector<Tensor>& got, const TrialNumbe
       const double before = graph_.updates.empty() ? 0 : std::abs(numbers(inputs + k, i));
       const double rounding = unit * (16 + 8 * std::sqrt(terms)) * (std::abs(sizes[k].as_double(i)) + before);
       if (exact ? is == should : std::abs(is - should) <= rounding + other) continue;
-      return str(kWrongResult, ": element ", place_of(got[k], i), " is ", is, ", and ", should, " by the candidate ",
+      return str(kWrongResult, ": element ", location_of(got[k], i), " is ", is, ", and ", should, " by the candidate ",
                  plain_.candidate());
     }
   }

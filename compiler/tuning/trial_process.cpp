@@ -90,7 +90,7 @@ Answer ask(const std::vector<std::string>& question) {
   Answer out;
   std::optional<std::vector<std::string>> words = trial_program();
   if (!words) {
-    out.unavailable = str("there is no ", kProgram, " beside this program, and THTRAIN_TRIAL does not name it");
+    out.unavailable = str("there is no ", kProgram, " next to this program, and THTRAIN_TRIAL does not name it");
     return out;
   }
   words->insert(words->end(), question.begin(), question.end());
@@ -124,8 +124,8 @@ std::optional<std::vector<std::string>> trial_program() {
   }
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string beside = error ? "" : (own.parent_path() / kProgram).string();
-  if (!beside.empty() && access(beside.c_str(), X_OK) == 0) return std::vector{beside};
+  const std::string in_folder = error ? "" : (own.parent_path() / kProgram).string();
+  if (!in_folder.empty() && access(in_folder.c_str(), X_OK) == 0) return std::vector{in_folder};
   const char* named = std::getenv("THTRAIN_TRIAL");
   if (named && *named && access(named, X_OK) == 0) return std::vector<std::string>{named};
   return std::nullopt;

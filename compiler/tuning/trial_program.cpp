@@ -83,9 +83,23 @@ TrialArguments TrialProgram::arguments(const TrialNumbers& numbers) const {
   for (const Expr& leaf : program_.shared) out.variables.push_back(filled(leaf.type(), numbers, array++));
   out.constants = program_.constants;
   for (const Expr& output : program_.graph.outputs) out.outputs.push_back(filled(output.type(), numbers, array++));
-  for (std::vector<Tensor>* part : {&out.inputs, &out.variables, &out.constants, &out.outputs})
-    for (Tensor& t : *part) out.entry.push_back({t.raw(), t.shape().data()});
+  bind(out);
   return out;
+}
+
+TrialArguments TrialProgram::arguments_in(const TrialArguments& other) const {
+  TrialArguments out;
+  out.inputs = other.inputs;
+  out.variables = other.variables;
+  out.constants = program_.constants;
+  out.outputs = other.outputs;
+  bind(out);
+  return out;
+}
+
+void TrialProgram::bind(TrialArguments& arguments) {
+  for (std::vector<Tensor>* part : {&arguments.inputs, &arguments.variables, &arguments.constants, &arguments.outputs})
+    for (Tensor& t : *part) arguments.entry.push_back({t.raw(), t.shape().data()});
 }
 
 void TrialProgram::fill_arena(uint8_t byte) {

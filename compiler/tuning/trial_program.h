@@ -42,6 +42,8 @@ class TrialProgram {
   void load();
   /// New arrays; outputs too get these numbers.
   TrialArguments arguments(const TrialNumbers& numbers) const;
+  /// The arrays of another program of the same graph.
+  TrialArguments arguments_in(const TrialArguments& other) const;
   /// Each byte of the memory of temporaries, workspaces among them.
   void fill_arena(uint8_t byte);
   /// False where the program fails; then status() is the number that it gave.
@@ -64,6 +66,7 @@ class TrialProgram {
   SourceText source_;
   std::shared_ptr<const SharedObject> object_;
   ThEntry entry_ = nullptr;
+  static void bind(TrialArguments& arguments);
   std::vector<void*> library_;
   Tensor arena_ = Tensor::empty(DType::kUInt8, {0});
   ThContext context_{};

@@ -29,7 +29,7 @@ class TuningTable {
  public:
   /// Times of the key, the least first; empty where nothing was measured.
   const std::vector<Measured>& of(const std::string& key) const;
-  /// Takes over the times of `table`: each in the place of that candidate's for that key. Others stay.
+  /// Takes over the times of `table`: each instead of that candidate's for that key. Others stay.
   void merge(const TuningTable& table);
   /// The time is rounded to four digits, the load to three. A refusal of that candidate is forgotten.
   void add(const std::string& key, Measured measured);

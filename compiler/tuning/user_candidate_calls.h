@@ -1,4 +1,4 @@
-// Calls from programs into candidates of shared objects: what a step writes, and what stands behind it.
+// Calls from programs into candidates of shared objects: what a step writes, and what it calls.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ std::vector<std::shared_ptr<File>>& files() {
   throw UserError({.what = str(path, ": ", what), .expected = std::move(expected), .hint = std::move(hint)});
 }
 
-// Of names and versions, which stand on one line of the file of times.
+// Of names and versions, which are on one line of the file of times.
 constexpr size_t kMostCharacters = 60;
 
 bool is_plain(const std::string& text) {

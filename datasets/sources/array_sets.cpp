@@ -31,18 +31,18 @@ class ArrayReader {
     return scale_or(options_, x.described().raw.dtype() == DType::kUInt8 ? sets_.byte_scale : 1);
   }
   /// Are these the numbers that will be trained on, so that nothing has to be converted?
-  bool as_it_stands(const ArrayFile& x) const {
+  bool is_unchanged(const ArrayFile& x) const {
     return x.described().raw.dtype() == floatx_ && !x.described().swapped && scale_of(x) == 1 &&
            options_.standardize == Standardization::By::kNone;
   }
   bool by_pieces(const ArrayFile& x) const {
-    return x.can_stay() && x.bytes() >= kReadByPiecesFrom && !as_it_stands(x);
+    return x.can_stay() && x.bytes() >= kReadByPiecesFrom && !is_unchanged(x);
   }
 
   /// Bytes of the arrays while they are in memory.
   uint64_t bytes_in_memory(const SetArrays& files) const {
     uint64_t out = static_cast<uint64_t>(files.x.described().raw.size()) * size_of(floatx_);
-    if (!as_it_stands(files.x) && !by_pieces(files.x)) out += files.x.bytes();
+    if (!is_unchanged(files.x) && !by_pieces(files.x)) out += files.x.bytes();
     if (files.y) out += files.y->bytes() + static_cast<uint64_t>(files.y->described().raw.size()) * sizeof(int64_t);
     if (files.weights) out += files.weights->bytes() + static_cast<uint64_t>(files.weights->described().raw.size()) * 8;
     return out;
@@ -92,10 +92,10 @@ class ArrayReader {
 ArraySets open_array_sets(const DatasetOptions& options, ArrayFile::Format format) {
   auto open = [&](const DataPath& path) {
     const ArrayPath parts(path.path);
-    std::string place =
+    std::string location =
         find_data_file(parts.file, options.config_folder, format == ArrayFile::Format::kIdx, path.where);
-    if (!parts.name.empty()) place += str('[', parts.name, ']');
-    return ArrayFile(place, format, path.where);
+    if (!parts.name.empty()) location += str('[', parts.name, ']');
+    return ArrayFile(location, format, path.where);
   };
   const bool has_targets = options.targets != Targets::kNone;
   auto set = [&](const std::string& key) -> std::optional<SetArrays> {

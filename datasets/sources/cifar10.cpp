@@ -12,7 +12,7 @@ namespace thtrain {
 
 constexpr size_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
 
-// The pixels of the records stand behind their classes.
+// The pixels of the records follow their classes.
 static std::shared_ptr<const RowSource> images_in(const ByteStream& stream) {
   auto file = std::make_shared<const InputFile>(stream.path());
   std::shared_ptr<const ByteSource> bytes;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kOtherColumns = "the columns are not those of the training file";
 
-/// A table without a header, or beside a training file without one, has its columns in the order of the training file.
+/// A table without a header, or with a training file without one, has its columns in the order of the training file.
 void check_columns(const std::string& path, const TableColumns& training, const CsvTable& table) {
   if (!training.columns_named || !table.named || table.columns == training.columns) return;
   auto [first, other] = std::mismatch(training.columns.begin(), training.columns.end(), table.columns.begin());
@@ -37,10 +37,11 @@ std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vect
 class TableReader {
  public:
   TableReader(const DatasetOptions& options, DType floatx, CsvOptions csv)
-      : options_(options), floatx_(floatx), room_(most_bytes_of(options)), csv_(std::move(csv)) {
+      : options_(options), room_(most_bytes_of(options)), csv_(std::move(csv)) {
     csv_.has_label = options.targets != Targets::kNone;
     csv_.may_stay = true;
-    csv_.bytes_per_number = sizeof(double) + size_of(floatx);  // the table's, and those of the examples made of it
+    // The table's numbers, and those of the examples made of it: each column may get an indicator of missing values.
+    csv_.bytes_per_number = sizeof(double) + size_of(floatx) * (csv_.keep_missing ? 2 : 1);
   }
 
   SourceData read() {
@@ -49,7 +50,7 @@ class TableReader {
       throw UserError({.what = str(out.train.x_array().origin, ": the classes have names in the table"),
                        .expected = "data.class_names only where labels are numbers",
                        .got = excerpt(join(csv_.classes, ", "), 80),
-                       .config = place_of(options_, options_.class_names_where)});
+                       .config = position_of(options_, options_.class_names_where)});
     out.class_names = csv_.classes;
     out.classes = static_cast<int64_t>(csv_.classes.size());
     out.table = columns_;
@@ -60,27 +61,24 @@ class TableReader {
   std::optional<Split> split(const std::string& set) {
     const DataPath* path = set == "train" ? &required_file(options_, set) : file_of(options_, set);
     if (!path) return std::nullopt;
-    const std::string place = find_data_file(path->path, options_.config_folder, false, path->where);
-    return located(path->where, [&] { return table_split(place, path->where, set == "train"); });
+    const std::string file = find_data_file(path->path, options_.config_folder, false, path->where);
+    return located(path->where, [&] { return table_split(file, path->where, set == "train"); });
   }
 
-  Split table_split(const std::string& place, const ConfigPosition& where, bool is_training) {
+  Split table_split(const std::string& file, const ConfigPosition& where, bool is_training) {
     csv_.memory_limit = std::max<uint64_t>(1, room_);
-    if (!is_training) check_column_count(place, csv_, columns_.columns.size() + columns_.other_columns.size());
-    const CsvTable table = read_csv(place, csv_);
-    if (!table.source)
-      room_ -= std::min(room_, table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
+    if (!is_training) check_column_count(file, csv_, columns_.columns.size() + columns_.other_columns.size());
+    const CsvTable table = read_csv(file, csv_);
+    if (!table.source) room_ -= std::min(room_, static_cast<uint64_t>(table.x.size()) * csv_.bytes_per_number);
     if (is_training)
       learn_columns(table);
     else
-      check_columns(place, columns_, table);
+      check_columns(file, columns_, table);
     if (options_.targets != Targets::kClasses && !table.classes.empty())
-      throw file_error(place, "the target values are not numbers", "a column of numbers",
+      throw file_error(file, "the target values are not numbers", "a column of numbers",
                        str("\"", table.classes[0], "\""));
     const auto text = text_rows(table, table.columns);
-    auto array = [&](const Tensor& raw) {
-      return DataArray{.raw = raw, .origin = place, .where = where, .text = text};
-    };
+    auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = file, .where = where, .text = text}; };
     DataArray x = array(table.x), y = array(table.y);
     x.source = table.source;
     if (!table.targets.empty()) y.text = text_rows(table, table.targets);
@@ -100,7 +98,6 @@ class TableReader {
   }
 
   const DatasetOptions& options_;
-  DType floatx_;
   uint64_t room_;  // bytes that examples may fill
   CsvOptions csv_;
   TableColumns columns_;  // of the training file
@@ -123,11 +120,14 @@ CsvOptions csv_options(const CsvConfig& c) {
           .label_count = static_cast<size_t>(c.label_count),
           .label_where = c.at(labels),
           .weight = c.weight_column.value_or(""),
-          .weight_where = c.at("weight_column")};
+          .weight_where = c.at("weight_column"),
+          .keep_missing = c.impute != Imputation::By::kNone};
 }
 
 void CsvConfig::fill(DatasetOptions& out) const {
   FileConfig::fill(out);
+  out.impute = impute;
+  out.impute_where = at("impute");
   out.read = csv_reader(csv_options(*this));
 }
 
@@ -190,6 +190,14 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
             {"space", Delimiter::kSpace}})
       .synonyms({"sep", "separator", "delim"})
       .help("The separator of cells; `auto` finds a comma, semicolon or tab in the first line.");
+  using By = Imputation::By;
+  f.choice("impute", &CsvConfig::impute,
+           {{"none", By::kNone}, {"mean", By::kMean}, {"median", By::kMedian}, {"zero", By::kZero}})
+      .help(
+          "What fills missing values (an empty cell, `NA`, `NaN`, `?` and the like) in the columns to learn from: the "
+          "mean or the median of the column's values in the training set, or 0. A column with missing values in the "
+          "training set gets an indicator as a further input, 1 where the value is missing. Both are kept with the "
+          "model. `none` refuses missing values.");
   describe_n_valid(f);
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
   describe_fractions(f);
@@ -200,6 +208,9 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
     check_files(c, findings);
     check_stratified(c, findings);
     check_label_columns(c, findings);
+    if (c.impute != By::kNone && !c.image_shape.empty())
+      findings.add(
+          {.what = "data.impute fills no images", .expected = "it without data.image_shape", .config = c.at("impute")});
   });
 }
 

@@ -20,11 +20,12 @@ struct CsvConfig : FileConfig {
   std::string train;
   std::optional<std::string> valid, test;
   std::string label_column = "last";       // "first", "last", or its name in the header
-  std::vector<std::string> label_columns;  // in its place, several: names in the header, or numbers from 1
-  int64_t label_count = 0;                 // in its place, the last columns
+  std::vector<std::string> label_columns;  // instead, several: names in the header, or numbers from 1
+  int64_t label_count = 0;                 // instead, the last columns
   std::optional<std::string> weight_column;
   std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
+  Imputation::By impute = Imputation::By::kNone;
   bool has_valid() const override { return valid.has_value(); }
   bool has_test() const override { return test.has_value(); }
   std::vector<DataFile> files() override;

@@ -24,9 +24,9 @@ static void check_digits_fit(const DatasetOptions& options, int64_t train, int64
                               : largest == valid ? " validation"
                                                  : " test",
                               " digits and the others"),
-                   .config = place_of(options, largest == train   ? options.train_where
-                                               : largest == valid ? options.valid_where
-                                                                  : options.test_where)});
+                   .config = position_of(options, largest == train   ? options.train_where
+                                                  : largest == valid ? options.valid_where
+                                                                     : options.test_where)});
 }
 
 ReadSource digits_reader() {

@@ -1,4 +1,4 @@
-// Sets of examples whose files stand one after the other.
+// Sets of examples whose files follow one another.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct JoinedPart {
 /// The part of the file at `path`; x may fill `room` bytes, and stays in the file where it would be more.
 using ReadPart = std::function<JoinedPart(const std::string& path, uint64_t room)>;
 
-/// The sets train, valid and test of the files in `options`, each read by `read` at its place in the configuration.
+/// The sets train, valid and test of the files in `options`, each read by `read` at its location in the configuration.
 /// What fits into options.memory_limit, with its copy as `floatx`, comes into memory, one file after the other.
 /// UserError as `read`, and where a file's examples differ in shape or type from those of the first file of its set.
 SourceData read_sets(const DatasetOptions& options, DType floatx, const ReadPart& read);

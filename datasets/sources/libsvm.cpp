@@ -108,7 +108,7 @@ class LibsvmReader {
         throw error("not a number of the example", "index:value, the index an integer from 1", part);
       if (*index < 1) throw error("the index is below 1", "indices from 1 on", part, "numbers are counted from 1");
       if (*index <= last)
-        throw error("the indices do not rise", str("an index above ", last, ", which stands before it"), part);
+        throw error("the indices do not rise", str("an index above ", last, ", which precedes it"), part);
       if (options_.features > 0 && *index > options_.features)
         throw error("the index is too large", str("at most ", options_.features, ", the numbers of an example"), part,
                     "data.features says how many numbers an example has");
@@ -151,8 +151,8 @@ class LibsvmReader {
     const uint64_t most = usable_memory() / 8, bytes = static_cast<uint64_t>(features) * sizeof(double);
     if (bytes <= most) return;
     auto text = [](uint64_t n) { return bytes_text(static_cast<double>(n)); };
-    const std::string place = options_.features > 0 ? "" : str("line ", most_line_, ": ");
-    throw file_error(path_, str(place, "an example does not fit in memory"),
+    const std::string location = options_.features > 0 ? "" : str("line ", most_line_, ": ");
+    throw file_error(path_, str(location, "an example does not fit in memory"),
                      str("at most ", text(most), ", an eighth of the memory that there is"),
                      str(text(bytes), ", ", features, " numbers",
                          options_.features > 0 ? ", as data.features says" : ", by the largest index"),
@@ -214,7 +214,7 @@ class LibsvmReader {
   std::vector<double> y_;
   std::vector<std::vector<int64_t>> labels_;
   int64_t most_ = 0, most_label_ = -1;
-  int64_t most_line_ = 0;  // where the index most_ stands
+  int64_t most_line_ = 0;  // where the index most_ is
 };
 
 }  // namespace

@@ -18,12 +18,12 @@ ReadSource npy_reader(bool sequences) {
 ReadSource npz_reader() {
   return [](const DatasetOptions& options, DType floatx) {
     const DataPath& path = required_file(options, "npz");
-    const std::string place = find_data_file(path.path, options.config_folder, false, path.where);
-    const NpzFile archive = located(path.where, [&] { return NpzFile(place); });
+    const std::string location = find_data_file(path.path, options.config_folder, false, path.where);
+    const NpzFile archive = located(path.where, [&] { return NpzFile(location); });
     auto open = [&](const std::string& set, const std::string& axis) {
       std::string name = str(set, "_", axis), turned = str(axis, "_", set);
       if (!archive.contains(name) && archive.contains(turned)) name = turned;
-      return ArrayFile(str(place, "[", name, "]"), ArrayFile::Format::kNpy, path.where);
+      return ArrayFile(str(location, "[", name, "]"), ArrayFile::Format::kNpy, path.where);
     };
     auto set = [&](const std::string& key) -> std::optional<SetArrays> {
       const bool is_there = archive.contains(key + "_x") || archive.contains("x_" + key);

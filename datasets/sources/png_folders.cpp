@@ -207,12 +207,12 @@ PngFolders read_png_folders(const std::string& folder, bool grey, const std::vec
   if (classes.empty()) out.classes = names;
   std::vector<int64_t> labels;
   for (const std::string& name : names) {
-    const auto place = std::find(out.classes.begin(), out.classes.end(), name);
-    if (place == out.classes.end())
+    const auto known = std::find(out.classes.begin(), out.classes.end(), name);
+    if (known == out.classes.end())
       throw file_error(folder, "the subfolder is none of the classes", join(out.classes, ", "), printable(name));
     for (const std::string& file : names_in((fs::path(folder) / name).string(), false)) {
       out.files.push_back(str(name, '/', file));
-      labels.push_back(place - out.classes.begin());
+      labels.push_back(known - out.classes.begin());
     }
   }
   if (labels.empty()) throw file_error(folder, "there are no pictures", "FOLDER/CLASS/*.png", "none in its subfolders");

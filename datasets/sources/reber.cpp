@@ -30,15 +30,15 @@ std::span<const Way> ways_from(int state) {
   return std::span(kWays[state]).first(state == 0 || state == 6 ? 1 : 2);
 }
 
-/// Where a string of the embedded grammar has come to.
+/// Where a string of the embedded grammar is.
 class Walk {
  public:
   /// Symbols that may come now: two of equal chance, one, or none at the end.
   std::vector<char> next() const {
-    if (place_ == Place::kBegin) return {'B'};
-    if (place_ == Place::kBranch) return {'T', 'P'};
-    if (place_ == Place::kEnd) return {'E'};
-    if (place_ == Place::kOver) return {};
+    if (location_ == Location::kBegin) return {'B'};
+    if (location_ == Location::kBranch) return {'T', 'P'};
+    if (location_ == Location::kEnd) return {'E'};
+    if (location_ == Location::kOver) return {};
     if (state_ == 7) return {branch_};
     std::vector<char> out;
     for (const Way& way : ways_from(state_)) out.push_back(way.symbol);
@@ -47,15 +47,15 @@ class Walk {
 
   /// One of next().
   void take(char symbol) {
-    if (place_ == Place::kBegin) {
-      place_ = Place::kBranch;
-    } else if (place_ == Place::kBranch) {
+    if (location_ == Location::kBegin) {
+      location_ = Location::kBranch;
+    } else if (location_ == Location::kBranch) {
       branch_ = symbol;
-      place_ = Place::kInner;
-    } else if (place_ == Place::kEnd) {
-      place_ = Place::kOver;
+      location_ = Location::kInner;
+    } else if (location_ == Location::kEnd) {
+      location_ = Location::kOver;
     } else if (state_ == 7) {
-      place_ = Place::kEnd;
+      location_ = Location::kEnd;
     } else {
       for (const Way& way : ways_from(state_))
         if (way.symbol == symbol) {
@@ -66,8 +66,8 @@ class Walk {
   }
 
  private:
-  enum class Place { kBegin, kBranch, kInner, kEnd, kOver };
-  Place place_ = Place::kBegin;
+  enum class Location { kBegin, kBranch, kInner, kEnd, kOver };
+  Location location_ = Location::kBegin;
   char branch_ = ' ';
   int state_ = 0;  // of the inner grammar
 };

@@ -31,7 +31,7 @@ inline constexpr std::string_view kReberSymbols = "BTPSXVE";
 std::array<bool, kReberSymbols.size()> legal_successors(std::span<const int64_t> prefix);
 
 /// The numbers of the symbols of each of `n` strings, drawn with their probabilities in the grammar; a string that
-/// stands in `others` is drawn anew. The numbers are those of RandomState(s).randint(0, 2), one for each choice, where
+/// is in `others` is drawn anew. The numbers are those of RandomState(s).randint(0, 2), one for each choice, where
 /// s is the number `part` (from 0) that RandomState(seed).next_uint32() gives.
 using ReberStrings = std::vector<std::vector<int64_t>>;
 ReberStrings generate_reber(int64_t n, int64_t seed, int64_t part, std::span<const ReberStrings> others = {});

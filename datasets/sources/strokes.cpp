@@ -48,7 +48,7 @@ class Writer {
   }
 
  private:
-  /// A point's handles, the points beside it, move with it.
+  /// A point's handles, the points next to it, move with it.
   std::vector<Point> moved_points(const Stroke& stroke) {
     std::vector<Point> out;
     for (const StrokePoint& point : stroke) out.push_back({point.x * kOne, point.y * kOne});

@@ -99,8 +99,8 @@ class TextReader {
   std::vector<int64_t> numbers_of(const std::vector<char32_t>& all, int64_t begin, int64_t count) const {
     std::vector<int64_t> out;
     for (int64_t i = begin; i < begin + count; ++i) {
-      const auto place = std::lower_bound(known_.begin(), known_.end(), all[static_cast<size_t>(i)]);
-      out.push_back(place - known_.begin());
+      const auto found = std::lower_bound(known_.begin(), known_.end(), all[static_cast<size_t>(i)]);
+      out.push_back(found - known_.begin());
     }
     return out;
   }

@@ -1,5 +1,5 @@
 // Lesson 4: Hybrid Monte Carlo. Samples of a distribution that is known up to a factor, as exp(-energy(x)): a particle
-// with a random velocity moves without friction in the energy, by a loop of leapfrog steps, and where it comes to is
+// with a random velocity moves without friction in the energy, by a loop of leapfrog steps, and where it ends is
 // accepted by the rule of Metropolis and Hastings. The size of the steps adapts itself to a rate of acceptance.
 // R. M. Neal, "MCMC using Hamiltonian dynamics", 2011; the example, its settings and its check are those of the Deep
 // Learning Tutorials (hmc): three chains in a Gaussian of five dimensions. `./thtrain lesson 4` builds and runs

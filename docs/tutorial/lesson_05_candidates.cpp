@@ -25,7 +25,7 @@ using namespace thtrain;
 #define TEXT_OF(...) TEXT_OF_TOKENS(__VA_ARGS__)
 #define TEXT_OF_TOKENS(...) #__VA_ARGS__
 
-// For each filter, a sum over all channels and taps at every place. The innermost loop goes along a row.
+// For each filter, a sum over all channels and taps at every position. The innermost loop goes along a row.
 static void direct(CONV_PARAMETERS, long channels) {
   const long rows = h - kh + 1, columns = w - kw + 1;
   for (long i = 0; i < n * f; ++i) {
@@ -67,7 +67,7 @@ static Candidate candidate(const std::string& name, const std::string& function,
 }
 
 // A source says which of its candidates apply to a key: ours take images of float32 without zeros around them, and
-// move by one place.
+// move by one position.
 static std::vector<Candidate> offer(const kernel::ChoiceKey& key, const kernel::Target&) {
   const Convolution lengths = *convolution_of(key);
   const bool is_plain = lengths.rank == 2 && lengths.groups == 1 && lengths.dtype == DType::kFloat32;

@@ -1,4 +1,4 @@
-// Lesson 10: memory. The fifth stage: the planner puts the nodes into an order, gives every value a place, and lets
+// Lesson 10: memory. The fifth stage: the planner puts the nodes into an order, gives every value a location, and lets
 // values that do not live at the same time share bytes. We read the plan, draw it, and check that it is right.
 // `./thtrain lesson 10` builds and runs it.
 #include <algorithm>

@@ -43,7 +43,7 @@ ConvTransposed::ConvTransposed(const Options& options, const LayerInput& input)
 
 Expr ConvTransposed::forward(std::span<const Expr> inputs, LayerPass&) const {
   Expr z = conv_transposed(as_images(inputs[0], image_), w_, options_);
-  if (b_.has_value()) z = z + beside_images(b_);
+  if (b_.has_value()) z = z + broadcast_to_images(b_);
   return apply_activation(activation_, z);
 }
 

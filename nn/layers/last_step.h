@@ -1,4 +1,4 @@
-// What stands at the end of a sequence.
+// What is at the end of a sequence.
 #pragma once
 
 #include "nn/layer.h"

@@ -1,4 +1,4 @@
-// Local response normalization: each element of an image beside those of neighbouring channels.
+// Local response normalization: each element of an image compared with those of neighbouring channels.
 #pragma once
 
 #include "nn/images.h"

@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-// A window that stands on padding alone would have no maximum, and no average.
+// A window that covers padding alone would have no maximum, and no average.
 static void check_pool(const Pool::Options& c, Findings& findings) {
   const Section& section = c.section;
   const Pool::Options plain;
@@ -22,7 +22,7 @@ static void check_pool(const Pool::Options& c, Findings& findings) {
   has_no_effect("ignore_border", c.ignore_border == plain.ignore_border);
   for (const WindowAxis& axis : axes_of(c.window, true)) {
     if (axis.before < axis.size && axis.after < axis.size) continue;
-    findings.add({.what = str(section.name_of("padding"), " is too large: a window could stand beyond the image"),
+    findings.add({.what = str(section.name_of("padding"), " is too large: a window could lie beyond the image"),
                   .expected = str("less than ", axis.size, ", the window's size"),
                   .got = std::to_string(std::max(axis.before, axis.after)),
                   .config = section.at("padding")});
@@ -85,7 +85,7 @@ Pool::Pool(const Options& options, const LayerInput& input)
 Expr Pool::forward(std::span<const Expr> inputs, LayerPass&) const {
   const Expr x = as_images(inputs[0], image_);
   Expr z = options_ ? pool(x, *options_) : global_pool(x, 2, mode_);
-  if (b_.has_value()) z = z + (options_ ? beside_images(b_) : b_);
+  if (b_.has_value()) z = z + (options_ ? broadcast_to_images(b_) : b_);
   return apply_activation(activation_, z);
 }
 

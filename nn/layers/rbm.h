@@ -8,10 +8,10 @@ namespace thtrain {
 /// One BoltzmannMachine of binary hidden units, and of visible units [n, in] that are binary or Gaussian.
 ///
 /// W: [in, units] "<name>/W", b: [units] "<name>/b", a: [in] "<name>/a"; a and b start at 0. As a layer of a model it
-/// gives P(h = 1 | v) = sigmoid(v W + b), [n, units], so that machines and other layers stand on it; a plays no part in
-/// that. Only the objective contrastive_divergence trains a. Y. Bengio, "Learning deep architectures for AI", 2009,
-/// chapter 5; G. Hinton, "A practical guide to training restricted Boltzmann machines", 2010 (section 13.2: Gaussian
-/// units).
+/// gives P(h = 1 | v) = sigmoid(v W + b), [n, units], so that machines and other layers can be put on it; a plays no
+/// part in that. Only the objective contrastive_divergence trains a. Y. Bengio, "Learning deep architectures for AI",
+/// 2009, chapter 5; G. Hinton, "A practical guide to training restricted Boltzmann machines", 2010 (section 13.2:
+/// Gaussian units).
 class Rbm : public MachineLayer {
  public:
   enum class Visible { kBinary, kGaussian };

@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// y = activation(x W^T + b), W: [out, in] that of the layer `of`, which stands before it.
+/// y = activation(x W^T + b), W: [out, in] that of the layer `of`, which precedes it.
 /// x: [batch, in], b: [out] "<name>/b", which starts at 0, y: [batch, out]. Both layers train W: its gradient is the
 /// sum of dW of the layer `of` and dz^T x, dz = dy activation'(z). UserError where there is no such layer, it has no
 /// matrix, or x has another length than W has columns.

@@ -13,10 +13,10 @@ MetricPart class_table(const MetricInput& input) {
   const int64_t classes = classes_of(input.scores.value);
   const Expr& labels = input.targets.value;
   Expr predicted = predicted_classes(input.scores);
-  // A label out of range is a place out of range, as the predicted class is in range.
-  Expr place = cast(cast(labels, DType::kInt64) * classes + predicted, DType::kFloat64);
-  Expr count = weighted_rows(ones_like(place), input.targets.weights);
-  return {"table", stack({place, count}, 1), MetricPart::How::kAddAt, {classes, classes}};
+  // A label out of range is an index out of range, as the predicted class is in range.
+  Expr index = cast(cast(labels, DType::kInt64) * classes + predicted, DType::kFloat64);
+  Expr count = weighted_rows(ones_like(index), input.targets.weights);
+  return {"table", stack({index, count}, 1), MetricPart::How::kAddAt, {classes, classes}};
 }
 
 std::vector<MetricPart> class_count_parts(const MetricInput& input, TargetForm form) {

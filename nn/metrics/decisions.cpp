@@ -12,7 +12,7 @@ Expr predicted_classes(const Scores& scores) {
 }
 
 Labels decided_labels(const Scores& scores, const Expr& targets) {
-  return {.predicted = gt(scores.value, scores.threshold), .actual = gt(values_beside(scores.value, targets), 0.5)};
+  return {.predicted = gt(scores.value, scores.threshold), .actual = gt(values_for(scores.value, targets), 0.5)};
 }
 
 std::vector<int64_t> axes_of_example(const Expr& x) {

@@ -15,7 +15,7 @@ std::unique_ptr<Metric> MeanAbsoluteError::Options::make() const {
 }
 
 std::vector<MetricPart> MeanAbsoluteError::parts_of(const MetricInput& input, TargetForm) const {
-  Expr y = cast(input.scores.value, DType::kFloat64), t = values_beside(y, input.targets.value);
+  Expr y = cast(input.scores.value, DType::kFloat64), t = values_for(y, input.targets.value);
   Expr error = y - t;
   if (input.unit.has_value()) error = error * cast(input.unit, DType::kFloat64);
   error = abs(error);

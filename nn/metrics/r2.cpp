@@ -18,7 +18,7 @@ std::unique_ptr<Metric> R2::Options::make() const {
 }
 
 std::vector<MetricPart> R2::parts_of(const MetricInput& input, TargetForm) const {
-  Expr y = cast(input.scores.value, DType::kFloat64), t = values_beside(y, input.targets.value);
+  Expr y = cast(input.scores.value, DType::kFloat64), t = values_for(y, input.targets.value);
   y = y.rank() == 1 ? expand_dims(y, {1}) : flatten(y, 2);
   t = t.rank() == 1 ? expand_dims(t, {1}) : flatten(t, 2);
   const Expr& weights = input.targets.weights;

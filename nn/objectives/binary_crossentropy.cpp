@@ -25,7 +25,7 @@ std::optional<Message> BinaryCrossentropy::misfit(const ModelOutput& output, Tar
                    .hint = "negative_log_likelihood is for softmaxes"};
   if (form == TargetForm::kClasses && !is_single(output.value))
     return Message{.what = "",
-                   .expected = "one number for each example, beside classes 0 and 1",
+                   .expected = "one number for each example, for classes 0 and 1",
                    .got = type_text(output.value, output),
                    .hint = "a softmax and negative_log_likelihood tell several classes apart"};
   const size_t given = options_.pos_weight.size();
@@ -33,7 +33,7 @@ std::optional<Message> BinaryCrossentropy::misfit(const ModelOutput& output, Tar
   if (given > 1 && !(width.is_known() && width.value() == static_cast<int64_t>(given)))
     return Message{.what = "",
                    .expected = str(options_.name_of("pos_weight"), " of one number, or of one for each label"),
-                   .got = str(given, " numbers beside an output ", type_text(output.value, output)),
+                   .got = str(given, " numbers for an output ", type_text(output.value, output)),
                    .config = options_.at("pos_weight")};
   return {};
 }

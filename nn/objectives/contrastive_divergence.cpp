@@ -71,10 +71,10 @@ static Expr mean_of_rows(const Expr& rows, const Expr& mask) {
 
 // The visible units in the order in which examples are measured by some of them: at random, so that neighbours in a
 // picture are not measured together.
-static Expr units_at(const BoltzmannMachine& machine, const Expr& places) {
+static Expr units_at(const BoltzmannMachine& machine, const Expr& indices) {
   constexpr int64_t kSeed = 1;
   const int64_t visible = machine.visible_units();
-  return take(make_constant(Tensor::of(RandomState(kSeed).permutation(visible), {visible})), places % visible);
+  return take(make_constant(Tensor::of(RandomState(kSeed).permutation(visible), {visible})), indices % visible);
 }
 
 // The units that each example of a chunk is measured by: [visible, 1] where all are affordable, else [m, examples].

@@ -13,20 +13,21 @@ namespace thtrain {
 /// where F is the free energy of the machine of the layer that is judged (MachineLayer), and v' is held constant. A
 /// chain of k steps of Gibbs sampling begins at hidden units drawn from P(h | v) (CD-k), or where the step before left
 /// it (persistent: PCD-k, with as many chains as the first minibatch has examples, whose hidden units begin at 0; they
-/// are the objective's state; only for an rbm layer). The layer's parameters alone are trained; what stands before it
+/// are the objective's state; only for an rbm layer). The layer's parameters alone are trained; what precedes it
 /// is left alone.
 ///
 /// Of sequences, the steps are the examples: those behind a sequence's end do not count. Where each step has biases of
-/// its own (rnn_rbm), all chains run beside each other, and the gradient goes through the biases back to earlier steps.
+/// its own (rnn_rbm), all chains run next to each other, and the gradient goes through the biases back to earlier
+/// steps.
 ///
 /// What is shown is another number, in nats: of binary visible units minus the pseudo-likelihood, sum_i log P(x_i | the
 /// other x); of Gaussian ones half the squared distance between v and its reconstruction, summed over the units. A step
 /// of training takes one unit of each example, in * log P(x_i | the other x), the next ones of a fixed random order in
-/// the next step (where it has come to is the objective's state too), and for Gaussian units the means of the chain's
+/// the next step (where it has arrived is the objective's state too), and for Gaussian units the means of the chain's
 /// end, or with persistent chains, which have other examples, E(v' | E(h | v)). On examples that are not trained on
 /// (`losses`) all units are taken where in * units is at most 20,000, or a chunk of n examples has at most 100,000
 /// pairs of an example and a unit (n = 1,000 where it is not known); else m = 100,000 / n units of each example, those
-/// at the places m k to m k + m - 1, modulo in, of that order for the example k of the chunk, so that each unit is
+/// at the positions m k to m k + m - 1, modulo in, of that order for the example k of the chunk, so that each unit is
 /// taken as often as any other. Of Gaussian units E(v' | E(h | v)). Weights of examples are not looked at
 /// (check_machines refuses them).
 ///

@@ -50,7 +50,7 @@ class Adam : public Optimizer {
   std::vector<Shared> means_, squares_, largest_squares_;  // m, v, u
 };
 
-/// Declares what Adam and AdamW have beside the learning rate and the weight decay.
+/// Declares what Adam and AdamW have besides the learning rate and the weight decay.
 template <class Table>
 void describe_adam(Fields<Table>& f) {
   f.field("beta1", &Table::beta1).range(from_below(0, 1)).help("Decay rate of the running mean of the gradients.");

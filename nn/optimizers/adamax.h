@@ -1,4 +1,4 @@
-// AdaMax: Adam with a running maximum in the place of the mean of squares.
+// AdaMax: Adam with a running maximum instead of the mean of squares.
 #pragma once
 
 #include "nn/optimizer.h"

@@ -13,10 +13,10 @@ namespace thtrain {
 ///
 /// W, v and g have one shape; v starts at 0. Momentum: B. Polyak, "Some methods of speeding up the convergence of
 /// iteration methods", 1964. Nesterov's: I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of
-/// initialization and momentum in deep learning", ICML 2013, eq. 3 and 4, with W standing where the gradient is taken,
-/// as Y. Bengio, N. Boulanger- Lewandowski, R. Pascanu, "Advances in optimizing recurrent networks", ICASSP 2013, eq. 7
-/// writes it. PyTorch has v <- m v + g and W <- W - r v: the same weights while r stays as it is; where r changes, its
-/// earlier steps go on with the new r, and here with theirs.
+/// initialization and momentum in deep learning", ICML 2013, eq. 3 and 4, with W as the point where the gradient is
+/// taken, as Y. Bengio, N. Boulanger- Lewandowski, R. Pascanu, "Advances in optimizing recurrent networks", ICASSP
+/// 2013, eq. 7 writes it. PyTorch has v <- m v + g and W <- W - r v: the same weights while r stays as it is; where r
+/// changes, its earlier steps go on with the new r, and here with theirs.
 class Sgd : public Optimizer {
  public:
   static constexpr std::string_view kName = "sgd";

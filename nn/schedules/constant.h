@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// 1. What a warm-up may stand before.
+/// 1. A warm-up may precede it.
 class ConstantSchedule : public Schedule {
  public:
   static constexpr std::string_view kName = "constant";

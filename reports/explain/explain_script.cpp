@@ -139,7 +139,7 @@ const setUpSteps = (steps, svg) => {
       one.classList.toggle("come", is && from > 0 && (whole ? at === last : from === at));
       one.classList.toggle("gone", whole ? is && at === 0 && last > to : to === at - 1);
     }
-    // What the step has just removed is still seen, where nothing else has its place.
+    // What the step has just removed is still seen, where nothing else has taken its position.
     for (const one of parts)
       if (one.classList.contains("gone") && !seen.has(one.dataset.i)) one.classList.remove("past");
     steps.querySelector("output").textContent = whole

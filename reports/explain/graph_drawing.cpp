@@ -79,7 +79,7 @@ struct Times {
 
 // What a box shows for some time.
 struct Look {
-  std::string classes, label, about, line, value = {}, more = {};  // more: role and place in the source
+  std::string classes, label, about, line, value = {}, more = {};  // more: role and position in the source
   bool has_role = false;                                           // another than the forward pass
   std::vector<std::string> outputs = {};                           // types
   Times times = {};
@@ -150,7 +150,7 @@ class States {
   // Operands before what reads them; false where boxes of several states lead in a circle.
   bool sort() {
     std::vector<std::vector<size_t>> readers(boxes.size());
-    std::vector<size_t> open(boxes.size(), 0), place(boxes.size());
+    std::vector<size_t> open(boxes.size(), 0), position(boxes.size());
     for (const DrawnEdge& edge : edges) {
       readers[edge.from].push_back(edge.to);
       ++open[edge.to];
@@ -162,14 +162,15 @@ class States {
     while (!ready.empty()) {
       const size_t i = *ready.begin();
       ready.erase(ready.begin());
-      place[i] = sorted.size();
+      position[i] = sorted.size();
       sorted.push_back(boxes[i]);
       for (size_t reader : readers[i])
         if (--open[reader] == 0) ready.insert(reader);
     }
     if (sorted.size() < boxes.size()) return false;
     boxes = std::move(sorted);
-    for (DrawnEdge& edge : edges) edge = {place[edge.from], place[edge.to], edge.leaves_at, edge.is_length, edge.times};
+    for (DrawnEdge& edge : edges)
+      edge = {position[edge.from], position[edge.to], edge.leaves_at, edge.is_length, edge.times};
     return true;
   }
 
@@ -274,7 +275,7 @@ class Drawing {
             " ", coordinate(layout.width + 2 * kMargin), " ", coordinate(layout.height + 2 * kMargin), "\">\n");
     for (size_t e = 0; e < edges.size(); ++e) out += edge_text(states_->edges[e], layout.routes[e]);
     for (size_t i = 0; i < sizes.size(); ++i)
-      for (const Look& look : states_->boxes[i].looks) out += look_text(i, look, layout.places[i], sizes[i]);
+      for (const Look& look : states_->boxes[i].looks) out += look_text(i, look, layout.positions[i], sizes[i]);
     return out + "</svg>\n";
   }
 
@@ -321,22 +322,22 @@ class Drawing {
                    [&](const std::string& attributes) { return str("<path ", attributes, " d=\"", tip, "\"/>\n"); });
   }
 
-  std::string look_text(size_t i, const Look& look, const LayoutPoint& place, const LayoutNode& size) const {
-    const double middle = place.x + size.width / 2, width = width_of_look(look);
+  std::string look_text(size_t i, const Look& look, const LayoutPoint& position, const LayoutNode& size) const {
+    const double middle = position.x + size.width / 2, width = width_of_look(look);
     std::string types;
     for (size_t o = 0; o < look.outputs.size(); ++o)
       types += str("<text class=\"type\" x=\"", coordinate(middle + port_of(look, o)), "\" y=\"",
-                   coordinate(place.y + kBox + 17), "\">", markup_text(look.outputs[o]), "</text>");
+                   coordinate(position.y + kBox + 17), "\">", markup_text(look.outputs[o]), "</text>");
     return in_time(look.times, look.classes, [&](const std::string& attributes) {
       return str("<g ", attributes, " data-i=\"", i, "\"",
                  look.value.empty() ? "" : str(" data-v=\"", markup_text(look.value), "\""), "><title>",
                  markup_text(look.line + look.more), "</title>", types, "<rect x=\"", coordinate(middle - width / 2),
-                 "\" y=\"", coordinate(place.y), "\" width=\"", coordinate(width), "\" height=\"", coordinate(kBox),
-                 "\" rx=\"6\"/><text class=\"op\" x=\"", coordinate(middle), "\" y=\"", coordinate(place.y + 20), "\">",
-                 markup_text(look.label), "</text><text class=\"about\" x=\"", coordinate(middle), "\" y=\"",
-                 coordinate(place.y + 38), "\">", markup_text(look.about), "</text>",
+                 "\" y=\"", coordinate(position.y), "\" width=\"", coordinate(width), "\" height=\"", coordinate(kBox),
+                 "\" rx=\"6\"/><text class=\"op\" x=\"", coordinate(middle), "\" y=\"", coordinate(position.y + 20),
+                 "\">", markup_text(look.label), "</text><text class=\"about\" x=\"", coordinate(middle), "\" y=\"",
+                 coordinate(position.y + 38), "\">", markup_text(look.about), "</text>",
                  look.has_role ? str("<path class=\"role\" d=\"M", coordinate(middle - width / 2 + 3), " ",
-                                     coordinate(place.y + 5), "v", coordinate(kBox - 10), "\"/>")
+                                     coordinate(position.y + 5), "v", coordinate(kBox - 10), "\"/>")
                                : std::string(),
                  "</g>\n");
     });

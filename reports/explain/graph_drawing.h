@@ -24,8 +24,8 @@ struct DrawnState {
   const NodeNumbers* boxes;
 };
 
-/// One <svg> element of several states of a graph (at least one), in which every box has one place. A node is a
-/// <g class="node KIND"> with its text line, layer and place in the source as <title>. Nodes of the gradient and of
+/// One <svg> element of several states of a graph (at least one), in which every box has one position. A node is a
+/// <g class="node KIND"> with its text line, layer and position in the source as <title>. Nodes of the gradient and of
 /// updates say so in their title, begin with a sign, and have the class of-gradient or of-update and a bar (class
 /// role). Edges carry the type of the value. Of several states, what not all of them have says from which to which it
 /// is there (data-from, data-to, counted from 0), and has the class `past` where the last one has it not; an element is

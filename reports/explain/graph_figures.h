@@ -24,7 +24,7 @@ class GraphFigures {
 
   /// Of the graph that the first pass takes: a <figure>, or where it is too large its text.
   std::string of_given();
-  /// Of the graph within a pass, every box at one place; or where it is too large the texts before and after.
+  /// Of the graph within a pass, every box at one position; or where it is too large the texts before and after.
   std::string of_pass(const PassChange& change);
   static bool is_drawn(const PassChange& change);
   /// JSON: `values`, what the boxes' data-v counts in.

@@ -10,12 +10,12 @@ namespace {
 constexpr int kOrderRounds = 16, kPlaceRounds = 12;
 constexpr size_t kMaxSwapped = 64;  // neighbours of an item that takes part in swaps
 
-// A node, or the place where a long edge passes a layer.
+// A node, or the position where a long edge passes a layer.
 struct Item {
   size_t layer = 0;
   double width = 0;
   bool is_node = true;
-  std::vector<size_t> up = {}, down = {};  // items of the layers beside
+  std::vector<size_t> up = {}, down = {};  // items of the adjacent layers
   double x = 0;                            // of its middle
 };
 
@@ -35,8 +35,8 @@ class LayeredLayoutBuilder {
  private:
   // ---- layers ------------------------------------------------------------------------------------------------------
 
-  // Nodes that nothing reads stand as high as they can; all others just above their first reader, so that what is read
-  // late stands low. What has more operands than readers goes up again: that makes more edges shorter than longer.
+  // Nodes that nothing reads are as high as possible; all others just above their first reader, so that what is read
+  // late is low. What has more operands than readers goes up again: that makes more edges shorter than longer.
   // Operands without operands of their own do not count, since they follow.
   void choose_layers() {
     const size_t count = nodes_.size();
@@ -117,21 +117,21 @@ class LayeredLayoutBuilder {
     return (static_cast<double>(at_[item]) + 0.5) / static_cast<double>(rows_[items_[item].layer].size());
   }
 
-  // By the mean place of the neighbours in the layer above (below).
+  // By the mean position of the neighbours in the layer above (below).
   void sort_row(size_t layer, bool downwards) {
     std::vector<std::pair<double, size_t>> keys;
     for (size_t item : rows_[layer]) {
-      const std::vector<size_t>& beside = downwards ? items_[item].up : items_[item].down;
+      const std::vector<size_t>& adjacent = downwards ? items_[item].up : items_[item].down;
       double key = 0;
-      for (size_t other : beside) key += part_of(other);
-      keys.emplace_back(beside.empty() ? part_of(item) : key / static_cast<double>(beside.size()), item);
+      for (size_t other : adjacent) key += part_of(other);
+      keys.emplace_back(adjacent.empty() ? part_of(item) : key / static_cast<double>(adjacent.size()), item);
     }
     std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t k = 0; k < keys.size(); ++k) rows_[layer][k] = keys[k].second;
     number(layer);
   }
 
-  // Crossings between the edges of `left` and those of `right`, when they stand in this order.
+  // Crossings between the edges of `left` and those of `right`, when they are in this order.
   size_t crossings_of(const std::vector<size_t>& left, const std::vector<size_t>& right) const {
     size_t out = 0;
     for (size_t a : left)
@@ -175,7 +175,7 @@ class LayeredLayoutBuilder {
     return out;
   }
 
-  // ---- places ------------------------------------------------------------------------------------------------------
+  // ---- positions ----------------------------------------------------------------------------------------------------
 
   void place_items() {
     for (size_t l = 0; l < rows_.size(); ++l) pack(l, [](const Item& item) { return item.x; });
@@ -192,7 +192,7 @@ class LayeredLayoutBuilder {
     for (Item& item : items_) item.x -= left;
   }
 
-  // The mean place of the neighbours; the parts of a long edge pull each other most, so that it becomes straight.
+  // The mean position of the neighbours; the parts of a long edge pull each other most, so that it becomes straight.
   double wanted(const Item& item, bool above, bool below) const {
     double sum = 0, weight = 0;
     auto pull = [&](const std::vector<size_t>& others) {
@@ -211,8 +211,8 @@ class LayeredLayoutBuilder {
     return (a.width + b.width) / 2 + (a.is_node && b.is_node ? gaps_.nodes : gaps_.edges);
   }
 
-  // The places nearest to the wanted ones (least squares) that keep order and distances: with the distances taken off,
-  // that is the nearest sequence that does not fall, found by joining neighbours that violate it.
+  // The positions nearest to the wanted ones (least squares) that keep order and distances: with the distances taken
+  // off, that is the nearest sequence that does not fall, found by joining neighbours that violate it.
   template <class Wanted>
   void pack(size_t layer, Wanted wanted_of) {
     struct Block {
@@ -241,7 +241,7 @@ class LayeredLayoutBuilder {
       for (size_t i = 0; i < block.count; ++i, ++k) items_[row[k]].x = block.mean() + offsets[k];
   }
 
-  // Where an item may stand between its neighbours.
+  // Where an item may be between its neighbours.
   std::pair<double, double> room_of(size_t i) const {
     const std::vector<size_t>& row = rows_[items_[i].layer];
     const size_t k = at_[i];
@@ -307,7 +307,7 @@ class LayeredLayoutBuilder {
     for (size_t l = 1; l < rows_.size(); ++l)
       tops[l] = tops[l - 1] + heights[l - 1] + std::clamp(runs[l - 1] / 8, gaps_.layers, 3 * gaps_.layers);
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      out.places.push_back({items_[i].x - nodes_[i].width / 2, tops[layer_[i]]});
+      out.positions.push_back({items_[i].x - nodes_[i].width / 2, tops[layer_[i]]});
       out.width = std::max(out.width, items_[i].x + nodes_[i].width / 2);
     }
     for (const Item& item : items_) out.width = std::max(out.width, item.x);

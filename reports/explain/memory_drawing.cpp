@@ -35,8 +35,8 @@ std::vector<Shown> shown_buffers(const Program& program) {
   return out;
 }
 
-// Where the bytes stand: every stretch between two ends of buffers gets its share of the height, and a least part.
-std::map<int64_t, double> byte_places(const std::vector<Shown>& buffers) {
+// Where the bytes are drawn: every stretch between two ends of buffers gets its share of the height, and a least part.
+std::map<int64_t, double> byte_positions(const std::vector<Shown>& buffers) {
   std::map<int64_t, double> out;
   for (const Shown& b : buffers) out[b.begin] = out[b.end] = 0;
   const double least = std::clamp(2 * kHeight / static_cast<double>(out.size()), 4.0, 17.0);
@@ -58,8 +58,8 @@ std::string memory_drawing(const Program& program) {
   int steps = 0;
   for (const LiveRange& live_range : live_ranges_of(program)) steps = std::max(steps, live_range.last + 1);
   const double column = std::clamp(kWidth / steps, 12.0, 90.0);
-  const std::map<int64_t, double> places = byte_places(buffers);
-  const double right = kLeft + column * steps, bottom = places.rbegin()->second;
+  const std::map<int64_t, double> positions = byte_positions(buffers);
+  const double right = kLeft + column * steps, bottom = positions.rbegin()->second;
   std::string out = str(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" role=\"img\" aria-label=\"the memory plan\" width=\"",
       coordinate(right + 10), "\" height=\"", coordinate(bottom + 12), "\" viewBox=\"0 0 ", coordinate(right + 10), " ",
@@ -72,7 +72,7 @@ std::string memory_drawing(const Program& program) {
       out += str("<text class=\"axis\" x=\"", coordinate(x + column / 2), "\" y=\"18\">", step, "</text>\n");
   }
   double last = -100;
-  for (const auto& [byte, y] : places) {
+  for (const auto& [byte, y] : positions) {
     if (y - last < 11) continue;
     last = y;
     out += str("<path class=\"grid\" d=\"M", coordinate(kLeft - 4), " ", coordinate(y), "H", coordinate(right),
@@ -84,7 +84,7 @@ std::string memory_drawing(const Program& program) {
     const std::string name = str(buffer.name.empty() ? "value" : escaped(buffer.name), "#", b.buffer);
     const std::string about = str(name, " ", bytes_text(static_cast<double>(b.end - b.begin)));
     const double x = kLeft + column * b.live_range.first, width = column * (b.live_range.last - b.live_range.first + 1);
-    const double top = places.at(b.begin), height = places.at(b.end) - top;
+    const double top = positions.at(b.begin), height = positions.at(b.end) - top;
     out += str("<g class=\"buffer b", b.buffer % 6, "\"><title>", markup_text(name), ": ", buffer.elements.text(), " ",
                name_of(buffer.dtype), ", bytes ", b.begin, " to ", b.end, ", steps ", b.live_range.first, " to ",
                b.live_range.last, "</title><rect x=\"", coordinate(x + 1), "\" y=\"", coordinate(top), "\" width=\"",

@@ -35,7 +35,7 @@ const std::string kAboutPasses = R"(<section id="passes">
 <span class="safety exact">exact</span> keeps every bit, <span class="safety">reassociating</span> is equal up to
 rounding, <span class="safety">range-changing</span> is finite in more cases,
 <span class="safety finite-math">finite-math</span> takes all values for finite. In the picture of a pass every box
-stays at one place, while the arrows go from rewrite to rewrite.</p>
+stays at one position, while the arrows go from rewrite to rewrite.</p>
 <p>A fused node has a graph of its own inside, its body, whose nodes are counted too: the operations that one kernel
 does, and the inputs that it reads, once more in each body that reads them. So the number of nodes grows by fusion,
 although fewer steps are left.</p>

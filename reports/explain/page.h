@@ -16,7 +16,7 @@ struct PageTitle {
 };
 
 /// The whole page (reports/page/page.h): the graph, and for each pass the rules that fired, the graph from before it to
-/// after it as a picture in which every box stays at one place, rewrite by rewrite (as text where it has more than
+/// after it as a picture in which every box stays at one position, rewrite by rewrite (as text where it has more than
 /// kMaxDrawn boxes), and the lines that changed; then the steps of the program, its memory plan, and the text that is
 /// compiled. Where `minibatch` is given, what the function takes, boxes tell their values on it.
 std::string explain_page(const Explanation& explanation, const PageTitle& title,

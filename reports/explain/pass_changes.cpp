@@ -11,11 +11,11 @@ namespace thtrain {
 static std::vector<RuleUse> rules_of(const std::string& pass, const Explanation& explanation,
                                      const NodeNumbers& numbers) {
   std::vector<RuleUse> out;
-  std::map<std::array<std::string, 3>, size_t> place;
+  std::map<std::array<std::string, 3>, size_t> index;
   for (const Fired& fired : explanation.fired) {
     if (fired.pass != pass) continue;
     RuleUse use{fired.rule, short_text(fired.before, numbers), short_text(fired.after, numbers), fired.safety};
-    auto [at, fresh] = place.try_emplace({use.rule, use.before, use.after}, out.size());
+    auto [at, fresh] = index.try_emplace({use.rule, use.before, use.after}, out.size());
     if (fresh)
       out.push_back(std::move(use));
     else

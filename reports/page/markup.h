@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-/// Text as it stands between tags and inside quoted attributes of HTML and XML. Characters that XML has not become
+/// Text as it is between tags and inside quoted attributes of HTML and XML. Characters that XML has not become
 /// U+FFFD.
 std::string markup_text(std::string_view text);
 

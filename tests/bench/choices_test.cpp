@@ -50,5 +50,12 @@ TEST(Choices, TheTableHasMeansAndTheWorst) {
             "| 1.00 | conv of 0 | a | b | 3.0 |\n");
 }
 
+TEST(Choices, AJsonLineHasTheTimesOfAllCandidates) {
+  const TimedChoice choice{{"pool", "of 2"}, "a", "b", 2e-6, 1e-6, {{"a", "", 3e-6}, {"b", "", 1e-6}}};
+  EXPECT_EQ(json_line(choice),
+            R"({"bench": "choices", "key": "pool of 2", "chosen": "a", "fastest": "b", "chosen_seconds": 2e-06, )"
+            R"("fastest_seconds": 1e-06, "seconds": {"a": 3e-06, "b": 1e-06}})");
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -87,17 +87,18 @@ TEST(BenchReport, PoolingsHaveTheirCandidateAndTheTimeOfACall) {
     m->case_name = "max_gradient/10x3x100x200/w3s2p1";  // 600,000 elements
     m->unit = "elements/s";
   }
-  ours.chosen = "places";
-  EXPECT_EQ(ratio_tables({ours, peer}),
-            "pool, float32, 1 thread, elements/s\n\n"
-            "| case | candidate | thtrain | a call | of the ceiling | fastest peer | thtrain / it | fastest as users "
-            "write | thtrain / it |\n"
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-            "| max_gradient/10x3x100x200/w3s2p1 | places | 3.00 G | 200.00 us | - | torch 1.00 G | 3.00x (3.00-3.00) | "
-            "torch 1.00 G | 3.00x (3.00-3.00) |\n");
+  ours.chosen = "positions";
+  EXPECT_EQ(
+      ratio_tables({ours, peer}),
+      "pool, float32, 1 thread, elements/s\n\n"
+      "| case | candidate | thtrain | a call | of the ceiling | fastest peer | thtrain / it | fastest as users "
+      "write | thtrain / it |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+      "| max_gradient/10x3x100x200/w3s2p1 | positions | 3.00 G | 200.00 us | - | torch 1.00 G | 3.00x (3.00-3.00) | "
+      "torch 1.00 G | 3.00x (3.00-3.00) |\n");
 }
 
-TEST(BenchReport, PublishedNumbersStandBesideOurs) {
+TEST(BenchReport, PublishedNumbersAreNextToOurs) {
   Measurement one = measured("thtrain", "", {1000}), two = measured("thtrain", "", {1650}),
               peer = measured("numpy", "user", {70});
   one.dtype = "float64", one.bench = two.bench = "convnet", one.case_name = two.case_name = "convlarge/1";
@@ -167,8 +168,8 @@ TEST(BenchFigures, BarsAreAsHighAsTheRates) {
   EXPECT_EQ(picture.height, 420u);
   EXPECT_EQ(picture.count(plot::kBlue), 98 * 260 + 100);
   EXPECT_EQ(picture.count(plot::kOrange), 98 * 208 + 100);
-  // Beside each other, on one line: thtrain, numpy as users write it, its best form, torch. (Edges of letters are grey,
-  // too.)
+  // Next to each other, on one line: thtrain, numpy as users write it, its best form, torch. (Edges of letters are
+  // grey, too.)
   const std::pair<Colour, int> kBars[] = {
       {plot::kBlue, 260}, {plot::kGrey, 130}, {plot::kOrange, 208}, {plot::kGrey, 65}};
   for (int bar = 0; bar < 4; ++bar)
@@ -181,7 +182,7 @@ TEST(BenchFigures, BarsAreAsHighAsTheRates) {
 
 // Panels of 400 x 270 pixels from 1,000 to 10,000,000 elements, and from 0 to 3.3 times as fast: thtrain, three times
 // as fast, is a line across at the height 24.5; numexpr, twice as fast, at 106.4, 7 pixels drawn and 3 left out in
-// turn; the line at 1 is at 188.5.
+// repetition; the line at 1 is at 188.5.
 TEST(BenchFigures, SpeedUpsAreCurves) {
   std::vector<Measurement> all;
   for (const char* formula : {"poly2", "2a+3b", "a+1", "2a+b^10"})

@@ -15,7 +15,7 @@ class CliBench : public testing::Test {
   // The JSON lines of a run with a Python that is none, so that there are no peers.
   std::vector<Line> rows(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "bench");
-    for (const char* word : {"--quick", "--turns", "1", "--rounds", "1", "--json", "--python", "no-python"})
+    for (const char* word : {"--quick", "--repetitions", "1", "--rounds", "1", "--json", "--python", "no-python"})
       arguments.push_back(word);
     Ended ended = workshop.run(arguments);
     EXPECT_EQ(ended.code, 0) << ended.err;
@@ -78,8 +78,8 @@ TEST_F(CliBench, ConvolutionsAreGivenAsConfigurations) {
 }
 
 TEST_F(CliBench, ThePaperGivesTablesAndFigures) {
-  Ended ended =
-      workshop.run({"bench", "paper", "--quick", "--turns", "1", "--rounds", "1", "--python", "no-python", "--all"});
+  Ended ended = workshop.run(
+      {"bench", "paper", "--quick", "--repetitions", "1", "--rounds", "1", "--python", "no-python", "--all"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   for (const char* part :
        {"mlp, float64, 1 thread, examples/s\n", "elementwise, float64, 1 thread, elements/s\n", "| 20-15-10/12 |",

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compiles and links the same once; copies what came of it from then on.
+// Compiles and links the same once; copies the result from then on.
 const char* const kCompiler =
     "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
     "for word; do case $last in -o) output=$word;; *) case $word in *.cpp|tmp/*) inputs=\"$inputs $word\";; esac;; "

@@ -102,16 +102,16 @@ TEST_F(CandidateFiles, WhatIsNoneIsALocatedError) {
   write("candidate_files = [\"none.so\", \"e.toml\"]\n");
   const Ended ended = workshop_.run({"check", "e.toml"});
   EXPECT_EQ(ended.code, 2);
-  const std::string place =
+  const std::string location =
       "  config:   e.toml:15:19\n     15 | candidate_files = [\"none.so\", \"e.toml\"]\n        |                   "
       "^^^^^^^^^^^^^^^^^^^^^\n";
   EXPECT_EQ(plain(ended.err),
             "error: none.so: cannot be read: no such file or folder\n"
             "  expected: a shared object with candidates\n" +
-                place +
+                location +
                 "error: e.toml: cannot be loaded\n"
                 "  expected: a shared object with candidates: g++ -shared -fPIC\n" +
-                place + "  hint:     e.toml: invalid ELF header\n");
+                location + "  hint:     e.toml: invalid ELF header\n");
 }
 
 // ---- lists ---------------------------------------------------------------------------------------------------------

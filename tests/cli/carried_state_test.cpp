@@ -36,7 +36,7 @@ std::string at(int line) {
 TEST(CliCarriedState, DoesNotWalkBackwards) {
   EXPECT_EQ(error_of("", "go_backwards = true\n", "shuffle = false\n"),
             "error: layer rnn1 (rnn) walks backwards, and has no state that the next minibatch goes on from\n"
-            "  expected: go_backwards = false beside carry = true\n"
+            "  expected: go_backwards = false with carry = true\n"
             "  got:      go_backwards = true\n"
             "  config:   e.toml:9:9\n"
             "      9 | carry = true\n"

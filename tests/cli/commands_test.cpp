@@ -1,4 +1,4 @@
-// The commands beside training: check, explain, data, eval, predict, info.
+// The commands besides training: check, explain, data, eval, predict, info.
 #include <gtest/gtest.h>
 
 #include "compiler/base/str.h"

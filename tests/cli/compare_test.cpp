@@ -59,7 +59,7 @@ TEST_F(CliCompare, ALayerThatOneDoesNotHaveIsARow) {
                          {"model.layers=[{type='dense',units=3},{type='softmax',name='out'}]"}}),
             "model.layers.0 | {type = \"softmax\", name = \"dense1\"} | {type = \"dense\", units = 3}\n"
             "model.layers.1 | - | {type = \"softmax\", name = \"out\"}\n");
-  // The tenth layer stands behind the second.
+  // The tenth layer is behind the second.
   std::string many = "model.layers=[{type='softmax'}]";
   for (int i = 0; i < 10; ++i) many.insert(many.find('[') + 1, "{type='dense',units=3},");
   const std::string rows = differences({{two}, {many}});
@@ -76,7 +76,7 @@ TEST_F(CliCompare, PhasesHaveRowsOfTheirOwn) {
             (std::vector<std::vector<std::string>>{{"phase.1.trainer.epochs", "3", "4"}}));
 }
 
-// What all phases have in common stands once, beside the values of an experiment without phases.
+// What all phases have in common comes once, with the values of an experiment without phases.
 TEST_F(CliCompare, PhasesAreComparedWithExperimentsThatHaveNone) {
   workshop.write("phases.toml", tiny_experiment() + "[[phase]]\nname = \"a\"\n[[phase]]\nname = \"b\"\n");
   auto of = [&](const std::string& file, const std::vector<std::string>& overrides) {

@@ -47,10 +47,10 @@ def printed(*arguments):
 class CompletionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
+        cls.temporary = tempfile.TemporaryDirectory()
         for name in ["lab.toml", "lab.txt", "runs/lab-1/run.json", "runs/lab-1/config.toml", "runs/lab-2/run.json",
                      "runs/lab-2/config.toml"]:
-            path = os.path.join(cls.place.name, name)
+            path = os.path.join(cls.temporary.name, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8"):
                 pass
@@ -60,18 +60,19 @@ class CompletionTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.place.cleanup()
+        cls.temporary.cleanup()
 
     @classmethod
     def script(cls, shell):
-        return os.path.join(cls.place.name, "complete." + shell)
+        return os.path.join(cls.temporary.name, "complete." + shell)
 
     def require(self, program):
         if not shutil.which(program):
             self.skipTest(f"{program} is not installed")
 
     def shell(self, *command):
-        ended = subprocess.run(command, cwd=self.place.name, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(command, cwd=self.temporary.name, capture_output=True, text=True,
+                               timeout=60, check=False)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         return ended.stdout
 
@@ -83,7 +84,7 @@ class CompletionTest(unittest.TestCase):
                 out = self.shell(
                     "bash", "--norc", "-c", 'source "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _thtrain; '
                     'printf "%s\\n" "${COMPREPLY[@]}"', "bash", self.script("bash"), line)
-                # readline replaces what stands behind the last `=`.
+                # readline replaces what follows the last `=`.
                 start = line.split()[-1].rpartition("=")
                 words = sorted(start[0] + start[1] + word.rstrip() for word in out.splitlines() if word)
                 self.assertEqual(words, expected)
@@ -104,7 +105,7 @@ class CompletionTest(unittest.TestCase):
 
     def test_zsh_in_fpath(self):
         self.require("zsh")
-        folder = os.path.join(self.place.name, "functions")
+        folder = os.path.join(self.temporary.name, "functions")
         os.makedirs(folder, exist_ok=True)
         shutil.copy(self.script("zsh"), os.path.join(folder, "_thtrain"))
         start = f"PROMPT=; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; shown() {{ " \
@@ -115,7 +116,7 @@ class CompletionTest(unittest.TestCase):
         """What a line becomes at the tabulator key, where one word alone is offered."""
         process, terminal = pty.fork()
         if process == 0:
-            os.chdir(self.place.name)
+            os.chdir(self.temporary.name)
             os.environ["TERM"] = "dumb"
             os.execvp(command[0], command)
         try:
@@ -168,7 +169,7 @@ class CompletionTest(unittest.TestCase):
 
     def test_the_manual_page_has_no_warnings(self):
         self.require("groff")
-        page = os.path.join(self.place.name, "thtrain.1")
+        page = os.path.join(self.temporary.name, "thtrain.1")
         with open(page, "w", encoding="utf-8") as file:
             file.write(printed("man"))
         out = self.shell("groff", "-man", "-Tutf8", "-ww", "-P-cbou", page)

@@ -158,6 +158,17 @@ TEST_F(ConfigBases, KeysGoWhereAValueThatIsTypedReplacesTheKind) {
   hint:     momentum is a key of optimizer = "sgd" or "rmsprop")");
 }
 
+// A text is no file of piano rolls.
+TEST_F(ConfigBases, TheFileOfAReplacedSourceGoes) {
+  write("text.toml", "[data]\nsource = \"text\"\nfile = \"play.txt\"\nsteps = 10\n" + kTwoLayers + kTrainer);
+  EXPECT_EQ(error("text.toml", {"data.source=piano_rolls"}), R"(error: data.file is missing
+  expected: a string
+  config:   text.toml:1:1
+      1 | [data]
+        | ^^^^^^
+  hint:     file: the text file, with all three sets)");
+}
+
 // Relative paths of data start in the folder of the file that is named on the command line.
 TEST_F(ConfigBases, PathsOfDataAreThoseOfTheNamedFile) {
   std::string table = "x,y\n";
@@ -192,7 +203,7 @@ error: trainer.learning_rate is out of range
       5 | learning_rate = -1
         |                 ^^
   hint:     learning_rate: factor of the gradient in each step)");
-  // A child's value takes the place of the wrong one.
+  // A child's value replaces the wrong one.
   write("child.toml", "_base_ = \"bad.toml\"\n[trainer]\nepochs = 2\nmomentun = 1\n");
   EXPECT_EQ(error("child.toml"), R"(error: unknown key trainer.momentun
   config:   child.toml:4:1
@@ -324,7 +335,7 @@ TEST_F(ConfigBases, Circles) {
 }
 
 TEST_F(ConfigBases, AreNotTyped) {
-  EXPECT_EQ(error("base.toml", {"_base_=other.toml"}), R"(error: _base_ stands in experiment files only
+  EXPECT_EQ(error("base.toml", {"_base_=other.toml"}), R"(error: _base_ belongs in experiment files only
   config:   command line:1:1
       1 | _base_=other.toml
         | ^^^^^^

@@ -1,8 +1,8 @@
 // A key that changes nothing is a defect: for each declared field of an experiment, another value gives another run.
 //
 // The fields come from the declarations, so a new key is tried as soon as it is declared: with values that follow from
-// its type, in an experiment where everything else has its default. A key that matters only beside others, or whose
-// values are names, stands in `witnesses` with what it needs. Outcomes are compared: weights, metrics, files, what the
+// its type, in an experiment where everything else has its default. A key that matters only with others, or whose
+// values are names, is in `witnesses` with what it needs. Outcomes are compared: weights, metrics, files, what the
 // run tells, and warnings. An error is no outcome, unless the witness says so.
 #include <gtest/gtest.h>
 
@@ -16,6 +16,8 @@
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
+#include "nn/layer.h"
+#include "nn/optimizer.h"
 #include "tests/cli/effect_experiments.h"
 #include "tests/cli/effects_seen_elsewhere.h"
 #include "tests/cli/image_layer_witnesses.h"
@@ -35,8 +37,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- what is tried
-// ---------------------------------------------------------------------------------------------------
+// ---- what is tried -------------------------------------------------------------------------------------------------
 
 const std::map<std::string, Witness>& witnesses() {
   static const std::map<std::string, Witness> out = [] {
@@ -100,6 +101,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].label_columns"] = {.values = {"[\"b\"]"}, .may_fail = true};
     w["data[csv].label_count"] = {.values = {"2"}, .may_fail = true};
     w["data[csv].weight_column"] = {.values = {"a", "b"}};
+    w["data[csv].impute"] = {.with = {"data.train=missing.csv", "data.impute=zero"}, .values = {"mean", "median"}};
     w["data[csv].delimiter"] = {
         .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};
     w["data[csv].split_seed"] = {.with = {"data.split=stratified"}};
@@ -109,7 +111,7 @@ const std::map<std::string, Witness>& witnesses() {
       w[std::string("data[") + source + "].shuffle_window"] = {.values = {"2", "3"}};
     w["data[mnist].split_seed"] = {.with = {"data.split=shuffled"}};
     w["model.weights"] = {.values = {"w.npz"}};
-    for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
+    for (const auto& [layer, location] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
     // Of another name, a layer that others name is gone; and a layer that is left over is a mistake.
     for (const char* layer : {"prelu", "add", "bidirectional", "last_step", "mean_steps", "embedding", "one_hot"})
       w[std::string("model.layers[") + layer + "].name"].may_fail = true;
@@ -135,10 +137,10 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
     add_sequence_layers(w);
     add_image_layers(w);
-    for (const char* layer : {"dense", "softmax", "maxout", "rbm", "rnn_rbm", "rnn", "lstm", "gru", "bidirectional",
-                              "embedding", "conv", "conv_transposed"}) {
-      std::string key = std::string("model.layers[") + layer + "].",
-                  init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
+    for (const LayerKind& kind : LayerOptions::kinds()) {
+      if (!kind.schema().find("init_scale")) continue;
+      const std::string name(kind.name), key = "model.layers[" + name + "].",
+                                         init = "model.layers." + std::to_string(kLayers.at(name).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
       w[key + "init_std"] = {.with = {init + "normal"}};
       w[key + "init_range"] = {.with = {init + "uniform"}};
@@ -151,8 +153,9 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
     w["model.layers[softmax].units"] = {.values = {"4", "5"}};
     w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
-    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax", "radam"})
-      w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    for (const Kind<OptimizerOptions>& kind : OptimizerOptions::kinds())
+      if (kind.schema().find("decoupled_weight_decay"))
+        w[str("trainer[", kind.name, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
     for (const char* method : {"conjugate_gradient", "lbfgs"}) {
       const std::string key = str("trainer[", method, "].");
       w[key + "gradient_tolerance"] = {.values = {"0.25", "100.0"}};
@@ -208,8 +211,7 @@ const std::map<std::string, Witness>& witnesses() {
   return out;
 }
 
-// ---- outcomes
-// --------------------------------------------------------------------------------------------------------
+// ---- outcomes -------------------------------------------------------------------------------------------------------
 
 void add_arrays(std::string& out, const NamedArrays& arrays) {
   for (const auto& [name, value] : arrays) out += str(name, ' ', value.type_text(), ' ', value.text(100), '\n');
@@ -217,12 +219,12 @@ void add_arrays(std::string& out, const NamedArrays& arrays) {
 
 /// Everything that a run shows, but for times and the folder that it was made in.
 std::string outcome_of(const Workshop& workshop, Experiment experiment) {
-  Workshop place;
+  Workshop location;
   std::string out, root = experiment.output.root;
   experiment = with_absolute_paths(experiment, workshop.path());
   Dataset data = load_data(experiment, workshop.path());
   out += data.text() + "\n" + join(data_warnings(data, experiment.trainer.shuffle), "\n");
-  RunFolder folder = RunFolder::create(new_run_path(place.path(root), "e.toml"), experiment);
+  RunFolder folder = RunFolder::create(new_run_path(location.path(root), "e.toml"), experiment);
   TrainHooks hooks{.on_start =
                        [&](const ModelSummary& m) {
                          for (const LayerSummary& layer : m.layers)
@@ -245,7 +247,7 @@ std::string outcome_of(const Workshop& workshop, Experiment experiment) {
   out += str(summary.steps, ' ', summary.test_error.value_or(-1), ' ', summary.stopped_early, '\n');
   for (const auto& [name, pin] : end.fingerprint)
     if (name == "program" || name == "training data") out += str(name, ' ', pin, '\n');
-  for (const std::string& file : place.list()) out += file + "\n";
+  for (const std::string& file : location.list()) out += file + "\n";
   std::ifstream metrics(folder.metrics());
   std::stringstream text;
   text << metrics.rdbuf();
@@ -259,14 +261,13 @@ std::string outcome(const Workshop& workshop, const std::string& source, const c
   apply_overrides(root, overrides, findings);
   Experiment experiment = read_experiment(root, findings);
   findings.raise();
-  // A typed path starts in the working folder; these stand beside the experiment.
-  for (auto& [key, place] : experiment.data->given) place.file = "e.toml";
-  for (auto& [key, place] : experiment.model.given) place.file = "e.toml";
+  // A typed path starts in the working folder; these are next to the experiment.
+  for (auto& [key, location] : experiment.data->given) location.file = "e.toml";
+  for (auto& [key, location] : experiment.model.given) location.file = "e.toml";
   return outcome_of(workshop, experiment);
 }
 
-// ---- the keys
-// --------------------------------------------------------------------------------------------------------
+// ---- the keys -------------------------------------------------------------------------------------------------------
 
 struct Key {
   std::string label;   // "data[npy].n_valid"

@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-TEST(CliConfusion, StandsAtTheEndOfARunThatAsksForIt) {
+TEST(CliConfusion, IsPrintedAtTheEndOfARunThatAsksForIt) {
   Workshop workshop;
   workshop.write("digits.toml",
                  "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 60\nn_test = 40\n"

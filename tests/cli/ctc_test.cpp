@@ -1,4 +1,4 @@
-// A run that learns sequences of labels, without saying at which steps they stand.
+// A run that learns sequences of labels, without saying at which steps they are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace thtrain {
 namespace {
 
 // 40 sequences of 3 to 7 steps. Their labels are one or two of the classes 0, 1, 2 but for the blank; number c shows
-// for a step, or for two, where the label c stands, and a row of `width` labels is padded with `padding`.
+// for a step, or for two, where the label c is, and a row of `width` labels is padded with `padding`.
 void write_sequences(const Workshop& workshop, int64_t blank, int64_t width, int64_t padding) {
   RandomState random(3);
   Tensor x = Tensor::zeros(DType::kFloat32, {40, 7, 3}), y = Tensor::empty(DType::kInt64, {40, width}),
@@ -114,7 +114,7 @@ std::string error_of(const std::vector<std::vector<int64_t>>& labels) {
   return without_folder(ended.err.substr(ended.err.find("error: ")), workshop);
 }
 
-const std::string kPlace =
+const std::string kLocation =
     "  config:   e.toml:4:16\n"
     "      4 | train_labels = \"y.npy\"\n"
     "        |                ^^^^^^^\n";
@@ -124,20 +124,19 @@ TEST(CtcRun, RefusesLabelsThatNoPathSpells) {
             "error: y.npy: row 1: the sequence has fewer steps than its labels need\n"
             "  expected: at least 4 steps: 3 labels, and one between each of 1 equal neighbours\n"
             "  got:      3 steps\n" +
-                kPlace + "  hint:     rows and columns count from 0\n");
+                kLocation + "  hint:     rows and columns count from 0\n");
   EXPECT_EQ(error_of({{1, 2, -1}, {1, -1, 2}}),
             "error: y.npy: row 1, label 2: a label behind the end of the labels\n"
             "  expected: -1, or the blank, 0, behind the first of them\n"
             "  got:      2\n" +
-                kPlace + "  hint:     rows and columns count from 0\n");
-  EXPECT_EQ(
-      error_of({{1, 2, -2}}),
-      "error: y.npy: row 0, label 2: the label is out of range\n"
-      "  expected: -1 or more\n"
-      "  got:      -2\n" +
-          kPlace +
-          "  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ..., and -1 stands behind the "
-          "last label\n");
+                kLocation + "  hint:     rows and columns count from 0\n");
+  EXPECT_EQ(error_of({{1, 2, -2}}),
+            "error: y.npy: row 0, label 2: the label is out of range\n"
+            "  expected: -1 or more\n"
+            "  got:      -2\n" +
+                kLocation +
+                "  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ..., and -1 follows the "
+                "last label\n");
   EXPECT_EQ(error_of({{1, 2, 3}}),
             "error: model.layers.1.units is below the number of classes in the data\n"
             "  expected: at least 4 (classes)\n"
@@ -159,7 +158,7 @@ TEST(CtcRun, RefusesDataOfOneClassForASequence) {
             "error: y.npy: the labels are not a sequence of labels for each sequence\n"
             "  expected: an array [40, labels] as wide as the longest of them, -1 behind the end\n"
             "  got:      int64[40]\n" +
-                kPlace +
+                kLocation +
                 "  hint:     the objective learns label sequences: [[1, 2, 1], [2, -1, -1]] are those of two "
                 "sequences\n");
 }

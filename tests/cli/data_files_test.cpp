@@ -128,9 +128,8 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
   workshop.write("x", "0\n1\n0\n1\n");
   EXPECT_EQ(run("csv"),
             std::string("error: HERE/x: the table has one column, and that is the label's\n"
-                        "  expected: columns of numbers to learn from beside it\n  got:      line 1: 0\n") +
-                kCaretX +
-                "  hint:     data.delimiter names what stands between cells: comma, semicolon, tab or space\n");
+                        "  expected: columns of numbers to learn from besides it\n  got:      line 1: 0\n") +
+                kCaretX + "  hint:     data.delimiter names what is between cells: comma, semicolon, tab or space\n");
   set("x", Tensor(1.0));
   set("y", Tensor::vector<int64_t>({0, 1, 0, 1}));
   EXPECT_EQ(run("npy"), std::string("error: HERE/x: a single number, not a list of examples\n"
@@ -152,7 +151,7 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
           "labels of an example are data.target = \"labels\", values to approximate are data.target = \"values\"\n");
 }
 
-// Names in Latin-1 would be written as they stand, and "B\xe4r" and "B\xf6r" shown as one.
+// Names in Latin-1 would be written as they are, and "B\xe4r" and "B\xf6r" shown as one.
 TEST_F(CliDataFiles, TextThatIsNotUtf8) {
   const std::string expected =
       "  expected: UTF-8\n  got:      \"B\\xe4r\"\n" + std::string(kCaretX) + "  hint:     save the file in UTF-8\n";
@@ -169,17 +168,17 @@ TEST_F(CliDataFiles, TextWhereNumbersAreWanted) {
   };
   workshop.write("x", "kind,a,b\nhund,1,2\nkatze,2,1\n");
   EXPECT_EQ(run("csv"), text("line 2, column 1 (\"kind\")",
-                             "text may stand in the labels' column only: data.label_column = \"first\""));
+                             "text may be in the labels' column only: data.label_column = \"first\""));
   workshop.write("x", "a,kind,b\n1,hund,2\n2,katze,1\n");
   EXPECT_EQ(run("csv"), text("line 2, column 2 (\"kind\")",
-                             "text may stand in the labels' column only: data.label_column = \"kind\""));
+                             "text may be in the labels' column only: data.label_column = \"kind\""));
   workshop.write("x", "a,b,kind\n1,2,0\nNA,1,1\n");
   EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 3, column 1 (\"a\"): not a number\n"
                                     "  expected: a finite number\n  got:      \"NA\"\n") +
                             kCaretX + "  hint:     fill it, or leave the line out\n");
 }
 
-TEST_F(CliDataFiles, NumbersAsTheyStandInTheFile) {
+TEST_F(CliDataFiles, NumbersAsTheyAreInTheFile) {
   workshop.write("x", "1,2,0\n1,1e39,1\n");
   EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 2, column 2: not a finite number\n"
                                     "  expected: numbers that are finite in float32\n  got:      1e+39\n") +

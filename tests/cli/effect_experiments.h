@@ -128,44 +128,44 @@ inline const char* const kValue =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
-struct Place {
+struct Location {
   const char* rest;
   size_t layer;
   bool sequences = false;  // the examples are sequences
 };
-/// Every layer has to stand here.
-inline const std::map<std::string, Place> kLayers = {{"flatten", {kRest, 0}},
-                                                     {"dense", {kRest, 1}},
-                                                     {"activation", {kRest, 2}},
-                                                     {"softmax", {kRest, 3}},
-                                                     {"maxout", {kGraph, 1}},
-                                                     {"prelu", {kGraph, 2}},
-                                                     {"add", {kGraph, 3}},
-                                                     {"concat", {kGraph, 4}},
-                                                     {"columns", {kGraph, 5}},
-                                                     {"scale", {kGraph, 6}},
-                                                     {"dropout", {kNoise, 1}},
-                                                     {"corrupt", {kNoise, 2}},
-                                                     {"transposed", {kNoise, 4}},
-                                                     {"rbm", {kMachine, 0}},
-                                                     {"rnn_rbm", {kMachineSteps, 0, true}},
-                                                     {"rnn", {kSequences, 0, true}},
-                                                     {"lstm", {kSequences, 1, true}},
-                                                     {"gru", {kSequences, 2, true}},
-                                                     {"bidirectional", {kSequences, 3, true}},
-                                                     {"last_step", {kSequences, 4, true}},
-                                                     {"mean_steps", {kSequences, 5, true}},
-                                                     {"conv", {kImages, 1}},
-                                                     {"batch_norm", {kImages, 2}},
-                                                     {"local_response_norm", {kImages, 3}},
-                                                     {"upsample", {kImages, 4}},
-                                                     {"conv_transposed", {kImages, 5}},
-                                                     {"pool", {kImages, 6}},
-                                                     {"layer_norm", {kImages, 7}},
-                                                     {"embedding", {kSymbols, 0}},
-                                                     {"one_hot", {kSymbols, 1}}};
+/// Every layer has to be here.
+inline const std::map<std::string, Location> kLayers = {{"flatten", {kRest, 0}},
+                                                        {"dense", {kRest, 1}},
+                                                        {"activation", {kRest, 2}},
+                                                        {"softmax", {kRest, 3}},
+                                                        {"maxout", {kGraph, 1}},
+                                                        {"prelu", {kGraph, 2}},
+                                                        {"add", {kGraph, 3}},
+                                                        {"concat", {kGraph, 4}},
+                                                        {"columns", {kGraph, 5}},
+                                                        {"scale", {kGraph, 6}},
+                                                        {"dropout", {kNoise, 1}},
+                                                        {"corrupt", {kNoise, 2}},
+                                                        {"transposed", {kNoise, 4}},
+                                                        {"rbm", {kMachine, 0}},
+                                                        {"rnn_rbm", {kMachineSteps, 0, true}},
+                                                        {"rnn", {kSequences, 0, true}},
+                                                        {"lstm", {kSequences, 1, true}},
+                                                        {"gru", {kSequences, 2, true}},
+                                                        {"bidirectional", {kSequences, 3, true}},
+                                                        {"last_step", {kSequences, 4, true}},
+                                                        {"mean_steps", {kSequences, 5, true}},
+                                                        {"conv", {kImages, 1}},
+                                                        {"batch_norm", {kImages, 2}},
+                                                        {"local_response_norm", {kImages, 3}},
+                                                        {"upsample", {kImages, 4}},
+                                                        {"conv_transposed", {kImages, 5}},
+                                                        {"pool", {kImages, 6}},
+                                                        {"layer_norm", {kImages, 7}},
+                                                        {"embedding", {kSymbols, 0}},
+                                                        {"one_hot", {kSymbols, 1}}};
 
-/// [data] of each source; every source has to stand here.
+/// [data] of each source; every source has to be here.
 inline const std::map<std::string, std::string> kSources = {
     {"npy", "train = \"x.npy\"\ntrain_labels = \"y.npy\"\nn_valid = 4\ntest = \"tx.npy\"\ntest_labels = \"ty.npy\"\n"},
     {"idx", "train = \"x.idx\"\ntrain_labels = \"y.idx\"\nn_valid = 4\n"},

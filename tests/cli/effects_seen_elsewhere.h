@@ -17,7 +17,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
     {"output.samples", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.augmented", "PicturesOfRuns.AugmentedImagesStandBesideTheirChanges"},
+    {"output.augmented", "PicturesOfRuns.AugmentedImagesAreNextToTheirChanges"},
     {"output.sample_chains", "PicturesOfRuns.TheirKeysMatter"},
     {"output.sample_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.sample_steps", "PicturesOfRuns.TheirKeysMatter"},

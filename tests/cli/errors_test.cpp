@@ -38,7 +38,7 @@ const std::string kY = npy_bytes(header("<i8", "(4,)"), bytes_of(std::vector<int
 class CliErrors : public testing::Test {
  protected:
   // Runs it, and expects exactly this on standard error; the workshop's own path reads "HERE".
-  // The text begins with a line end, so that it stands by itself in the source.
+  // The text begins with a line end, so that it is alone on its lines in the source.
   void expect(const std::vector<std::string>& arguments, const std::string& text, int code = 2) {
     std::vector<std::string> before = workshop.list();
     Ended ended = workshop.run(arguments);

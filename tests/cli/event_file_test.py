@@ -161,9 +161,9 @@ def array(path, name):
 
 class EventFileTest(unittest.TestCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = place.name
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
         with open(os.path.join(self.folder, "e.toml"), "w", encoding="utf-8") as file:
             file.write(EXPERIMENT)
 
@@ -180,7 +180,7 @@ class EventFileTest(unittest.TestCase):
             return [json.loads(line) for line in file]
 
     def expect_metrics(self, run):
-        """Every value of metrics.jsonl stands in the events once, at its line's number, and nothing else does."""
+        """Every value of metrics.jsonl is in the events once, at its line's number, and nothing else does."""
         wanted, found = {}, scalars(self.path(run))
         for step, line in enumerate(self.lines(run), 1):
             phase = line["phase"] + "/" if "phase" in line else ""
@@ -259,8 +259,8 @@ class EventFileTest(unittest.TestCase):
         self.assertEqual(len(glob.glob(self.path("run", "events.*"))), 3)
         self.expect_metrics("run")
         found = events(self.path("run"))
-        places = [(step, tag, what) for step, tag, what, _ in found]
-        self.assertEqual(len(places), len(set(places)))
+        values = [(step, tag, what) for step, tag, what, _ in found]
+        self.assertEqual(len(values), len(set(values)))
         self.assertEqual({step for step, _, what in places if what == "image"}, {6})
         texts = [(step, fields(value[8][0])[8][0]) for step, _, what, value in found if what == "text"]
         self.assertEqual([step for step, _ in texts], [1, 4])

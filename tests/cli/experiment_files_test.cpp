@@ -39,7 +39,7 @@ std::vector<fs::path> toml_files(const fs::path& folder) {
   return out;
 }
 
-// The overrides of a file in tests/errors stand in its comments: "# override: trainer.epochs=3".
+// The overrides of a file in tests/errors are in its comments: "# override: trainer.epochs=3".
 std::vector<std::string> overrides_in(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream lines(text);

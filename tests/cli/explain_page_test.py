@@ -37,21 +37,21 @@ epochs = 1
 class ExplainPageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        with open(os.path.join(cls.place.name, "e.toml"), "w", encoding="utf-8") as file:
+        cls.temporary = tempfile.TemporaryDirectory()
+        with open(os.path.join(cls.temporary.name, "e.toml"), "w", encoding="utf-8") as file:
             file.write(EXPERIMENT)
         cls.first, cls.second = cls.page("1.html"), cls.page("2.html")
         cls.root = ElementTree.fromstring(cls.first)
 
     @classmethod
     def tearDownClass(cls):
-        cls.place.cleanup()
+        cls.temporary.cleanup()
 
     @classmethod
     def page(cls, name):
-        subprocess.run([THTRAIN, "explain", "e.toml", "--html", name], cwd=cls.place.name, check=True,
+        subprocess.run([THTRAIN, "explain", "e.toml", "--html", name], cwd=cls.temporary.name, check=True,
                        stdout=subprocess.PIPE)
-        with open(os.path.join(cls.place.name, name), encoding="utf-8") as file:
+        with open(os.path.join(cls.temporary.name, name), encoding="utf-8") as file:
             return file.read()
 
     def test_two_runs_differ_in_times_only(self):
@@ -83,7 +83,7 @@ class ExplainPageTest(unittest.TestCase):
         self.assertGreater(len(pictures), 6)
         for svg in pictures:
             left, top, width, height = map(float, svg.get("viewBox").split())
-            # What a box is from step to step has one place.
+            # What a box is from step to step has one position.
             sides = ("x", "y", "width", "height")
             boxes = [(group.get("data-i") or str(number), *(float(rect.get(side)) for side in sides))
                      for number, group in enumerate(svg.iter(SVG + "g")) for rect in group.iter(SVG + "rect")]

@@ -1,4 +1,5 @@
-// The file system fails: at chosen places, with the whole message, and at every call in turn. tests/faults/ makes it.
+// The file system fails: at chosen locations, with the whole message, and at every call in turn. tests/faults/ makes
+// it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -49,14 +50,14 @@ class Faults : public testing::Test {
     return {"train", "tiny.toml", "--run-dir", "run", "--quiet"};
   }
 
-  // A new folder stays where the message says so, and where the run came to its end.
+  // A new folder stays where the message says so, and where the run ended.
   static void expect_folder_as_told(bool resumed, const Ended& ended) {
     if (!resumed) {
       EXPECT_EQ(shop_->exists("run"), ended.code == 0 || ended.err.find(" is kept: ") != std::string::npos);
     }
   }
 
-  // No half of a file stayed. What stands in the folder goes on to the same bits; or the folder is gone, and new it
+  // No half of a file stayed. What is in the folder goes on to the same bits; or the folder is gone, and new it
   // was.
   static void expect_intact(bool resumed) {
     for (const auto& entry : fs::directory_iterator(shop_->path()))
@@ -106,20 +107,20 @@ class Faults : public testing::Test {
 Workshop* Faults::shop_ = nullptr;
 std::set<std::string> Faults::seen_;
 
-// ---- chosen places --------------------------------------------------------------------------------------------------
+// ---- chosen locations -----------------------------------------------------------------------------------------------
 
-struct Place {
+struct Location {
   bool resumed;
   const char* fault;
   const char* message;  // after a line end; "": the run does not notice
 };
 
-const Place kPlaces[] = {
+const Location kLocations[] = {
     // A new folder.
     {false, "mkdir ./.thtrain-new-* 1 1 EACCES", R"(
 error: run: the folder cannot be made
   got:      permission denied
-  hint:     choose another folder with --run-dir, or another place for new ones with output.root
+  hint:     choose another folder with --run-dir, or another root for new ones with output.root
 )"},
     {false, "open ./.thtrain-new-*/config.toml.tmp-* 1 1 EACCES", R"(
 error: run/config.toml: the file cannot be written
@@ -140,7 +141,7 @@ error: run: the folder cannot be opened
     {false, "rename run 1 1 EACCES", R"(
 error: run: the folder cannot be made
   got:      permission denied
-  hint:     choose another folder with --run-dir, or another place for new ones with output.root
+  hint:     choose another folder with --run-dir, or another root for new ones with output.root
 )"},
     // The first checkpoint: without it the folder is not kept.
     {false, "write run/checkpoint.npz.tmp-* 1 0 short,ENOSPC", R"(
@@ -198,7 +199,7 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
     {false, "mkdir run/plots 1 1 ENOSPC", R"(
 error: run/plots: the folder cannot be made
-  expected: a place where this user may make one
+  expected: a location where this user may make one
   got:      no space left on device
   hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
@@ -271,19 +272,19 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
 };
 
-TEST_F(Faults, EachPlaceHasItsMessage) {
+TEST_F(Faults, EachLocationHasItsMessage) {
   const std::string edited = "edited since the checkpoint: trainer.epochs: 1 then, 2 now\n";
-  for (const Place& place : kPlaces) {
-    SCOPED_TRACE(place.fault);
-    begin(place.resumed);
-    std::string hits, message = place.message;
-    Ended ended = run_with_fault(*shop_, command(place.resumed), place.fault, hits);
+  for (const Location& location : kLocations) {
+    SCOPED_TRACE(location.fault);
+    begin(location.resumed);
+    std::string hits, message = location.message;
+    Ended ended = run_with_fault(*shop_, command(location.resumed), location.fault, hits);
     EXPECT_NE(hits, "");
     EXPECT_EQ(ended.code, message.empty() ? 0 : 2);
     if (ended.err.starts_with(edited)) ended.err.erase(0, edited.size());
     EXPECT_EQ(message.empty() ? ended.err : "\n" + ended.err, message);
-    expect_folder_as_told(place.resumed, ended);
-    expect_intact(place.resumed);
+    expect_folder_as_told(location.resumed, ended);
+    expect_intact(location.resumed);
   }
 }
 
@@ -297,7 +298,7 @@ TEST_F(Faults, OtherCommands) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err,
             "error: runs/tiny-1: the folder cannot be made\n  got:      permission denied\n"
-            "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
+            "  hint:     choose another folder with --run-dir, or another root for new ones with output.root\n");
   EXPECT_FALSE(shop_->exists("runs"));
 }
 

@@ -160,7 +160,7 @@ TrainHooks ending(End end, int64_t epochs) {
 }
 
 // Resumes the run in a process of its own, which ends itself, or is killed after `seconds` (negative: never). True
-// where it came to the end.
+// where it ended.
 bool resume_in_child(const Experiment& e, const std::string& path, double seconds, const TrainHooks& hooks = {}) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -199,7 +199,7 @@ void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experim
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   RandomState random(static_cast<int64_t>(::getpid()));
-  std::map<std::pair<bool, int64_t>, int> places;  // by time? and the phase of the checkpoint after the kill
+  std::map<std::pair<bool, int64_t>, int> locations;  // by time? and the phase of the checkpoint after the kill
   const int wanted = wanted_kills();
   int kills = 0, runs = 0;
   while (kills < wanted && !testing::Test::HasFailure()) {
@@ -208,11 +208,11 @@ void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experim
     auto killed = [&](double after, const TrainHooks& hooks = {}) {
       if (resume_in_child(e, path, after, hooks)) return false;
       const std::string checkpoint = RunFolder::open(path).checkpoint();
-      if (std::filesystem::exists(checkpoint)) ++places[{after >= 0, *read_checkpoint(checkpoint).phase}];
+      if (std::filesystem::exists(checkpoint)) ++locations[{after >= 0, *read_checkpoint(checkpoint).phase}];
       ++kills;
       return true;
     };
-    // In the first phase, between them at one of three places, in the second one; and at any moment.
+    // In the first phase, between them at one of three locations, in the second one; and at any moment.
     const auto between = static_cast<End>(static_cast<int>(End::kAfterThePhase) + runs % 3);
     bool is_over = !killed(-1, ending(End::kAfterAnEpoch, random.integer(1, 12)));
     // So early that the run is hardly at its end, also where the machine is faster than it was.
@@ -230,10 +230,10 @@ void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experim
     if (runs % 20 == 0) std::printf("%d of %d kills\n", kills, wanted), std::fflush(stdout);
   }
   EXPECT_GE(kills, wanted);
-  for (int64_t phase : {0, 1}) EXPECT_GT((places[{false, phase}]), 0) << phase;
-  for (const auto& [place, count] : places)
-    std::printf("%d kills %s leave a checkpoint of phase %d\n", count, place.first ? "at any moment" : "at a place",
-                static_cast<int>(place.second));
+  for (int64_t phase : {0, 1}) EXPECT_GT((locations[{false, phase}]), 0) << phase;
+  for (const auto& [location, count] : locations)
+    std::printf("%d kills %s leave a checkpoint of phase %d\n", count,
+                location.first ? "at any moment" : "at a location", static_cast<int>(location.second));
   std::printf("%d kills in %d runs, each with the bits of the uninterrupted one\n", kills, runs);
 }
 

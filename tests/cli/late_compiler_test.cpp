@@ -58,7 +58,7 @@ class LateCompiler : public testing::Test {
   EnvironmentVariable compiler_, cache_;
 };
 
-// The first error count waits, behind a checkpoint of the step that the run has come to.
+// The first error count waits, behind a checkpoint of the step that the run has reached.
 TEST_F(LateCompiler, AnInterruptWhileItIsWaitedForKeepsEveryStep) {
   write_compiler("touch \"$here/begun\"\nwhile [ ! -e \"$here/go\" ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
   pid_t process = workshop.start({"train", "tiny.toml", "--run-dir", "run", "--quiet"});

@@ -32,7 +32,7 @@ TEST(CliMachineLoss, OtherObjectivesAreToldOfContrastiveDivergence) {
   EXPECT_EQ(ended.err,
             "error: objective \"squared_error\" cannot take these targets\n"
             "  expected: float32[20, 6] (values)\n"
-            "  got:      int64[20] beside an output float32[20, 6]\n"
+            "  got:      int64[20] for an output float32[20, 6]\n"
             "  config:   e.toml:10:1\n"
             "     10 | [loss]\n"
             "        | ^^^^^^\n"

@@ -10,7 +10,7 @@ namespace {
 
 class CliMissingFiles : public testing::Test {
  protected:
-  // The text begins with a line end, so that it stands by itself in the source.
+  // The text begins with a line end, so that it is alone on its lines in the source.
   void expect(const std::vector<std::string>& arguments, const std::string& text) {
     const Ended ended = workshop.run(arguments);
     EXPECT_EQ(ended.code, 2);

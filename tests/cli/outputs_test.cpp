@@ -129,19 +129,19 @@ TEST_F(CliOutputs, BadFilesOfClassNames) {
     workshop.write("bad.txt", names);
     return error_of(kKindAndCopy, {"data.class_names_file=bad.txt"});
   };
-  const std::string place =
+  const std::string location =
       "  config:   command line:1:23\n"
       "      1 | data.class_names_file=bad.txt\n"
       "        |                       ^^^^^^^\n";
   EXPECT_EQ(text(""),
             "\nerror: HERE/bad.txt: there are no names of classes\n  expected: a name in each line\n"
             "  got:      no lines\n" +
-                place);
-  EXPECT_EQ(text("a\n\nb\n"), "\nerror: HERE/bad.txt: line 2 is empty\n  expected: a name in each line\n" + place);
+                location);
+  EXPECT_EQ(text("a\n\nb\n"), "\nerror: HERE/bad.txt: line 2 is empty\n  expected: a name in each line\n" + location);
   EXPECT_EQ(text("a\nb\na\n"),
             "\nerror: HERE/bad.txt: line 3: two classes have the same name\n"
             "  expected: a name for each class\n  got:      \"a\", as in line 1\n" +
-                place);
+                location);
   EXPECT_EQ(text("a\r\n  b \r\n\n"), "\n");
   EXPECT_EQ(error_of(kKindAndCopy, {"data.class_names_file=none.txt"}).substr(0, 33),
             "\nerror: \"none.txt\" was not found\n");

@@ -78,26 +78,26 @@ said.links = [...document.querySelectorAll("a[href]")].map(link => {
 """
 
 
-def run(place, *words):
-    subprocess.run([THTRAIN, *words], cwd=place, check=True, stdout=subprocess.PIPE, timeout=100)
+def run(folder, *words):
+    subprocess.run([THTRAIN, *words], cwd=folder, check=True, stdout=subprocess.PIPE, timeout=100)
 
 
 class PagesInBrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.place = cls.folder.name
+        cls.path = cls.folder.name
         cls.write("e.toml", EXPERIMENT)
         cls.write("t.toml", TABLE)
         cls.write("t.csv", "width,height,kind\n" + "".join(f"{i % 7}.5,{i % 5},{ODD if i % 2 else 'a&b'}\n"
                                                            for i in range(60)))
-        run(cls.place, "train", "e.toml", "--run-dir", "run", "--profile", "--quiet")
-        run(cls.place, "train", "t.toml", "--run-dir", "odd<b>", "--quiet")
-        run(cls.place, "sweep", "e.toml", "trainer.learning_rate=0.1,0.001", "seed=1,2", "trainer.epochs=1",
+        run(cls.path, "train", "e.toml", "--run-dir", "run", "--profile", "--quiet")
+        run(cls.path, "train", "t.toml", "--run-dir", "odd<b>", "--quiet")
+        run(cls.path, "sweep", "e.toml", "trainer.learning_rate=0.1,0.001", "seed=1,2", "trainer.epochs=1",
             "--run-dir", "sweep", "--quiet")
-        run(cls.place, "report", "run", "--output", "one.html")
-        run(cls.place, "report", "run", "odd<b>", "sweep", "--output", "all.html")
-        run(cls.place, "explain", "e.toml", "--html", "explain.html")
+        run(cls.path, "report", "run", "--output", "one.html")
+        run(cls.path, "report", "run", "odd<b>", "sweep", "--output", "all.html")
+        run(cls.path, "explain", "e.toml", "--html", "explain.html")
 
     @classmethod
     def tearDownClass(cls):
@@ -105,12 +105,12 @@ class PagesInBrowserTest(unittest.TestCase):
 
     @classmethod
     def write(cls, name, text):
-        with open(os.path.join(cls.place, name), "w", encoding="utf-8") as file:
+        with open(os.path.join(cls.path, name), "w", encoding="utf-8") as file:
             file.write(text)
 
     @classmethod
     def read(cls, name):
-        with open(os.path.join(cls.place, name), encoding="utf-8") as file:
+        with open(os.path.join(cls.path, name), encoding="utf-8") as file:
             return file.read()
 
     def look(self, name, script, width=1400):
@@ -119,8 +119,8 @@ class PagesInBrowserTest(unittest.TestCase):
         self.write("looked.html", page)
         ended = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
-             "--virtual-time-budget=4000", f"--window-size={width},900", f"--user-data-dir={self.place}/browser",
-             "file://" + os.path.join(self.place, "looked.html")],
+             "--virtual-time-budget=4000", f"--window-size={width},900", f"--user-data-dir={self.path}/browser",
+             "file://" + os.path.join(self.path, "looked.html")],
             capture_output=True, text=True, timeout=100, check=True)
         found = re.search(r'<pre id="said">(.*?)</pre>', ended.stdout, re.S)
         self.assertIsNotNone(found, ended.stderr)
@@ -144,9 +144,9 @@ class PagesInBrowserTest(unittest.TestCase):
         said = self.look("one.html", """
           const svg = document.querySelector(".chart > svg"), at = svg.getBoundingClientRect();
           svg.dispatchEvent(new PointerEvent("pointermove", {clientX: at.left + at.width / 2, clientY: at.top + 80}));
-          const tip = document.querySelector(".chart .tip"), place = tip.getBoundingClientRect();
+          const tip = document.querySelector(".chart .tip"), area = tip.getBoundingClientRect();
           said.mouse = tip.textContent;
-          said.inside = place.left >= at.left && at.right >= place.right && place.top >= at.top - 10;
+          said.inside = area.left >= at.left && at.right >= area.right && area.top >= at.top - 10;
           svg.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
           said.keys = document.querySelector(".chart .tip").textContent;
           const buttons = () => [...document.querySelectorAll(".bar button")];
@@ -190,7 +190,7 @@ class PagesInBrowserTest(unittest.TestCase):
         said = self.look("explain.html", """
           const figure = document.querySelector("#pass-canonicalize figure"), view = figure.querySelector(".view");
           const press = name => figure.querySelector(`button[value="${name}"]`).click();
-          const places = () => Object.fromEntries([...figure.querySelectorAll("g.node")]
+          const positions = () => Object.fromEntries([...figure.querySelectorAll("g.node")]
             .filter(node => node.getBoundingClientRect().width > 0)
             .map(node => [node.dataset.i, node.querySelector("text.op").getAttribute("x") + " " +
               node.querySelector("rect").getAttribute("y")]));
@@ -200,12 +200,12 @@ class PagesInBrowserTest(unittest.TestCase):
           const zoom = figure.querySelector("svg.graph").getAttribute("width");
           press("before");
           said.texts = [figure.querySelector("output").textContent];
-          said.before = [Object.keys(places()).length, marked("come"), marked("gone")];
+          said.before = [Object.keys(positions()).length, marked("come"), marked("gone")];
           said.moved = 0;
           said.steps = [];
-          for (let last = places(); !figure.querySelector(`button[value="on"]`).disabled;) {
+          for (let last = positions(); !figure.querySelector(`button[value="on"]`).disabled;) {
             press("on");
-            const now = places();
+            const now = positions();
             for (const [box, x] of Object.entries(now)) if (last[box] !== undefined && last[box] !== x) said.moved += 1;
             last = now;
             said.steps.push(marked("come") + marked("gone"));

@@ -82,7 +82,7 @@ TEST(PhaseData, ACheckpointWithoutItGoesOn) {
   EXPECT_EQ(resume_in(tables.run(), tables.experiment).phase, "b");
 }
 
-TEST(PhaseData, IsWhatItWasWhenItsTurnComes) {
+TEST(PhaseData, IsWhatItWasWhenItBegins) {
   TwoTables same, other;
   auto failure = [](const TwoTables& tables, int numbers) {
     TrainHooks hooks{.on_phase_end = [&](const TrainSummary&) { tables.write("b.csv", numbers, 5); }};

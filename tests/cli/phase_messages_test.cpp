@@ -1,4 +1,4 @@
-// What is wrong with phases is told before anything is trained, at its place in the file.
+// What is wrong with phases is told before anything is trained, at its location in the file.
 #include <gtest/gtest.h>
 
 #include "nn/optimizers/adam.h"
@@ -9,7 +9,7 @@
 namespace thtrain {
 namespace {
 
-/// The text of the mistakes in kSmallTop, behind which `phases` stands.
+/// The text of the mistakes in kSmallTop, which `phases` follows.
 std::string mistakes(const std::string& phases, const std::vector<std::string>& overrides = {}) {
   return "\n" + error_text([&] { experiment_in(kSmallTop + phases, overrides); }) + "\n";
 }
@@ -42,12 +42,12 @@ error: unknown key phase.0.threads
   config:   e.toml:27:1
      27 | threads = 2
         | ^^^^^^^
-  hint:     compiler.threads is the same in all phases: it stands outside of [[phase]]
+  hint:     compiler.threads is the same in all phases: it belongs outside of [[phase]]
 error: unknown key phase.0.seed
   config:   e.toml:28:1
      28 | seed = 3
         | ^^^^
-  hint:     seed is the same in all phases: it stands outside of [[phase]]
+  hint:     seed is the same in all phases: it belongs outside of [[phase]]
 error: unknown key phase.0.trainr
   config:   e.toml:29:8
      29 | [phase.trainr]
@@ -57,7 +57,7 @@ error: unknown key phase.0.compiler
   config:   e.toml:30:8
      30 | [phase.compiler]
         |        ^^^^^^^^
-  hint:     compiler is the same in all phases: it stands outside of [[phase]]
+  hint:     compiler is the same in all phases: it belongs outside of [[phase]]
 )");
 }
 

@@ -88,7 +88,7 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   EXPECT_EQ(text.find("id,target,class,cat,\"big dog\"\n0,cat,cat,0.9"), 0u) << text;
 }
 
-// The label's column is known by its place where no header names it.
+// The label's column is known by its location where no header names it.
 TEST_F(CliPredict, ReadsATableWithoutHeaderWhereTheLabelHasAName) {
   workshop.write("named.csv",
                  "width,kind,height\n-2,cat,1\n-1,cat,2\n-3,cat,1\n-2,cat,2\n2,big dog,1\n1,big dog,2\n"

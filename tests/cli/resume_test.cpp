@@ -187,18 +187,18 @@ error: run/checkpoint.npz: the file cannot be written
   EXPECT_TRUE(workshop.read("run/best.npz") == workshop.read("whole/best.npz"));
 }
 
-TEST_F(CliResume, PlacesThatTheSystemRefusesAreTheUsersMistake) {
+TEST_F(CliResume, PathsThatTheSystemRefusesAreTheUsersMistake) {
   std::string name(300, 'n'), path(5000, 'p');
   EXPECT_EQ(error_of(workshop.run({"train", "tiny.toml", "--run-dir", name})),
             "\nerror: " + name +
                 ": the folder cannot be made\n"
                 "  got:      a name that is too long\n"
-                "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
+                "  hint:     choose another folder with --run-dir, or another root for new ones with output.root\n");
   EXPECT_EQ(error_of(workshop.run({"train", "tiny.toml", "output.root=" + name})),
             "\nerror: " + name +
                 "/tiny-1: the folder cannot be made\n"
                 "  got:      a name that is too long\n"
-                "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
+                "  hint:     choose another folder with --run-dir, or another root for new ones with output.root\n");
   // A long message is clipped in its middle.
   EXPECT_TRUE(error_of(workshop.run({"resume", path}))
                   .ends_with("p: the run folder cannot be read\n"
@@ -220,7 +220,7 @@ error: the working folder is gone
       R"(
 error: runs/tiny-1: the folder cannot be made
   got:      no such file or folder
-  hint:     choose another folder with --run-dir, or another place for new ones with output.root
+  hint:     choose another folder with --run-dir, or another root for new ones with output.root
 error: the working folder is gone
   hint:     go to a folder that exists, and try again
 )");

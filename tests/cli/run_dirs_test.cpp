@@ -19,7 +19,7 @@ class CliRunDirs : public testing::Test {
 TEST_F(CliRunDirs, ALinkAndTheWorkingFolder) {
   fs::create_directories(workshop.path("real"));
   fs::create_directory_symlink("real", workshop.path("link"));
-  // A run that does not come to its first step leaves the link and the empty folder.
+  // A run that does not reach its first step leaves the link and the empty folder.
   EXPECT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "link", "model.weights=tiny.toml"}).code, 2);
   EXPECT_TRUE(fs::is_symlink(workshop.path("link")));
   EXPECT_TRUE(fs::is_empty(workshop.path("real")));

@@ -62,7 +62,7 @@ TEST_F(RunHints, DataThatWasMoved) {
       << text;
   text = error_of({"eval", "run"});
   EXPECT_TRUE(text.ends_with(
-      "\n  hint:     where the data was moved: `data.train=NEW` behind the command names the new place\n"))
+      "\n  hint:     where the data was moved: `data.train=NEW` behind the command names the new path\n"))
       << text;
   EXPECT_EQ(error_of({"eval", "run", "data.train=moved.csv", "data.test=moved.csv"}, 0), "\n");
   text = error_of({"train", "tiny.toml"});
@@ -81,7 +81,7 @@ error: run: this is no run folder, or no longer: it holds no run.json
   EXPECT_EQ(error_of({"eval", "run/config.toml", "--weights", "run/best.npz"}, 0), "\n");
 }
 
-TEST_F(RunHints, ADamagedCheckpointWithBestWeightsBesideIt) {
+TEST_F(RunHints, ADamagedCheckpointWithBestWeights) {
   std::string bytes = workshop.read("run/checkpoint.npz");
   workshop.write("run/checkpoint.npz", bytes.substr(0, bytes.size() / 2));
   std::string text = error_of({"resume", "run"});

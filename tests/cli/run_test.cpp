@@ -170,7 +170,7 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
   ASSERT_TRUE(log.starts_with(word)) << log;
   auto values = one_json_line(log.substr(word.size()));
   EXPECT_EQ(values["interrupted"], "true");
-  // The checkpoint stands at the last step.
+  // The checkpoint is at the last step.
   Tensor position = read_npz(workshop.path("run/checkpoint.npz")).at("run.position");
   EXPECT_EQ(std::to_string(position.as_int(2)), values["steps"]);
 

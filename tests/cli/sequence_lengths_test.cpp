@@ -57,7 +57,7 @@ class CliSequenceLengths : public testing::Test {
     EXPECT_EQ(ended.out, "");
     return ended.err;
   }
-  // Of sequence i alone, without what stands behind its end.
+  // Of sequence i alone, without what follows its end.
   std::map<std::string, Tensor> alone(int64_t i) {
     Tensor steps = Tensor::zeros(DType::kFloat64, {1, length(i), kNumbers});
     std::copy_n(x.data<double>() + i * kSteps * kNumbers, steps.size(), steps.data<double>());
@@ -71,7 +71,7 @@ class CliSequenceLengths : public testing::Test {
   Workshop workshop;
 };
 
-TEST_F(CliSequenceLengths, EachIsPredictedAsIfItStoodAlone) {
+TEST_F(CliSequenceLengths, EachIsPredictedAsIfItWereAlone) {
   train();
   const Ended ended = predict({"--input", "x.npy", "--lengths", "l.npy"});
   EXPECT_EQ(ended.code, 0);
@@ -122,7 +122,7 @@ TEST_F(CliSequenceLengths, SaysWhereNoneAreGiven) {
             "  expected: numbers that are finite in float32\n"
             "  got:      nan\n"
             "  hint:     rows and columns count from 0;\n"
-            "            --lengths FILE says where each sequence ends; what stands behind it may be anything\n");
+            "            --lengths FILE says where each sequence ends; what follows it may be anything\n");
   write_npy(workshop.path("zeros.npy"), Tensor::zeros(DType::kFloat32, {2, kSteps, kNumbers}));
   const Ended ended = predict({"--input", "zeros.npy"});
   EXPECT_EQ(ended.code, 0);

@@ -30,7 +30,7 @@ TEST(CliSequences, DataTellsOfTheirStepsAndWhatIsBehindTheirEnds) {
                             "  lengths    int64[40], the generator \"reber\", seed 5\n"
                             "  range      0 to 1, mean 0.142857 (scaled)\n"))
       << ended.out;
-  // A mean of one seventh: nothing that stands behind an end is counted. So are the classes.
+  // A mean of one seventh: nothing that follows an end is counted. So are the classes.
   std::map<std::string, std::string> facts = one_json_line(workshop.run({"data", "e.toml", "--json"}).out);
   int64_t sum = 0;
   for (int c = 0; c < 7; ++c) sum += std::stoll(facts.at("train.labels." + std::to_string(c)));

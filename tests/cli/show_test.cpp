@@ -169,7 +169,7 @@ TEST(CliShow, WithoutItsData) {
   const Ended all = workshop.run({"show", "run"});
   ASSERT_EQ(all.code, 0) << all.err;
   EXPECT_NE(all.out.find(
-                "  boundary.png, .svg           the class of each place of the plane, with 20 validation examples\n"),
+                "  boundary.png, .svg           the class of each point of the plane, with 20 validation examples\n"),
             std::string::npos)
       << all.out;
   EXPECT_NE(all.out.find("the worst mistakes\n  example  class  its probability  taken for  its probability  a  b\n"),
@@ -202,7 +202,7 @@ TEST(CliShow, OfARegression) {
       "  learning_curves.png, .svg   errors and losses after each epoch\n"
       "  weights_dense1.png          the weights of dense1: 10 inputs in rows, 1 unit in a column\n"
       "  histograms.png, .svg        how the numbers of 2 arrays of the model are distributed\n"
-      "  predictions_test.png, .svg  what the model gives beside the values of 40 test examples\n"
+      "  predictions_test.png, .svg  what the model gives compared with the values of 40 test examples\n"
       "  embedding_x_test.png, .svg  the examples themselves for 40 test examples, 10 numbers each, in the plane\n"
       "not drawn\n"
       "  pictures of examples: examples of the shape [10] are no pictures\n"
@@ -244,7 +244,7 @@ TEST(CliShow, OfSeveralOutputs) {
       "  weights_hidden.png                  the 5 filters of hidden, each picture scaled by itself\n"
       "  histograms.png, .svg                how the numbers of 8 arrays of the model are distributed\n"
       "  examples.png                        the first test examples\n"
-      "  predictions_numbers_test.png, .svg  what the model gives beside the values of 40 test examples (output "
+      "  predictions_numbers_test.png, .svg  what the model gives compared with the values of 40 test examples (output "
       "numbers)\n"
       "  confusion_kind_test.png, .svg       how many test examples of each class are taken for each (output kind)\n"
       "  mistakes_kind_test.png              the worst mistakes among 40 test examples, with probabilities (output "

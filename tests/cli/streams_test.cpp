@@ -39,7 +39,7 @@ TEST_F(CliStreams, ARunWhoseReaderHasGoneEndsWithACheckpoint) {
   EXPECT_TRUE(workshop.exists("run/checkpoint.npz"));
 }
 
-// The first file that was opened took the place of standard output, and got its lines.
+// The first file that was opened replaced standard output, and got its lines.
 TEST_F(CliStreams, ClosedStreamsAreNotTakenByFiles) {
   Ended ended = workshop.shell("$THTRAIN train tiny.toml --run-dir run trainer.epochs=2 <&- >&- 2>&-");
   EXPECT_EQ(ended.code, 0);
@@ -59,7 +59,7 @@ TEST_F(CliStreams, AFullDeviceIsNamed) {
             "error: standard output cannot be written\n"
             "  expected: a file or device with room\n"
             "  got:      no space left on device\n"
-            "  hint:     make room, or send the output to another place\n");
+            "  hint:     make room, or send the output elsewhere\n");
 }
 
 TEST_F(CliStreams, AWorkingFolderThatIsGone) {
@@ -143,7 +143,7 @@ TEST_F(CliStreams, NothingIsDrawnWhereNobodySeesIt) {
   EXPECT_EQ(ended.out.find_first_of("\x1b\r"), std::string::npos) << ended.out;
 }
 
-// Names of files and what stands in them may hold what a terminal obeys: it is shown, and not sent.
+// Names of files and what is in them may hold what a terminal obeys: it is shown, and not sent.
 TEST_F(CliStreams, NoControlCharacterOfAFileReachesTheTerminal) {
   workshop.write("\x1b[31m.toml", tiny_experiment());
   Ended ended = workshop.run({"check", "\x1b[31m.toml"});

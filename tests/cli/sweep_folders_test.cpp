@@ -1,4 +1,4 @@
-// What stands in the folder of a sweep that its runs cannot go on with.
+// What is in the folder of a sweep that its runs cannot go on with.
 #include "tests/cli/sweep_workshop.h"
 
 namespace thtrain {
@@ -35,16 +35,17 @@ TEST_F(SweepFolders, ARunThatLostItsFilesCannotGoOn) {
   workshop.write("s/seed=4", "a file");
   fs::remove_all(workshop.path("s/seed=5"));
   fs::create_symlink("nowhere", workshop.path("s/seed=5"));
-  EXPECT_EQ(plan(),
-            "sweep s: 6 runs, 1 at once, 1 thread each\n"
-            "  1  seed=1  failed    cannot go on: s/seed=1: this is no run folder, or no longer: it holds no run.json\n"
-            "  2  seed=2  failed    cannot go on: s/seed=2: this is no run folder: it holds no config.toml\n"
-            "  3  seed=3  failed    cannot go on: s/seed=3: the checkpoint of this run is gone\n"
-            "  4  seed=4  failed    cannot go on: s/seed=4: there is a run in this folder already, or something else\n"
-            "  5  seed=5  failed    cannot go on: s/seed=5: a link to a folder that is not there stands at this place: "
-            "a link to nowhere\n"
-            "  6  seed=6  finished  nothing to do\n"
-            "nothing to do: 1, cannot go on: 5\n");
+  EXPECT_EQ(
+      plan(),
+      "sweep s: 6 runs, 1 at once, 1 thread each\n"
+      "  1  seed=1  failed    cannot go on: s/seed=1: this is no run folder, or no longer: it holds no run.json\n"
+      "  2  seed=2  failed    cannot go on: s/seed=2: this is no run folder: it holds no config.toml\n"
+      "  3  seed=3  failed    cannot go on: s/seed=3: the checkpoint of this run is gone\n"
+      "  4  seed=4  failed    cannot go on: s/seed=4: there is a run in this folder already, or something else\n"
+      "  5  seed=5  failed    cannot go on: s/seed=5: there is a link to a folder that is not there at this path: "
+      "a link to nowhere\n"
+      "  6  seed=6  finished  nothing to do\n"
+      "nothing to do: 1, cannot go on: 5\n");
   // So it is.
   const std::vector<std::string> before = workshop.list();
   const Ended ended = workshop.run({"sweep", "--resume", "s", "--jobs", "1"});
@@ -53,7 +54,7 @@ TEST_F(SweepFolders, ARunThatLostItsFilesCannotGoOn) {
   EXPECT_EQ(workshop.list(), before);
 }
 
-// Killed before its first checkpoint: at each of these moments a new run begins in its place.
+// Killed before its first checkpoint: at each of these moments a new run begins in its folder.
 TEST_F(SweepFolders, ARunThatWasKilledAtItsStartBegins) {
   sweep("seed=1..5");
   const std::string config = workshop.read("s/seed=2/config.toml");
@@ -90,7 +91,7 @@ TEST_F(SweepFolders, TheFolderOfAnotherRunDoesNotCount) {
   fs::create_directory_symlink("learning_rate=0.1,seed=1", workshop.path(run + "0.1,seed=2"));
   fs::remove_all(workshop.path(run + "0.01,seed=2"));
   fs::copy(workshop.path(run + "0.1,seed=1"), workshop.path(run + "0.01,seed=2"), fs::copy_options::recursive);
-  // A link to the run itself, which stands elsewhere, is one.
+  // A link to the run itself, which is elsewhere, is one.
   fs::rename(workshop.path(run + "0.01,seed=1"), workshop.path("elsewhere"));
   fs::create_directory_symlink("../elsewhere", workshop.path(run + "0.01,seed=1"));
   const std::string another = ": the run in this folder is another one: ";

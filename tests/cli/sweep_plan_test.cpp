@@ -93,7 +93,7 @@ TEST_F(CliSweep, ADryRunThatWouldBeginANewSweepSaysSo) {
 }
 
 TEST_F(CliSweep, CombinationsThatCannotBeAreToldBeforeTheFirstRun) {
-  // Each value is right beside the first ones of the others.
+  // Each value is right with the first ones of the others.
   EXPECT_EQ(refused({"trainer.batch_size=20,40", "seed=1,2", "data.n_train=200,30"}),
             "error: trainer.batch_size is larger than the training set\n"
             "  expected: at most 30 (examples)\n"
@@ -159,7 +159,7 @@ TEST_F(CliSweep, AFolderIsNoExperimentFile) {
             "  hint:     `thtrain sweep s/seed=1/config.toml key=value,value` begins a sweep of its experiment\n");
 }
 
-// A folder stands where the log of one run belongs.
+// There is a folder where the log of one run belongs.
 TEST_F(CliSweep, ARunWhoseLogCannotBeOpenedFailsAndTheOthersGoOn) {
   const std::vector<std::string> command = short_sweep("s", {"seed=1..3"});
   EXPECT_EQ(workshop.run(command).code, 0);

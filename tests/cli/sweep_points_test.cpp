@@ -96,7 +96,7 @@ TEST(SweepPoints, NamesAreReadableOrNumbers) {
   EXPECT_EQ(SweepPoints({"k=a,\x1b"}).name(0), "run-1");
 }
 
-TEST(SweepPoints, MistakesAreAtTheirPlace) {
+TEST(SweepPoints, MistakesAreAtTheirPosition) {
   const char* form = "  hint:     write several values as key=0.1,0.03 or key=1..5\n";
   EXPECT_EQ(points_error({"seed=1", "trainer.learning_rate=0.1,,0.3,"}),
             str("error: trainer.learning_rate has an empty value between its commas\n"
@@ -189,16 +189,16 @@ TEST(SweepPoints, MistakesAreAtTheirPlace) {
 }
 
 // What the experiment says of a run's override is told of the word that was typed.
-TEST(SweepPoints, PlacesOfARunAreThoseOfItsList) {
+TEST(SweepPoints, PositionsOfARunAreThoseOfItsList) {
   const SweepPoints points({"a=1", "trainer.learning_rate=0.1, \"x\",3", "seed=1..3"});
   auto located = [&](int line, int column, int length) {
-    ConfigPosition place;
-    place.file = kCommandLine;
-    place.line = line;
-    place.column = column;
-    place.length = length;
-    place.source_line = points.overrides(4)[static_cast<size_t>(line) - 1];
-    return points.located(UserError(Message{.what = "w", .config = place}), 4).at(0).text();
+    ConfigPosition position;
+    position.file = kCommandLine;
+    position.line = line;
+    position.column = column;
+    position.length = length;
+    position.source_line = points.overrides(4)[static_cast<size_t>(line) - 1];
+    return points.located(UserError(Message{.what = "w", .config = position}), 4).at(0).text();
   };
   EXPECT_EQ(located(1, 3, 1), "error: w\n  config:   command line:1:3\n      1 | a=1\n        |   ^");
   const std::string word = "      2 | trainer.learning_rate=0.1, \"x\",3\n";

@@ -71,7 +71,7 @@ TEST_F(SweepSeeds, TheFileHasThemAll) {
   EXPECT_EQ(json.at("a.2.left_out.1.end"), "ended by signal 9");
 }
 
-TEST_F(SweepSeeds, TheBestMeanStandsFirstAlsoWhereLargerIsBetter) {
+TEST_F(SweepSeeds, TheBestMeanIsFirstAlsoWhereLargerIsBetter) {
   for (SweepRun& run : runs)
     if (run.record) run.record->metric = {"accuracy", "%", true};
   const std::vector<SeedGroup> groups = seed_groups(points, runs);

@@ -82,7 +82,7 @@ TEST_F(CliSweep, ItsRunsAreThoseOfTrain) {
     for (size_t k = 0; k < row.size(); ++k) {
       const size_t width = std::max({rows[0][k].size(), rows[1][k].size(), rows[2][k].size()});
       const std::string space(width - row[k].size(), ' ');
-      const bool is_title = row[0] == rows[0][0];  // numbers stand on the right
+      const bool is_title = row[0] == rows[0][0];  // numbers are on the right
       text += str("  ", is_title ? row[k] : space + row[k], is_title && k + 1 < row.size() ? space : "");
     }
     text += '\n';
@@ -136,7 +136,7 @@ TEST_F(CliSweep, ARunThatFailsIsToldAndTheOthersGoOn) {
   const Ended quiet = workshop.run({"sweep", "--resume", "s", "--quiet", "--json"});
   EXPECT_EQ(quiet.code, 3);
   EXPECT_EQ(quiet.err, str("error: 1 of 3 runs of the sweep failed\n"
-                           "  expected: runs that come to their end\n"
+                           "  expected: runs that end by themselves\n"
                            "  got:      learning_rate=1e30: not finite: ",
                            why, "\n  hint:     what they printed is in s/logs\n"));
 }
@@ -146,12 +146,12 @@ TEST_F(CliSweep, WhatARunMeetsWhereNothingCanBeWrittenIsTold) {
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s/file/x", "seed=1,2"}).err,
             "error: s/file/x: the folder cannot be made\n"
             "  got:      a part of the path is not a folder\n"
-            "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
+            "  hint:     choose another folder with --run-dir, or another root for new ones with output.root\n");
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2"}).err,
-            "error: s: there is something else at this place\n"
+            "error: s: there is something else at this path\n"
             "  expected: a folder that does not exist yet, an empty one, or that of this sweep\n"
             "  hint:     --run-dir names another folder\n");
-  // The place of one run is taken: the others go on.
+  // The path of one run is taken: the others go on.
   workshop.write("t.toml", workshop.read("tiny.toml"));
   EXPECT_EQ(workshop.run({"sweep", "t.toml", "--run-dir", "t", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
   fs::remove_all(workshop.path("t/seed=1"));

@@ -1,4 +1,4 @@
-// Symbols of the examples that a layer has no place for are found before a run begins.
+// Symbols of the examples that a layer has no unit for are found before a run begins.
 #include <gtest/gtest.h>
 
 #include "compiler/base/str.h"

@@ -200,8 +200,9 @@ TEST(CliForcedKernels, NobodyIsMeasuredWithThem) {
   const std::string good = kernels();
   EnvironmentVariable forced("OPENBLAS_CORETYPE", "Prescott");
   EXPECT_EQ(kernels(), "Prescott");
-  const Ended ended = workshop.run({"bench", "gemm", "--quick", "--turns", "1", "--rounds", "1", "--json", "--python",
-                                    "no-python", "--only", "thtrain", "--dtype", "float32", "--threads", "1"});
+  const Ended ended =
+      workshop.run({"bench", "gemm", "--quick", "--repetitions", "1", "--rounds", "1", "--json", "--python",
+                    "no-python", "--only", "thtrain", "--dtype", "float32", "--threads", "1"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(
       ended.err.starts_with("OPENBLAS_CORETYPE=Prescott is left out: everybody is measured with the kernels that "

@@ -52,7 +52,7 @@ error: key model.layers is given twice
 )");
 }
 
-TEST(TomlCheck, TheFirstPlaceIsThatOfTheSameTable) {
+TEST(TomlCheck, TheFirstPositionIsThatOfTheSameTable) {
   EXPECT_EQ(mistakes("[a]\nx = 1\n[b]\nx = 5\nx = 6\n[c]\nx = 1\n"), R"(
 error: key x is given twice
   expected: each key once
@@ -297,8 +297,8 @@ error: key a is given twice
 )");
 }
 
-// Pieces of TOML in any order: whatever is wrong with them is told, with a place within the text.
-TEST(TomlCheck, OfRandomTextsHavePlaces) {
+// Pieces of TOML in any order: whatever is wrong with them is told, with a position within the text.
+TEST(TomlCheck, OfRandomTextsHavePositions) {
   constexpr const char* kPieces[] = {"a",
                                      "b",
                                      "a.b",

@@ -24,11 +24,11 @@ ConfigNode parse(const std::string& text) {
   return root;
 }
 
-std::string place(const ConfigPosition& p) {
+std::string position(const ConfigPosition& p) {
   return str(p.line, ":", p.column, "+", p.length, " ", p.source_line);
 }
 
-TEST(TomlConfig, EveryValueKnowsItsPlace) {
+TEST(TomlConfig, EveryValueKnowsItsPosition) {
   ConfigNode root = parse(
       "# \xc3\xa9\nseed = 1234\n\"\xc3\xa9\" = 0x10 # c\r\n[z]\n s = \"\xc3\xa9\" \n"
       "[[a.b]]\n x = [1,\n2]\n[[a.b]]\nq = {c = true, d = 2024-01-02}\n");
@@ -37,30 +37,30 @@ TEST(TomlConfig, EveryValueKnowsItsPlace) {
   EXPECT_EQ(root.children[1].key, "\xc3\xa9");
   EXPECT_EQ(root.children[2].key, "z");
   EXPECT_EQ(root.children[3].key, "a");
-  EXPECT_EQ(place(root.children[0].position), "2:8+4 seed = 1234");
-  EXPECT_EQ(place(root.children[0].key_position), "2:1+4 seed = 1234");
+  EXPECT_EQ(position(root.children[0].position), "2:8+4 seed = 1234");
+  EXPECT_EQ(position(root.children[0].key_position), "2:1+4 seed = 1234");
   EXPECT_EQ(root.children[1].integer, 16);
-  EXPECT_EQ(place(root.children[1].position), "3:7+4 \"\xc3\xa9\" = 0x10 # c");
-  EXPECT_EQ(place(root.children[1].key_position), "3:1+3 \"\xc3\xa9\" = 0x10 # c");
-  EXPECT_EQ(place(root.children[2].position), "4:1+3 [z]");
-  EXPECT_EQ(place(root.children[2].key_position), "4:2+1 [z]");
-  EXPECT_EQ(place(root.find("z")->find("s")->position), "5:6+3  s = \"\xc3\xa9\" ");
+  EXPECT_EQ(position(root.children[1].position), "3:7+4 \"\xc3\xa9\" = 0x10 # c");
+  EXPECT_EQ(position(root.children[1].key_position), "3:1+3 \"\xc3\xa9\" = 0x10 # c");
+  EXPECT_EQ(position(root.children[2].position), "4:1+3 [z]");
+  EXPECT_EQ(position(root.children[2].key_position), "4:2+1 [z]");
+  EXPECT_EQ(position(root.find("z")->find("s")->position), "5:6+3  s = \"\xc3\xa9\" ");
   const ConfigNode* list = root.find("a")->find("b");
   ASSERT_TRUE(list && list->is_array() && list->children.size() == 2);
-  EXPECT_EQ(place(list->children[0].position), "6:1+7 [[a.b]]");
-  EXPECT_EQ(place(list->children[1].position), "9:1+7 [[a.b]]");
-  EXPECT_EQ(place(list->children[0].find("x")->position), "7:6+3  x = [1,");  // to the end of its first line
-  EXPECT_EQ(place(list->children[0].find("x")->children[1].position), "8:1+1 2]");
+  EXPECT_EQ(position(list->children[0].position), "6:1+7 [[a.b]]");
+  EXPECT_EQ(position(list->children[1].position), "9:1+7 [[a.b]]");
+  EXPECT_EQ(position(list->children[0].find("x")->position), "7:6+3  x = [1,");  // to the end of its first line
+  EXPECT_EQ(position(list->children[0].find("x")->children[1].position), "8:1+1 2]");
   EXPECT_EQ(list->children[1].find("q")->find("d")->text, "2024-01-02");
 }
 
 TEST(TomlConfig, AByteOrderMarkAndWindowsLinesAreNothing) {
   ConfigNode root = parse("\xEF\xBB\xBFseed = 1\r\nname = 'x'\r\n");
-  EXPECT_EQ(place(root.children[0].position), "1:8+1 seed = 1");
+  EXPECT_EQ(position(root.children[0].position), "1:8+1 seed = 1");
   EXPECT_EQ(root.children[1].text, "x");
 }
 
-TEST(TomlConfig, ReadsOnBehindALineThatStandsAlone) {
+TEST(TomlConfig, ReadsOnBehindALineOfItsOwn) {
   Findings findings;
   ConfigNode root = parse_toml("a = 1 1\nb = 2\n[c]\nd = nope\ne = 5\n", "f.toml", findings);
   EXPECT_EQ(findings.size(), 2u);
@@ -150,8 +150,8 @@ TEST(Overrides, GoOverTheFileInOrder) {
             "\n[fresh]\nkey = \"v\"\n");
   const ConfigNode* b = root.find("a")->find("b");
   EXPECT_EQ(b->position.file, "command line");
-  EXPECT_EQ(place(b->position), "4:8+1  a.b = 5 ");
-  EXPECT_EQ(place(b->key_position), "4:4+1  a.b = 5 ");
+  EXPECT_EQ(position(b->position), "4:8+1  a.b = 5 ");
+  EXPECT_EQ(position(b->key_position), "4:4+1  a.b = 5 ");
   EXPECT_EQ(root.find("seed")->position.file, "f.toml");
 }
 
@@ -307,7 +307,7 @@ TEST(TomlConfig, WhatNestsTooDeepIsNamedAndPlaced) {
   }
 }
 
-// Each value has the line that it stands in: a line of a million values was kept a million times.
+// Each value has the line that it is in: a line of a million values was kept a million times.
 TEST(TomlConfig, ALongLineIsKeptOnceOnly) {
   std::string text = "a = [";
   for (int i = 0; i < 20000; ++i) text += "1, ";

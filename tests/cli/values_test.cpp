@@ -14,7 +14,7 @@ TEST(LossText, HasAnExponentWhereDigitsWouldBeMany) {
   EXPECT_EQ(loss_text(-1.5e300, 4), "-1.5000e+300");
 }
 
-// 40 rows of two numbers; `targets` are what stands behind each.
+// 40 rows of two numbers; `targets` are what follows each.
 std::string rows(const std::string& header, const std::string& targets) {
   std::string out = header + "\n";
   for (int i = 0; i < 40; ++i) out += std::to_string(i % 5) + "," + std::to_string(i % 3) + "," + targets + "\n";
@@ -41,7 +41,7 @@ TEST(Values, ANegativeLossThatFallsIsNoneThatGrows) {
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
-TEST(Values, AreCountedInThePlaceOfClasses) {
+TEST(Values, AreCountedInsteadOfClasses) {
   Workshop workshop;
   workshop.write("x.csv", rows("a,b,p,q,r", "1,0,1"));
   const std::string columns = "label_columns = [\"p\", \"q\", \"r\"]";

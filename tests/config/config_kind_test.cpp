@@ -7,7 +7,7 @@
 namespace thtrain {
 namespace {
 
-// ---- kinds of a polymorphic base: an optimizer, whose keys stand in the table that holds it ----
+// ---- kinds of a polymorphic base: an optimizer, whose keys are in the table that holds it ----
 
 struct Optimizer : Section {
   virtual ~Optimizer() = default;
@@ -197,7 +197,7 @@ TEST(ConfigKinds, TheDefaultsAreThoseOfTheMembers) {
   EXPECT_FALSE(trainer.second);
 }
 
-TEST(ConfigKinds, TheKeysOfAnInlinedKindStandBesideItsName) {
+TEST(ConfigKinds, TheKeysOfAnInlinedKindAreInTheTableOfItsName) {
   Trainer trainer =
       read({{"epochs", count(3)}, {"beta1", number(0.8)}, {"optimizer", text("adam")}, {"noise_width", number(2)}});
   const Adam& adam = trainer.optimizer.get<Adam>();

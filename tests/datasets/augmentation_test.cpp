@@ -66,7 +66,7 @@ Tensor augmented(const Augmentation& augmentation, const std::vector<int64_t>& e
   return into;
 }
 
-// An example's change hangs on its number and the epoch, not on the examples beside it.
+// An example's change hangs on its number and the epoch, not on the examples with it.
 TEST(Augmentation, IsAFunctionOfSeedPartEpochAndExample) {
   const AugmentConfig config = config_of({"2", "both", "0", "0", "0", "10", "0.5", "edge"});
   const Augmentation one(config, {3, 8, 8}, 5), other_seed(config, {3, 8, 8}, 6), other_part(config, {3, 8, 8}, 5, 1);

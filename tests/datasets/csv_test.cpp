@@ -43,7 +43,7 @@ TEST(ReadCsv, TextLabelsAreNumberedInOrderOfAppearance) {
   EXPECT_TRUE(same_bits(test.y, Tensor::vector<int64_t>({1})));
 }
 
-TEST(ReadCsv, TheLabelMayStandAnywhereOrNowhere) {
+TEST(ReadCsv, TheLabelMayBeAnywhereOrNowhere) {
   TemporaryFolder folder;
   const std::string text = "a,b,c\n1,2,3\n";
   EXPECT_EQ(read(folder, text, {.label = "first"}).y.as_double(), 1);
@@ -74,7 +74,7 @@ TEST(ReadCsv, FindsTheDelimiter) {
       {"1;2.5;0\n-3;4;1\n", {}},
       {"1\t2.5\t0\n-3\t4\t1\n", {}},
       {" 1 ; 2.5 ; 0 \n-3;4;1\n", {}},
-      {"1,\t2.5\t,0\n-3,4,1\n", {}},  // tabs beside commas are blanks
+      {"1,\t2.5\t,0\n-3,4,1\n", {}},  // tabs next to commas are blanks
       {"\"a;b\",\"c\td\",l\n1,2.5,0\n-3,4,1\n", {}},
       {"1  2.5 0\n -3 4\t1 \n", {.delimiter = Delimiter::kSpace}},
       {"1;2.5;0\n-3;4;1\n", {.delimiter = Delimiter::kSemicolon}},
@@ -166,37 +166,41 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
     CsvOptions options = {};
   };
   const std::string finite = "\n  expected: a finite number\n  got:      ";
+  const std::string cells = "\n  expected: a number in each cell of the columns to learn from\n  got:      ";
+  const std::string impute =
+      "\n  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out";
   const std::string delimiter =
-      "\n  hint:     data.delimiter names what stands between cells: comma, semicolon, tab or space";
+      "\n  hint:     data.delimiter names what is between cells: comma, semicolon, tab or space";
   const std::string header = "\n  hint:     data.header = true takes the first line as the names of the columns";
   const Row rows[] = {
       {"a,b,l\n1,2,0\n3,x4,1\n", "line 3, column 2 (\"b\"): not a number" + finite + "\"x4\""},
-      {"1,2,0\n3,,1\n",
-       "line 2, column 2: not a number" + finite + "an empty cell\n  hint:     fill it, or leave the line out"},
-      {"1,nan,0\n", "line 1, column 2: not a finite number" + finite + "\"nan\""},
+      {"1,2,0\n3,,1\n", "a value is missing" + cells + "1 in column 2; it is on line 2" + impute},
+      {"a,b,l\n1,?,0\n3,NA,1\n,nan,1\n",
+       "4 values are missing" + cells + "1 in column \"a\", 3 in column \"b\"; the first is on line 2" + impute},
+      {"1,-nan,0\n", "line 1, column 2: not a finite number" + finite + "\"-nan\""},
       {"1,1e999,0\n", "line 1, column 2: not a finite number" + finite + "\"1e999\""},
       {"1,x,0\n", "line 1, column 2: not a number" + finite + "\"x\"" + header +
-                      ";\n            text may stand in the labels' column only: data.label_column = \"NAME\""},
+                      ";\n            text may be in the labels' column only: data.label_column = \"NAME\""},
       {"1,2,0\n3,4,b\n",
        "line 2, column 3: not a number" + finite + "\"b\"\n  hint:     the first label, on line 1, is a number"},
       {"1,2,0\n3,4,nan\n", "line 2, column 3: not a finite number" + finite +
                                "\"nan\"\n  hint:     the first label, on "
                                "line 1, is a number"},
       {"1;2;0\n1,5;2;0\n",
-       "line 2, column 1: not a number" + finite + "\"1,5\"\n  hint:     write 1.5: decimals stand after a point"},
+       "line 2, column 1: not a number" + finite + "\"1,5\"\n  hint:     write 1.5: decimals follow a point"},
       {"1,2,0\n\"1,000\",2,0\n", "line 2, column 1: not a number" + finite +
                                      "\"1,000\"\n  hint:     write 1000, or 1.000 where the comma begins the decimals"},
       {"1,2,0\n\"-1,234,567.5\",2,0\n",
        "line 2, column 1: not a number" + finite + "\"-1,234,567.5\"\n  hint:     write -1234567.5"},
       {"1;2;0\n0,125;2;0\n",
-       "line 2, column 1: not a number" + finite + "\"0,125\"\n  hint:     write 0.125: decimals stand after a point"},
+       "line 2, column 1: not a number" + finite + "\"0,125\"\n  hint:     write 0.125: decimals follow a point"},
       {"# my data\n1,2,0\n",
        "the table has one column, and that is the label's\n"
-       "  expected: columns of numbers to learn from beside it\n  got:      line 1: # my data\n"
+       "  expected: columns of numbers to learn from besides it\n  got:      line 1: # my data\n"
        "  hint:     leave the line out: tables have no comments"},
       {"1|2|0\n1|2|0\n",
        "the table has one column, and that is the label's\n"
-       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1|2|0\n"
+       "  expected: columns of numbers to learn from besides it\n  got:      line 1: 1|2|0\n"
        "  hint:     cells cannot be separated by \"|\": replace it by a comma, semicolon or tab"},
       {"a,b,l\n\n1,2\n",
        "line 3: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      2 cells"},
@@ -234,11 +238,11 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "the table has no rows\n  expected: a line for each example\n  got:      a header and no lines after it"},
       {"5\n6\n",
        "the table has one column, and that is the label's\n"
-       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 5" +
+       "  expected: columns of numbers to learn from besides it\n  got:      line 1: 5" +
            delimiter},
       {"1 2 0\n1 2 0\n",
        "the table has one column, and that is the label's\n"
-       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1 2 0" +
+       "  expected: columns of numbers to learn from besides it\n  got:      line 1: 1 2 0" +
            delimiter},
       {"1,5;2,5;0\n",
        "line 1: the delimiter is not clear\n"
@@ -248,7 +252,7 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "  expected: data.delimiter = \"comma\" or data.delimiter = \"tab\"\n  got:      1,5\\t2,5\\t0"},
       {"1;2;0\n",
        "the table has one column, and that is the label's\n"
-       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1;2;0" +
+       "  expected: columns of numbers to learn from besides it\n  got:      line 1: 1;2;0" +
            delimiter,
        {.delimiter = CsvOptions::Delimiter::kComma}},
       {"\x93NUMPY\1",

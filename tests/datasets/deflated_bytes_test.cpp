@@ -1,4 +1,4 @@
-// Bytes at any place of packed files: the same as those of the whole, and what is said of damaged ones.
+// Bytes at any location of packed files: the same as those of the whole, and what is said of damaged ones.
 #include "datasets/deflated_bytes.h"
 
 #include <cstdlib>
@@ -30,7 +30,7 @@ DeflatedBytes gzip(const std::string& path) {
   return {std::move(file), 0, size, DeflatedBytes::Format::kGzip};
 }
 
-TEST(DeflatedBytes, AnyPlaceInAnyOrder) {
+TEST(DeflatedBytes, AnyOffsetInAnyOrder) {
   TemporaryFolder folder;
   const std::string whole = some_bytes();
   folder.write("a", whole.substr(0, 3000000));

@@ -105,6 +105,22 @@ TEST(AtomicFile, AWriteThatFailsNamesThePath) {
                 "\n  got:      no such folder\n  hint:     run: mkdir -p " + folder.path());
 }
 
+TEST(AtomicFile, ACheckOfTheOpenedFileMayRefuseIt) {
+  TemporaryFolder folder;
+  const std::string path = folder.write("a", "old");
+  int files = 0;
+  EXPECT_EQ(error_text([&] {
+              AtomicFile file(path, [&] {
+                for (const auto& entry : std::filesystem::directory_iterator(folder.path())) files += entry.exists();
+                throw UserError(Message{.what = "another folder"});
+              });
+            }),
+            "error: another folder");
+  EXPECT_EQ(files, 2) << "the check comes when the temporary file is there";
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a temporary file is left";
+}
+
 TEST(AtomicFile, ReplacesFilesOnly) {
   TemporaryFolder folder;
   const std::string expected = ": the file cannot be written\n  expected: a new name, or that of a file\n  got:      ";

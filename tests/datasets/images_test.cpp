@@ -105,8 +105,8 @@ TEST(ImageExamples, ACropIsTheMiddleOfEach) {
   }
 }
 
-// What is not finite has its place in the file, not in the crop.
-TEST(ImageExamples, ABadPixelIsToldByItsPlaceInTheImage) {
+// What is not finite has its position in the file, not in the crop.
+TEST(ImageExamples, ABadPixelIsToldByItsPositionInTheImage) {
   Split split = images(false);
   const_cast<float*>(split.x_array().raw.data<float>())[32 + 16 + 2 * 4 + 3] = std::nanf("");
   split.set_crop({.height = 2, .width = 2});  // columns 1 and 2

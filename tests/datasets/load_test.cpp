@@ -271,7 +271,7 @@ TEST(LoadErrors, SourcesAndFiles) {
                 data_caret(1));
 }
 
-TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {
+TEST(LoadErrors, FaultsOfAFileAreAtItsLine) {
   TemporaryFolder folder;
   write_arrays(folder, "train", 4, 2);
   folder.write("train_x.npy", "hello");

@@ -6,7 +6,7 @@ namespace thtrain {
 namespace {
 
 /// Three folders, each in its role.
-struct Places {
+struct Locations {
   TemporaryFolder folder;
   std::string config = folder.path("config"), data = folder.path("data"), cache = folder.path("cache");
   EnvironmentVariable data_variable{"THTRAIN_DATA", data.c_str()};
@@ -16,8 +16,9 @@ struct Places {
 using Paths = std::vector<std::string>;
 
 TEST(DataFolders, AreTheConfigurationsTheVariablesAndTheCache) {
-  Places places;
-  EXPECT_EQ(data_folders(places.config), Paths({places.config, places.data, places.cache + "/thtrain/data"}));
+  Locations locations;
+  EXPECT_EQ(data_folders(locations.config),
+            Paths({locations.config, locations.data, locations.cache + "/thtrain/data"}));
   EXPECT_EQ(data_folders("").at(0), ".");
 }
 
@@ -38,94 +39,94 @@ TEST(DataFolders, TheCacheFollowsHomeAndMayBeMissing) {
 }
 
 TEST(FindDataFile, TakesTheFirstFolderThatHasIt) {
-  Places places;
-  places.folder.write("cache/thtrain/data/a/x.npy", "");
-  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.cache + "/thtrain/data/a/x.npy");
-  places.folder.write("data/a/x.npy", "");
-  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.data + "/a/x.npy");
-  places.folder.write("config/a/x.npy", "");
-  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.config + "/a/x.npy");
-  EXPECT_EQ(find_data_file(places.data + "/a/x.npy", places.config), places.data + "/a/x.npy");
+  Locations locations;
+  locations.folder.write("cache/thtrain/data/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", locations.config), locations.cache + "/thtrain/data/a/x.npy");
+  locations.folder.write("data/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", locations.config), locations.data + "/a/x.npy");
+  locations.folder.write("config/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", locations.config), locations.config + "/a/x.npy");
+  EXPECT_EQ(find_data_file(locations.data + "/a/x.npy", locations.config), locations.data + "/a/x.npy");
 }
 
 TEST(FindDataFile, TakesAGzippedFileWhereAsked) {
-  Places places;
-  std::string packed = places.folder.write("data/x.gz", "");
-  EXPECT_EQ(find_data_file("x", places.config, true), packed);
-  EXPECT_NE(error_text([&] { find_data_file("x", places.config); }), "no error");
+  Locations locations;
+  std::string packed = locations.folder.write("data/x.gz", "");
+  EXPECT_EQ(find_data_file("x", locations.config, true), packed);
+  EXPECT_NE(error_text([&] { find_data_file("x", locations.config); }), "no error");
 }
 
 TEST(FindDataFile, ListsWhereItLooked) {
-  Places places;
+  Locations locations;
   ConfigPosition where{.file = "lab.toml", .line = 3, .column = 11, .length = 7, .source_line = "train_x = \"x.npy\""};
-  EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config, false, where); }),
+  EXPECT_EQ(error_text([&] { find_data_file("x.npy", locations.config, false, where); }),
             "error: \"x.npy\" was not found\n"
             "  expected: a file of that name in one of\n"
             "            " +
-                places.config +
+                locations.config +
                 "\n"
                 "            " +
-                places.data +
+                locations.data +
                 "\n"
                 "            " +
-                places.cache +
+                locations.cache +
                 "/thtrain/data\n"
                 "  config:   lab.toml:3:11\n"
                 "      3 | train_x = \"x.npy\"\n"
                 "        |           ^^^^^^^\n"
                 "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
-  EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", places.config); }), "error: /none/x.npy: no such file");
+  EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", locations.config); }), "error: /none/x.npy: no such file");
 }
 
 // A folder that may not be searched is no folder without the file.
 TEST(FindDataFile, SaysWhereItWasNotAllowedToLook) {
-  Places places;
-  std::string path = places.folder.write("data/x.npy", "");
-  std::filesystem::permissions(places.folder.path(), std::filesystem::perms::all);
-  std::filesystem::permissions(places.data, std::filesystem::perms::none);
+  Locations locations;
+  std::string path = locations.folder.write("data/x.npy", "");
+  std::filesystem::permissions(locations.folder.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(locations.data, std::filesystem::perms::none);
   {
     WithoutRoot without_root;
-    EXPECT_EQ(error_text([&] { find_data_file(path, places.config); }),
+    EXPECT_EQ(error_text([&] { find_data_file(path, locations.config); }),
               "error: " + path +
                   ": the file cannot be reached\n  expected: a file that this user may read, or a link to one\n"
                   "  got:      permission denied");
-    EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config); }),
+    EXPECT_EQ(error_text([&] { find_data_file("x.npy", locations.config); }),
               "error: \"x.npy\" was not found\n"
               "  expected: a file of that name in one of\n"
               "            " +
-                  places.config +
+                  locations.config +
                   "\n"
                   "            " +
-                  places.data +
+                  locations.data +
                   " (permission denied)\n"
                   "            " +
-                  places.cache +
+                  locations.cache +
                   "/thtrain/data\n"
                   "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
   }
-  std::filesystem::permissions(places.data, std::filesystem::perms::all);
+  std::filesystem::permissions(locations.data, std::filesystem::perms::all);
   std::string name(300, 'n');
-  EXPECT_EQ(error_text([&] { find_data_file("/" + name, places.config); }),
+  EXPECT_EQ(error_text([&] { find_data_file("/" + name, locations.config); }),
             "error: /" + name +
                 ": the file cannot be reached\n  expected: a file that this user may read, or a link to one\n"
                 "  got:      a name that is too long");
 }
 
 TEST(FindDataSet, NeedsAllFilesInOneFolder) {
-  Places places;
-  places.folder.write("config/images", "");
-  std::string images = places.folder.write("data/mnist/images", "");
-  std::string labels = places.folder.write("data/mnist/labels.gz", "");
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config), Paths({images, labels}));
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, "mnist"),
+  Locations locations;
+  locations.folder.write("config/images", "");
+  std::string images = locations.folder.write("data/mnist/images", "");
+  std::string labels = locations.folder.write("data/mnist/labels.gz", "");
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config), Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config, "mnist"),
             Paths({images, labels}));
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, places.data + "/mnist"),
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config, locations.data + "/mnist"),
             Paths({images, labels}));
 }
 
 TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
-  Places places;
-  places.folder.write("data/mnist/images", "");
+  Locations locations;
+  locations.folder.write("data/mnist/images", "");
   auto command = [](const std::string& folder) {
     return "  hint:     get it, once:\n"
            "            mkdir -p " +
@@ -138,36 +139,36 @@ TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
       "  expected: images, labels,\n"
       "            each as it is or with .gz, in one folder\n";
   EXPECT_EQ(error_text([&] {
-              find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config);
+              find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config);
             }),
             expected +
                 "  got:      not in\n"
                 "            " +
-                places.config +
+                locations.config +
                 "\n"
                 "            " +
-                places.config +
+                locations.config +
                 "/mnist\n"
                 "            " +
-                places.data +
+                locations.data +
                 "\n"
                 "            " +
-                places.data +
+                locations.data +
                 "/mnist (without labels)\n"
                 "            " +
-                places.cache +
+                locations.cache +
                 "/thtrain/data\n"
                 "            " +
-                places.cache + "/thtrain/data/mnist\n" + command(places.cache + "/thtrain/data/mnist"));
+                locations.cache + "/thtrain/data/mnist\n" + command(locations.cache + "/thtrain/data/mnist"));
   EXPECT_EQ(error_text([&] {
-              find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, "mnist");
+              find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config, "mnist");
             }),
             expected +
                 "  got:      not in\n"
                 "            " +
-                places.data + "/mnist (without labels)\n" + command(places.data + "/mnist"));
+                locations.data + "/mnist (without labels)\n" + command(locations.data + "/mnist"));
   EnvironmentVariable cache("XDG_CACHE_HOME", "/home/ada's files");
-  std::string text = error_text([&] { find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config); });
+  std::string text = error_text([&] { find_data_set("mnist", {"images", "labels"}, "https://h/m", locations.config); });
   EXPECT_NE(text.find(" mkdir -p '/home/ada'\\''s files/thtrain/data/mnist' && cd '/home/ada'\\''s files/"),
             std::string::npos)
       << text;

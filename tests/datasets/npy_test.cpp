@@ -81,7 +81,7 @@ TEST(ReadNpy, FortranOrderBecomesRowMajor) {
   expect_values(read);
 }
 
-TEST(ReadNpy, ElementsMayStandAtOddPlaces) {
+TEST(ReadNpy, ElementsMayHaveOddAddresses) {
   TemporaryFolder folder;
   std::string header = "{'shape': (2,), 'descr': '<f8', 'fortran_order': False}";
   std::string bytes("\x93NUMPY\1\0", 8);

@@ -169,7 +169,7 @@ TEST(NpzErrors, ADamagedEntryIsNamed) {
   }
 }
 
-/// The place of the `n`th central header in `bytes`.
+/// The location of the `n`th central header in `bytes`.
 size_t central_header(const std::string& bytes, int n = 0) {
   size_t at = bytes.find("PK\1\2");
   for (; n > 0; --n) at = bytes.find("PK\1\2", at + 1);
@@ -210,7 +210,7 @@ TEST(NpzErrors, DamagedDirectories) {
   }
 }
 
-TEST(NpzErrors, DamagedSizesAndPlaces) {
+TEST(NpzErrors, DamagedSizesAndLocations) {
   TemporaryFolder folder;
   std::string stored = read_file(golden_archive("stored.npz")), deflated = read_file(golden_archive("deflated.npz"));
   auto error = [&](std::string bytes, size_t at, char value) {

@@ -1,4 +1,4 @@
-// Sequences in data sets: what stands behind their ends is not looked at, and what is wrong with them is said.
+// Sequences in data sets: what follows their ends is not looked at, and what is wrong with them is said.
 #include "datasets/sequences.h"
 
 #include <cmath>
@@ -32,7 +32,7 @@ Tensor padded_y() {
   return Tensor::of(std::vector<int64_t>{1, 2, -7, -7, 0, 1, 2, 0, 2, -7, -7, -7}, {3, 4});
 }
 
-TEST(Sequences, ZerosStandBehindTheirEnds) {
+TEST(Sequences, ZerosFollowTheirEnds) {
   Split split(array(padded_x(), "x.npy"), array(padded_y(), "y.npy"), Targets::kClasses, 1, lengths_of({2, 4, 1}));
   EXPECT_EQ(split.step_shape(), Shape{2});
   EXPECT_EQ(split.step_target_shape(), Shape{});
@@ -90,8 +90,8 @@ TEST(Sequences, WhatMayBePaddingIsToldOfLengths) {
             "      2 | train = \"x.npy\"\n"
             "        |         ^^^^^^^\n"
             "  hint:     rows and columns count from 0;\n"
-            "            a file of lengths, such as data.train_lengths, says where each sequence ends; what stands "
-            "behind it may be anything");
+            "            a file of lengths, such as data.train_lengths, says where each sequence ends; what "
+            "follows it may be anything");
 }
 
 TEST(Sequences, MessagesForWrongLengths) {

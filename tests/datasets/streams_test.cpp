@@ -164,9 +164,9 @@ TEST(Streams, LibsvmWithCommentsAndLabels) {
 
 TEST(Streams, FoldersOfPng) {
   TemporaryFolder folder;
-  for (const char* place : {"p/b/1", "p/b/2", "p/a/1", "q/a/9", "q/b/3"})
-    folder.write(str(place, ".png"),
-                 png_bytes(2, 2, {static_cast<uint8_t>(place[0]), 2, 3, static_cast<uint8_t>(place[4])}));
+  for (const char* location : {"p/b/1", "p/b/2", "p/a/1", "q/a/9", "q/b/3"})
+    folder.write(str(location, ".png"),
+                 png_bytes(2, 2, {static_cast<uint8_t>(location[0]), 2, 3, static_cast<uint8_t>(location[4])}));
   PngFoldersConfig config;
   config.train = {"p"};
   config.test = {"q"};
@@ -195,7 +195,7 @@ TEST(Streams, ATextFileThatChangesIsAnError) {
   EXPECT_EQ(error_text([&] { data.train.read(1, 1, k32); }),
             "error: " + folder.path("t.csv") +
                 ": the file changed while it was read\n"
-                "  hint:     start again: the run reads its lines where they stood at the beginning");
+                "  hint:     start again: the run reads its lines where they were at the beginning");
 }
 
 TEST(Streams, APackedFileIsShuffledWithinAWindowAndSaysSo) {

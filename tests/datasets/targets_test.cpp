@@ -114,7 +114,7 @@ TEST(Targets, InfiniteValuesAreRefused) {
                 data_caret(3) + "\n  hint:     rows and columns count from 0");
 }
 
-TEST(Targets, WeightsStandBesideTheExamples) {
+TEST(Targets, WeightsAreReadWithTheExamples) {
   TemporaryFolder folder;
   DatasetOptions options = options_with(folder, Tensor::zeros(DType::kInt64, {6}), Targets::kClasses);
   Tensor weights = Tensor::of(std::vector<double>{1, 0, 2.5, 3, 4, 5}, {6, 1});
@@ -223,7 +223,7 @@ TEST(Targets, BadColumnsOfATable) {
   EXPECT_EQ(text("a,b,w\n1,2,3\n", [](CsvOptions& csv) { csv.label_count = 3; }),
             file +
                 ": all columns of the table are those of labels and weights\n  expected: columns of numbers to learn "
-                "from beside it\n  got:      line 1: a,b,w" +
+                "from besides it\n  got:      line 1: a,b,w" +
                 data_caret(3));
   EXPECT_EQ(text("a,b,w\n1,2,-3\n",
                  [](CsvOptions& csv) {

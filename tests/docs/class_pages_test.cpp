@@ -1,5 +1,5 @@
-// The commands of the pages for classes run: what stands in blocks of `sh` in docs/labs.md, docs/worksheet.md and
-// docs/tutorial/README.md.
+// The pages for classes name every lesson, every question and every built-in lab. (Their commands are run by
+// tests/docs/page_commands.py.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +8,10 @@
 #include <iterator>
 #include <regex>
 #include <set>
-#include <sstream>
+#include <string>
+#include <vector>
 
-#include "compiler/base/str.h"
 #include "datasets/file.h"
-#include "tests/support/cli_support.h"
 
 namespace thtrain {
 namespace {
@@ -20,93 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> kPages = {"docs/labs.md", "docs/worksheet.md", "docs/tutorial/README.md"};
-
-// Lines of the page's blocks of `sh`, without comments.
-std::vector<std::string> commands_of(const std::string& page) {
-  std::vector<std::string> out;
-  std::ifstream stream(page);
-  bool inside = false;
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("```")) {
-      inside = line == "```sh";
-      continue;
-    }
-    if (!inside) continue;
-    if (const size_t comment = line.find("  #"); comment != std::string::npos) line.resize(comment);
-    if (!line.empty() && line[0] != '#') out.push_back(line);
-  }
-  return out;
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream words(line);
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-// `./thtrain lesson 6` is the launcher's: there is one lesson of this number. (The lessons are tests of their own.)
-void expect_lesson(const std::vector<std::string>& words) {
-  ASSERT_EQ(words.size(), 3u);
-  const std::string number = words[2].size() == 1 ? "0" + words[2] : words[2];
-  size_t found = 0;
-  for (const auto& entry : fs::directory_iterator("docs/tutorial"))
-    found += entry.path().filename().string().starts_with("lesson_" + number + "_");
-  EXPECT_EQ(found, 1u) << words[2];
-}
-
-// What a command promises is there: what it prints, and the files and folders that it names.
-void expect_done(const Workshop& workshop, const std::string& command, const Ended& ended) {
-  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
-  EXPECT_EQ(ended.err.find("error"), std::string::npos) << ended.err;
-  const std::vector<std::string> words = words_of(command);
-  bool is_redirected = false;
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
-    const std::string& place = words[i + 1];
-    if (words[i] == "--run-dir") {
-      EXPECT_TRUE(workshop.exists(place + "/run.json") && workshop.exists(place + "/best.npz")) << place;
-    }
-    if (words[i] == "--html" || words[i] == "--output" || words[i] == ">") {
-      EXPECT_GT(workshop.read(place).size(), 100u) << place;
-    }
-    is_redirected = is_redirected || words[i] == ">";
-  }
-  EXPECT_EQ(ended.out.empty(), is_redirected) << ended.out;
-}
-
-class ClassPages : public testing::TestWithParam<std::string> {};
-
-// Training is cut to two epochs. The commands of a page run one after the other in one folder, as a student's do.
-TEST_P(ClassPages, EveryCommandRuns) {
-  Workshop workshop;
-  fs::create_symlink(fs::absolute("configs"), workshop.path("configs"));
-  size_t run = 0;
-  for (std::string command : commands_of(GetParam())) {
-    SCOPED_TRACE(command);
-    if (const std::vector<std::string> words = words_of(command); words.size() > 1 && words[1] == "lesson") {
-      expect_lesson(words);
-      continue;
-    }
-    const std::string program = "./thtrain ";
-    const size_t at = command.find(program);
-    ASSERT_NE(at, std::string::npos);
-    if (command.find("thtrain train") != std::string::npos) {
-      const size_t end = std::min(command.find(" |"), command.find(" >"));
-      command.insert(std::min(end, command.size()), " trainer.epochs=2");
-    }
-    command.replace(at, program.size(), "OMP_NUM_THREADS=1 \"$THTRAIN\" ");
-    const Ended ended = workshop.shell(command);
-    expect_done(workshop, command, ended);
-    ++run;
-  }
-  if (GetParam() == "docs/labs.md") {
-    EXPECT_GE(run, 20u);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Pages, ClassPages, testing::ValuesIn(kPages), [](const auto& info) {
-  return std::regex_replace(
-      fs::path(info.param).parent_path().filename().string() + "_" + fs::path(info.param).stem().string(),
-      std::regex("[^A-Za-z0-9]"), "_");
-});
 
 // Every lesson is in the lessons' page, which names no other; every lesson that the labs name is there.
 TEST(ClassPagesLists, EveryLessonHasALine) {

@@ -27,7 +27,7 @@ std::map<std::string, Row> rows() {
   const std::regex form("\\| `([a-z0-9_]+)` \\| (.*) \\| (.*) \\| (.*) \\|");
   for (std::string line; std::getline(page, line);)
     if (std::smatch m; std::regex_match(line, m, form)) {
-      EXPECT_TRUE(out.emplace(m[1], Row{m[2], m[3], m[4]}).second) << m[1] << " stands there twice";
+      EXPECT_TRUE(out.emplace(m[1], Row{m[2], m[3], m[4]}).second) << m[1] << " is listed twice";
     }
   return out;
 }

@@ -298,11 +298,11 @@ void add_control(std::vector<GarbageCall>& calls) {
   }));
   calls.push_back(with_garbage("repeat_until", [](Garbage& g) {
     const std::vector<Expr> states = g.draw<std::vector<Expr>>();
-    return repeat_until(
-               g.draw<int64_t>(), states,
-               [&](const std::vector<Expr>& state) {
-                 return Turn{body_of(g, state), g.one_in(2) && !state.empty() ? sum(state[0]) > 3 : g.draw<Expr>()};
-               })
+    return repeat_until(g.draw<int64_t>(), states,
+                        [&](const std::vector<Expr>& state) {
+                          return Iteration{body_of(g, state),
+                                           g.one_in(2) && !state.empty() ? sum(state[0]) > 3 : g.draw<Expr>()};
+                        })
         .state;
   }));
   calls.push_back(with_garbage("OpFromGraph.operator()", [](Garbage& g) {

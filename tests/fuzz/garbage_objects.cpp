@@ -127,7 +127,7 @@ Function& known_function(bool native) {
   return functions[native];
 }
 
-// What the inputs are, or garbage in the place of one.
+// What the inputs are, or garbage instead of one.
 std::vector<Tensor> arguments_of(Arrays garbage, int64_t n) {
   std::vector<Tensor> out = {Tensor::zeros(DType::kFloat64, {2, 3}), Tensor(n), Tensor::vector({1.0, 2.0})};
   if (!garbage.empty()) out[static_cast<size_t>(n & 3) % 3] = garbage[0];

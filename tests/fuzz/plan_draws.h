@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-/// A plan in the making. A place is the number of a value; kNone: there is no such value.
+/// A plan in the making. An index is the number of a value; kNone: there is no such value.
 class PlanDraws {
  public:
   using Args = const std::vector<Expr>&;
@@ -79,7 +79,7 @@ class PlanDraws {
     return find([&](const Expr& e) { return is_float(e.dtype()) && e.rank() == rank; });
   }
   // A value that broadcasts with `like`, of its dtype where there is one.
-  size_t beside(size_t like) {
+  size_t operand_for(size_t like) {
     const Expr x = values_[like];
     auto fits = [&](const Expr& e) {
       const size_t rank = std::min(e.rank(), x.rank());
@@ -102,10 +102,10 @@ class PlanDraws {
 
   // Keeps the statement if it is typed.
   bool add(std::string text, std::vector<size_t> arguments, std::function<Expr(Args)> make) {
-    for (size_t place : arguments)
-      if (place == kNone) return false;
+    for (size_t index : arguments)
+      if (index == kNone) return false;
     std::vector<Expr> given;
-    for (size_t place : arguments) given.push_back(values_[place]);
+    for (size_t index : arguments) given.push_back(values_[index]);
     Expr value;
     try {
       value = make(given);

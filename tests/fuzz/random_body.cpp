@@ -42,7 +42,7 @@ RandomBody arithmetic(const Draw& below, size_t depth) {
   }
 }
 
-// The value is printed, or another one beside it.
+// The value is printed, or another one besides.
 RandomBody printed(const Draw& below, const RandomBody& x) {
   const std::string label = std::to_string((*below.label)++);
   if (below(2) == 0)
@@ -56,13 +56,14 @@ RandomBody printed(const Draw& below, const RandomBody& x) {
 
 RandomBody loop(const Draw& below, size_t depth) {
   const RandomBody first = leaf(below), body = random_body(below, depth - 1);
-  const auto turns = static_cast<int64_t>(below(4));
-  return {str("repeat(", turns, ", {", first.text, "}, [&](const std::vector<Expr>& t) { const Expr s = t[0]; return ",
-              "std::vector<Expr>{", body.text, "}; })[0]"),
-          [=](const Expr& s, const Expr& c) {
-            return repeat(turns, {first.build(s, c)},
-                          [&](const std::vector<Expr>& t) { return std::vector<Expr>{body.build(t[0], c)}; })[0];
-          }};
+  const auto iterations = static_cast<int64_t>(below(4));
+  return {
+      str("repeat(", iterations, ", {", first.text, "}, [&](const std::vector<Expr>& t) { const Expr s = t[0]; return ",
+          "std::vector<Expr>{", body.text, "}; })[0]"),
+      [=](const Expr& s, const Expr& c) {
+        return repeat(iterations, {first.build(s, c)},
+                      [&](const std::vector<Expr>& t) { return std::vector<Expr>{body.build(t[0], c)}; })[0];
+      }};
 }
 
 RandomBody loop_until(const Draw& below, size_t depth) {
@@ -71,12 +72,12 @@ RandomBody loop_until(const Draw& below, size_t depth) {
   const double threshold = static_cast<double>(below(5)) / 2 - 1.1;
   return {str("repeat_until(", limit, ", {", first.text,
               "}, [&](const std::vector<Expr>& t) { const Expr s = t[0]; const Expr next = ", body.text,
-              "; return Turn{{next}, gt(sum(next), ", threshold, ")}; }).state[0]"),
+              "; return Iteration{{next}, gt(sum(next), ", threshold, ")}; }).state[0]"),
           [=](const Expr& s, const Expr& c) {
             return repeat_until(limit, {first.build(s, c)},
                                 [&](const std::vector<Expr>& t) {
                                   const Expr next = body.build(t[0], c);
-                                  return Turn{{next}, gt(sum(next), threshold)};
+                                  return Iteration{{next}, gt(sum(next), threshold)};
                                 })
                 .state[0];
           }};

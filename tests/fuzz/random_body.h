@@ -14,7 +14,7 @@ struct RandomBody {
   std::function<Expr(const Expr& s, const Expr& c)> build;
 };
 
-/// `below(n)` draws a number less than n. Loops and branches stand in each other up to `depth` deep.
+/// `below(n)` draws a number less than n. Loops and branches are nested up to `depth` deep.
 RandomBody random_body(const std::function<size_t(size_t)>& below, size_t depth);
 /// The same with prints in it, some of which nobody reads. Their labels are numbers, from `label` on.
 RandomBody random_printing_body(const std::function<size_t(size_t)>& below, size_t depth, int& label);

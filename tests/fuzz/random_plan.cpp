@@ -65,19 +65,19 @@ class Generator : public RandomStatements {
   void add_results() {
     const size_t count = 1 + below(3);
     for (size_t i = 0; i < count; ++i) {
-      const size_t place = values_.size() - 1 - below(std::min<size_t>(values_.size(), 4));
-      if (std::ranges::find(plan_.outputs, place) == plan_.outputs.end()) plan_.outputs.push_back(place);
+      const size_t index = values_.size() - 1 - below(std::min<size_t>(values_.size(), 4));
+      if (std::ranges::find(plan_.outputs, index) == plan_.outputs.end()) plan_.outputs.push_back(index);
     }
     for (size_t leaf = 0; leaf < plan_.leaves.size(); ++leaf) {
       if (!plan_.leaves[leaf].is_shared || one_in(3)) continue;
-      const size_t place =
+      const size_t index =
           find([&](const Expr& e) { return e.type() == values_[leaf].type() && !e.same(values_[leaf]); });
-      if (place == kNone) continue;
+      if (index == kNone) continue;
       if (is_float(values_[leaf].dtype()) && one_in(2)) {
-        if (!add("$0 - 0.1 * $1", {leaf, place}, [](Args a) { return a[0] - 0.1 * a[1]; })) continue;
+        if (!add("$0 - 0.1 * $1", {leaf, index}, [](Args a) { return a[0] - 0.1 * a[1]; })) continue;
         plan_.updates.emplace_back(leaf, values_.size() - 1);
       } else {
-        plan_.updates.emplace_back(leaf, place);
+        plan_.updates.emplace_back(leaf, index);
       }
     }
   }

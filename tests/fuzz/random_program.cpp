@@ -12,17 +12,17 @@ namespace {
 // Which values the outputs and updates need.
 std::vector<bool> needed_values(const ProgramPlan& plan) {
   std::vector<bool> needed(plan.leaves.size() + plan.statements.size(), false);
-  for (size_t place : plan.outputs) needed[place] = true;
-  for (const auto& [leaf, place] : plan.updates) needed[leaf] = needed[place] = true;
+  for (size_t index : plan.outputs) needed[index] = true;
+  for (const auto& [leaf, index] : plan.updates) needed[leaf] = needed[index] = true;
   for (size_t i = plan.statements.size(); i-- > 0;)
     if (needed[plan.leaves.size() + i])
-      for (size_t place : plan.statements[i].arguments) needed[place] = true;
+      for (size_t index : plan.statements[i].arguments) needed[index] = true;
   return needed;
 }
 
-std::string value_name(const ProgramPlan& plan, size_t place) {
-  if (place >= plan.leaves.size()) return str("v", place);
-  return str(plan.leaves[place].is_shared ? "w" : "x", place);
+std::string value_name(const ProgramPlan& plan, size_t index) {
+  if (index >= plan.leaves.size()) return str("v", index);
+  return str(plan.leaves[index].is_shared ? "w" : "x", index);
 }
 
 std::string dtype_text(DType dtype) {
@@ -90,11 +90,11 @@ BuiltProgram build(const ProgramPlan& plan) {
       continue;
     }
     std::vector<Expr> arguments;
-    for (size_t place : plan.statements[i].arguments) arguments.push_back(out.values[place]);
+    for (size_t index : plan.statements[i].arguments) arguments.push_back(out.values[index]);
     out.values.push_back(plan.statements[i].build(arguments));
   }
-  for (size_t place : plan.outputs) out.outputs.push_back(out.values[place]);
-  for (const auto& [leaf, place] : plan.updates) out.updates.push_back({out.values[leaf], out.values[place]});
+  for (size_t index : plan.outputs) out.outputs.push_back(out.values[index]);
+  for (const auto& [leaf, index] : plan.updates) out.updates.push_back({out.values[leaf], out.values[index]});
   return out;
 }
 
@@ -115,9 +115,9 @@ std::string as_cpp(const ProgramPlan& plan) {
     if (needed[plan.leaves.size() + i])
       out += str("Expr ", value_name(plan, plan.leaves.size() + i), " = ", statement_text(plan, plan.statements[i]),
                  ";\n");
-  for (size_t place : plan.outputs) outputs += str(outputs.empty() ? "" : ", ", value_name(plan, place));
-  for (const auto& [leaf, place] : plan.updates)
-    updates += str(updates.empty() ? "" : ", ", "{", value_name(plan, leaf), ", ", value_name(plan, place), "}");
+  for (size_t index : plan.outputs) outputs += str(outputs.empty() ? "" : ", ", value_name(plan, index));
+  for (const auto& [leaf, index] : plan.updates)
+    updates += str(updates.empty() ? "" : ", ", "{", value_name(plan, leaf), ", ", value_name(plan, index), "}");
   out += str("Function f = function({", inputs, "}, {", outputs, "}, {", updates,
              "}, {.mode = Mode::kDebug, .allow_unused_inputs = true});\n");
   for (const std::vector<Tensor>& call : plan.calls) {
@@ -171,23 +171,23 @@ class Shrinker {
 
   // An output of what the output was made from.
   bool replace_by_argument(size_t output) {
-    const size_t place = plan_.outputs[output];
-    if (place < plan_.leaves.size()) return false;
-    for (size_t argument : plan_.statements[place - plan_.leaves.size()].arguments)
+    const size_t index = plan_.outputs[output];
+    if (index < plan_.leaves.size()) return false;
+    for (size_t argument : plan_.statements[index - plan_.leaves.size()].arguments)
       if (attempt([&](ProgramPlan& p) { p.outputs[output] = argument; })) return true;
     return false;
   }
 
   // Readers of statement k read one of its arguments instead.
   bool leave_out(size_t k) {
-    const size_t place = plan_.leaves.size() + k;
-    if (!needed_values(plan_)[place]) return false;
-    if (std::ranges::find(plan_.outputs, place) != plan_.outputs.end()) return false;
+    const size_t index = plan_.leaves.size() + k;
+    if (!needed_values(plan_)[index]) return false;
+    if (std::ranges::find(plan_.outputs, index) != plan_.outputs.end()) return false;
     for (size_t argument : plan_.statements[k].arguments) {
       const bool smaller = attempt([&](ProgramPlan& p) {
-        for (Statement& statement : p.statements) std::ranges::replace(statement.arguments, place, argument);
+        for (Statement& statement : p.statements) std::ranges::replace(statement.arguments, index, argument);
         for (auto& [leaf, value] : p.updates)
-          if (value == place) value = argument;
+          if (value == index) value = argument;
       });
       if (smaller) return true;
     }

@@ -14,7 +14,7 @@ namespace thtrain {
 
 struct Statement {
   std::string text;               // C++; $0, $1, ... stand for the arguments
-  std::vector<size_t> arguments;  // places among all values: the leaves first, then the statements
+  std::vector<size_t> arguments;  // indices among all values: the leaves first, then the statements
   std::function<Expr(const std::vector<Expr>&)> build;
 };
 
@@ -27,8 +27,8 @@ struct ProgramPlan {
   uint64_t seed = 0;
   std::vector<Leaf> leaves;
   std::vector<Statement> statements;
-  std::vector<size_t> outputs;                     // places
-  std::vector<std::pair<size_t, size_t>> updates;  // a shared leaf, and the place of its next value
+  std::vector<size_t> outputs;                     // indices
+  std::vector<std::pair<size_t, size_t>> updates;  // a shared leaf, and the index of its next value
   std::vector<std::vector<Tensor>> calls;          // the inputs of each call
 };
 
@@ -42,7 +42,7 @@ struct BuiltProgram {
   std::vector<Out> outputs;
   std::vector<Update> updates;
   std::vector<Shared> shared;
-  std::vector<Expr> values;  // all of them, by their places
+  std::vector<Expr> values;  // all of them, by their indices
 };
 /// New leaves each time.
 BuiltProgram build(const ProgramPlan& plan);

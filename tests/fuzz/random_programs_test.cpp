@@ -98,7 +98,8 @@ std::optional<std::string> wrong_rewrite(const ProgramPlan& plan, bool) {
   return "";
 }
 
-// The reference's results beside those of native code, which are as far apart as the bounds of both graphs allow.
+// The reference's results compared with those of native code, which are as far apart as the bounds of both graphs
+// allow.
 std::string apart(const BuiltProgram& built, const Case& c, const Tensors& reference, const Tensors& native) {
   const Graph optimized = optimize(c.canonical.graph, {});
   BoundedEvaluator bounded(c.leaves, c.lengths, Infinities::kUnknown);

@@ -14,7 +14,7 @@ namespace thtrain {
 /// Ranks are 0, 1 or 2: scalars, rows of 3 elements, matrices of 2 rows.
 struct RandomStep {
   struct Term {
-    size_t argument, other;  // places among the arguments; `other` is a factor
+    size_t argument, other;  // indices among the arguments; `other` is a factor
     size_t form;             // which function of them
     double factor;
   };

@@ -1,4 +1,4 @@
-// Random scans beside the same loops unrolled: values, gradients, forward mode, second derivatives, updates. The
+// Random scans compared with the same loops unrolled: values, gradients, forward mode, second derivatives, updates. The
 // reference computes both; native and debug mode are compared with it for some of them, which takes longer.
 // THTRAIN_FUZZ_SEED and THTRAIN_FUZZ_CASES ask for more.
 #include <gtest/gtest.h>

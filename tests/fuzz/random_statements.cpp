@@ -51,7 +51,7 @@ void RandomStatements::add_statement() {
 }
 
 void RandomStatements::add_arithmetic() {
-  const size_t x = any_value(), y = beside(x);
+  const size_t x = any_value(), y = operand_for(x);
   switch (below(6)) {
     case 0:
     case 1:
@@ -84,7 +84,7 @@ void RandomStatements::add_elementwise() {
   std::vector<size_t> arguments{any_value()};
   std::string text = str("elementwise(*find_op(\"", record.name, "\"), {$0");
   for (int i = 1; i < record.arity; ++i) {
-    arguments.push_back(beside(arguments[0]));
+    arguments.push_back(operand_for(arguments[0]));
     text += str(", $", i);
   }
   add(text + "}, {}, std::source_location::current())", arguments,
@@ -237,7 +237,7 @@ void RandomStatements::add_shape() {
       break;
     }
     default: {
-      const size_t like = beside(x);
+      const size_t like = operand_for(x);
       add("broadcast_like($0, $1)", {x, like}, [](Args a) { return broadcast_like(a[0], a[1]); });
     }
   }
@@ -294,7 +294,7 @@ void RandomStatements::add_gather() {
 }
 
 void RandomStatements::add_choice() {
-  const size_t x = some_float(), y = beside(x == kNone ? 0 : x);
+  const size_t x = some_float(), y = operand_for(x == kNone ? 0 : x);
   switch (below(4)) {
     case 0:
       add("switch_($0 < $1, $0, $1)", {x, y}, [](Args a) { return switch_(a[0] < a[1], a[0], a[1]); });

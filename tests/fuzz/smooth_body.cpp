@@ -116,7 +116,7 @@ struct SmoothLoop {
   SmoothBody first, next;
   int64_t steps = 0;
   std::optional<double> limit = {};  // ends when the sum of the first state is above it
-  bool walks = false;                // each step takes a row of w in the place of c
+  bool walks = false;                // each step takes a row of w instead of c
   bool gives_all = false;            // what is summed over the steps is the result; else what is left after the last
   size_t kind = 0;
 
@@ -174,7 +174,7 @@ struct SmoothLoop {
     return repeat_until(steps, {begin, at.s},
                         [&](const Values& v) {
                           const Values made = given(v);
-                          return Turn{made, gt(sum(made[0]), *limit)};
+                          return Iteration{made, gt(sum(made[0]), *limit)};
                         })
         .state;
   }

@@ -15,13 +15,14 @@ struct SmoothPoint {
 };
 
 /// A vector of 3 elements. `build` makes bodies of loops, branches and calls or, with `inlined`, the same formula
-/// without bodies: loops unrolled, calls in their place, and both sides of a branch. `text` names what it is made of.
+/// without bodies: loops unrolled, calls replaced by their bodies, and both sides of a branch. `text` names what it is
+/// made of.
 struct SmoothBody {
   std::string text;
   std::function<Expr(const SmoothPoint& at, bool inlined)> build;
 };
 
-/// `below(n)` draws a number less than n. Bodies stand in each other up to `depth` deep.
+/// `below(n)` draws a number less than n. Bodies are nested up to `depth` deep.
 SmoothBody random_smooth_body(const std::function<size_t(size_t)>& below, size_t depth);
 
 }  // namespace thtrain

@@ -1,5 +1,5 @@
-// Random costs at extremes: the value and the gradients of the program that the optimizer makes, beside the cost and
-// its gradients as they were written in numbers of 3200 digits; the first gradient alone, and beside the second one,
+// Random costs at extremes: the value and the gradients of the program that the optimizer makes, compared with the cost
+// and its gradients as they were written in numbers of 3200 digits; the first gradient alone, and with the second one,
 // which shares values with it. THTRAIN_FUZZ_SEED and THTRAIN_FUZZ_CASES ask for more.
 #include <gtest/gtest.h>
 
@@ -105,8 +105,8 @@ TEST(StableCosts, AgreeWithWideNumbersAfterRewriting) {
     };
     std::string wrong = difference(c, computed(outputs), exact);
     if (wrong.empty())
-      if (const std::string beside = difference(c, computed(all), exact); !beside.empty())
-        wrong = "with second gradients: " + beside;
+      if (const std::string difference_of_both = difference(c, computed(all), exact); !difference_of_both.empty())
+        wrong = "with second gradients: " + difference_of_both;
     EXPECT_EQ(wrong, "") << "THTRAIN_FUZZ_SEED=" << settings.seed + static_cast<uint64_t>(i) << " of " << described(c);
     if (!wrong.empty() && ++failed == 20) break;
   }

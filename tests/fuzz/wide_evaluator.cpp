@@ -99,7 +99,7 @@ class Evaluator {
 
  private:
   // The element of input k that meets element `at` of the result.
-  static size_t place(const Shape& shape, const Shape& at) {
+  static size_t index(const Shape& shape, const Shape& at) {
     int64_t out = 0;
     const size_t lead = at.size() - shape.size();
     for (size_t axis = 0; axis < shape.size(); ++axis)
@@ -108,7 +108,7 @@ class Evaluator {
   }
   Wide number(const Expr& value, const Shape& at) const {
     const WideTensor& tensor = of(value);
-    const size_t i = place(tensor.shape, at);
+    const size_t i = index(tensor.shape, at);
     return is_wide(value) ? tensor.elements[i] : Wide(tensor.exact.as_double(static_cast<int64_t>(i)));
   }
 
@@ -217,7 +217,7 @@ class Evaluator {
         const bool goes = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
         if (!goes || keeps) to.push_back(goes ? 0 : at[axis]);
       }
-      const size_t r = place(shape, to);
+      const size_t r = index(shape, to);
       const Wide& element = is_wide(node.inputs[0]) ? x.elements[i] : Wide(x.exact.as_double(static_cast<int64_t>(i)));
       if (name == "max")
         out[r] = !met[r] || out[r] < element || element.is_nan() ? element : out[r];

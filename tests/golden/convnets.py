@@ -50,13 +50,13 @@ def network(name, x, shapes, forward):
     return weights
 
 
-def beside(b):
+def per_channel(b):
     return b[None, :, None, None]
 
 
 def lenet(x, p):
     maps = F.conv2d(x.reshape(3, 1, 8, 8), p["maps/W"].flip(2, 3))
-    pooled = torch.tanh(F.max_pool2d(maps, 2) + beside(p["pooled/b"]))
+    pooled = torch.tanh(F.max_pool2d(maps, 2) + per_channel(p["pooled/b"]))
     more = F.relu(F.conv2d(pooled, p["more/W"], p["more/b"]))
     return more.reshape(3, -1) @ p["out/W"] + p["out/b"]
 

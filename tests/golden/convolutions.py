@@ -2,7 +2,7 @@
 """Writes convolutions.txt: convolutions and their gradients by PyTorch, for tests/compiler/ops/conv_golden_test.cpp.
 
 Run: python3 tests/golden/convolutions.py, with PyTorch. The cases are those of Theano's test_abstract_conv.py: the
-tables of two and three axes, groups, filters of their own for every place, other paddings before than behind,
+tables of two and three axes, groups, filters of their own for every position, other paddings before than behind,
 gradients with strides and dilation, causal convolutions.
 
 A line: conv [images] [filters] padding [stride] [dilation] groups flip = [result] and two sums each of the result, of
@@ -41,21 +41,21 @@ def zeros_of(padding, spans):
 
 
 def unshared(x, w, stride, dilation, groups):
-    """A filter of its own for every place: the sum of each window, one place after the other."""
+    """A filter of its own for every position: the sum of each window, one position after the other."""
     rank = x.dim() - 2
-    places, taps = w.shape[1:1 + rank], w.shape[2 + rank:]
+    positions, taps = w.shape[1:1 + rank], w.shape[2 + rank:]
     out = []
-    for place in itertools.product(*map(range, places)):
+    for position in itertools.product(*map(range, positions)):
         window = x
-        for axis, (o, s, d, k) in enumerate(zip(place, stride, dilation, taps)):
+        for axis, (o, s, d, k) in enumerate(zip(position, stride, dilation, taps)):
             window = window.narrow(2 + axis, o * s, (k - 1) * d + 1)
             window = window.index_select(2 + axis, torch.arange(0, (k - 1) * d + 1, d))
-        filters = w[(slice(None), *place)]
+        filters = w[(slice(None), *position)]
         products = [torch.einsum("nc...,fc...->nf", a, b) if rank == 0 else
                     torch.tensordot(a.flatten(1), b.flatten(1), dims=([1], [1]))
                     for a, b in zip(window.chunk(groups, 1), filters.chunk(groups, 0))]
         out.append(torch.cat(products, 1))
-    return torch.stack(out, 2).reshape(x.shape[0], w.shape[0], *places)
+    return torch.stack(out, 2).reshape(x.shape[0], w.shape[0], *positions)
 
 
 def add(images, filters, padding="valid", stride=None, dilation=None, groups=1, flip=True):

@@ -88,7 +88,7 @@ def binary(op, f, dtypes, values=few):
 
 
 def grid(low, high):
-    """Ordinary values beside the special ones."""
+    """Ordinary values besides the special ones."""
     def values(dtype):
         if dtype in COMPLEXES:
             return special(dtype)

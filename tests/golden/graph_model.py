@@ -4,7 +4,7 @@
 Run: python3 tests/golden/graph_model.py, with PyTorch. 5 examples of 7 numbers in float64:
 
     left = x[:, 0:4]   right = x[:, 4:7]   hidden = tanh(left W + b)   pieces = maxout of 2 of right
-    sum = hidden + pieces + hidden   bent = prelu(sum)   both = bent beside right   out = both W + b   side = bent W + b
+    sum = hidden + pieces + hidden   bent = prelu(sum)   both = bent : right   out = both W + b   side = bent W + b
 
 The loss is mean(out^2) + 3 mean(side^3). Lines: x, each weight, out, side, loss, and "grad/" + each weight.
 """

@@ -77,8 +77,9 @@ def fractional(x, rows, columns):
         more = (2 * len(row) - 1) * up + 1
         kernel = np.pad(kernel, (more // 2, more - more // 2))
         row = np.concatenate([row[:1], row, row[-1:]])[::-1]
-        places = (len(kernel) - (len(row) - 1) * up - 1) // down + 1
-        return np.array([sum(kernel[o * down + i * up] * value for i, value in enumerate(row)) for o in range(places)])
+        positions = (len(kernel) - (len(row) - 1) * up - 1) // down + 1
+        return np.array([sum(kernel[o * down + i * up] * value for i, value in enumerate(row))
+                         for o in range(positions)])
 
     return np.apply_along_axis(along, 3, np.apply_along_axis(along, 2, x, rows), columns)
 

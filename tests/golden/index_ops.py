@@ -83,8 +83,8 @@ def take(shape, axis, index_shape, indices):
 
     def added():
         x = numbers(shape)
-        place = (slice(None),) * (axis % len(shape)) + (picked,)
-        np.add.at(x, place, -1 - numbers(x[place].shape))
+        index = (slice(None),) * (axis % len(shape)) + (picked,)
+        np.add.at(x, index, -1 - numbers(x[index].shape))
         return x
     case("scatter_add", *words, result=added)
 

@@ -6,7 +6,7 @@ Run: python3 tests/golden/optimizers.py (needs torch and scipy); for the tests i
   negative log-likelihood; step t takes the rows 5 k to 5 k + 5, k = t mod 4. Weight decay acts on the two W only.
 - "optimizer NAME KEY=VALUE...", and then "loss" of steps 1 to 50, and "after STEPS PARAMETER".
 - "schedule NAME KEY=VALUE... = [n] factors" after 0, 1, ... epochs; plateau: also "observed".
-- "around NAME": the same of what stands around SGD with a momentum; "average PARAMETER".
+- "around NAME": the same of what surrounds SGD with a momentum; "average PARAMETER".
 - "logistic/x", "logistic/y"; "quadratic NAME = d", for sum_i d_i x_i^2 / 2 - x_i; "start PROBLEM";
   "minimum PROBLEM METHOD GTOL EVALUATIONS VALUE = x".
 """
@@ -114,7 +114,7 @@ run("radam", o.RAdam, {}, lr=0.001)
 run("radam", o.RAdam, {"learning_rate": 0.02, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-4}, 0.02, lr=0.02,
     betas=(0.8, 0.9), eps=1e-4)
 
-# ---- what stands around a step: SGD with momentum --------------------------------------------------------------------
+# ---- what surrounds a step: SGD with momentum --------------------------------------------------------------------
 
 
 def sgd(p, **options):
@@ -154,7 +154,7 @@ train(p, sgd(p), after=limit)
 
 
 def averaged(name, start, **options):
-    """The averages stand in the lines "average"."""
+    """The averages are in the lines "average"."""
     global p
     p = around(name)
     holder = torch.nn.ParameterDict({k.replace("/", "_"): torch.nn.Parameter(v.detach()) for k, v in p.items()})
@@ -237,7 +237,7 @@ plateau({"decay": 0.5, "patience": 2, "larger": 1}, [1 - v for v in falling], fa
 
 # ---- batch methods ---------------------------------------------------------------------------------------------------
 
-# The cost of each problem stands in the test too: L2 of 0.05, labels 0 and 1, numbers as they are written.
+# The cost of each problem is in the test too: L2 of 0.05, labels 0 and 1, numbers as they are written.
 batch = np.random.RandomState(3)
 A = np.round(batch.normal(size=(80, 8)) * np.array([1, 2, 0.5, 1, 3, 1, 0.2, 1]), 3)
 B = (A @ batch.normal(size=8) + batch.normal(size=80) > 0).astype(float)

@@ -4,7 +4,7 @@
 Run: python3 tests/golden/recurrent.py, with PyTorch. 3 sequences of 4 steps of 2 numbers in float64, 2 units. Lines of
 a case: each weight, "out" (of all steps, [steps, batch, units], 0 behind a sequence's end), "last" (the output after
 the last step) and "grad/" + x and each weight, of the loss sum(out * c). The weights are those of thtrain: W and U are
-PyTorch's matrices transposed, b the sum of its two biases but for the part of a GRU's that stands inside of the reset
+PyTorch's matrices transposed, b the sum of its two biases but for the part of a GRU's that is inside of the reset
 gate's product, b_n. Cases:
 
     rnn, rnn_relu, lstm, gru        all sequences have 4 steps

@@ -51,16 +51,16 @@ logits[0, label].backward()
 line("gradient", images.grad[0])
 line("gradient_by_pixel", images.grad[0].abs().amax(0))
 
-places = [0, 2, 4, 5]
+positions = [0, 2, 4, 5]
 grey = (x.max() + x.min()) / 2
-by_place = np.empty((4, 4))
+by_position = np.empty((4, 4))
 by_pixel, covering = np.zeros((8, 8)), np.zeros((8, 8))
-for i, top in enumerate(places):
-    for j, left in enumerate(places):
+for i, top in enumerate(positions):
+    for j, left in enumerate(positions):
         covered = x.copy()
         covered[0, :, top:top + 3, left:left + 3] = grey
-        by_place[i, j] = torch.softmax(net(torch.tensor(covered))[2], 1)[0, label]
-        by_pixel[top:top + 3, left:left + 3] += by_place[i, j]
+        by_position[i, j] = torch.softmax(net(torch.tensor(covered))[2], 1)[0, label]
+        by_pixel[top:top + 3, left:left + 3] += by_position[i, j]
         covering[top:top + 3, left:left + 3] += 1
-line("by_place", by_place)
+line("by_position", by_position)
 line("by_pixel", by_pixel / covering)

@@ -155,10 +155,10 @@ def pooled_tangent(x, dx, window, ignore_border):
     lead = x.shape[:-len(window)]
     lengths = [n // k if ignore_border else -(-n // k) for n, k in zip(x.shape[-len(window):], window)]
     out = np.zeros(lead + tuple(lengths))
-    for place in np.ndindex(*out.shape):
-        cut = place[:len(lead)] + tuple(slice(i * k, (i + 1) * k) for i, k in zip(place[len(lead):], window))
+    for position in np.ndindex(*out.shape):
+        cut = position[:len(lead)] + tuple(slice(i * k, (i + 1) * k) for i, k in zip(position[len(lead):], window))
         part = x[cut]
-        out[place] = dx[cut].ravel()[part.argmax()]
+        out[position] = dx[cut].ravel()[part.argmax()]
     return out
 
 

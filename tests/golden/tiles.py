@@ -2,8 +2,8 @@
 """Writes tiles.txt: pictures side by side in NumPy, for tests/trainers/pictures_test.cpp.
 
 Run: python3 tests/golden/tiles.py, with NumPy. Five pictures of 3 x 2 numbers, the third of them all alike, in 2 rows
-of 3: each is scaled from its least to its largest number to 0 to 255, the fraction cut off; one black pixel stands
-between them, and black in the place of a sixth. Lines: values, and pixels, the rows of the picture of 7 x 8 pixels.
+of 3: each is scaled from its least to its largest number to 0 to 255, the fraction cut off; one black pixel is
+between them, and black instead of a sixth. Lines: values, and pixels, the rows of the picture of 7 x 8 pixels.
 """
 import pathlib
 

@@ -38,10 +38,10 @@ esac""",
 
 class LauncherTest(unittest.TestCase):
     def setUp(self):
-        self.place = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.place)
-        self.root = os.path.join(self.place, "a checkout")
-        self.calls = os.path.join(self.place, "calls")
+        self.temporary = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.temporary)
+        self.root = os.path.join(self.temporary, "a checkout")
+        self.calls = os.path.join(self.temporary, "calls")
         for folder in ("cmake", "compiler", "config", "nn", "datasets", "trainers", "cli", "tests"):
             os.makedirs(os.path.join(self.root, folder))
         for file in ("thtrain", "run_tests", "tests/long_checks.sh", "cmake/bootstrap.sh", "CMakeLists.txt",
@@ -49,7 +49,7 @@ class LauncherTest(unittest.TestCase):
             shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
         self.source = os.path.join(self.root, "compiler", "a.cpp")
         open(self.source, "w").close()
-        self.bin = os.path.join(self.place, "bin")
+        self.bin = os.path.join(self.temporary, "bin")
         os.mkdir(self.bin)
         for tool in TOOLS:
             os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
@@ -62,9 +62,17 @@ class LauncherTest(unittest.TestCase):
             file.write(f"#!/bin/sh\n{text}\n")
         os.chmod(path, 0o755)
 
+    def system(self, name, version):
+        """A file like /etc/os-release of this system."""
+        path = os.path.join(self.temporary, f"{name} {version}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'PRETTY_NAME="{name.title()} {version}"\nID={name}\nVERSION_ID="{version}"\n')
+        return path
+
     def start(self, *command, cwd=None, **environment):
-        environment = {"PATH": self.bin, "CALLS": self.calls, "MISSING": "", **environment}
-        return subprocess.Popen(command, cwd=cwd or self.place, env=environment, text=True,
+        environment = {"PATH": self.bin, "CALLS": self.calls, "MISSING": "", "OS_RELEASE": self.system("debian", "12"),
+                       **environment}
+        return subprocess.Popen(command, cwd=cwd or self.temporary, env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run_it(self, *command, **options):
@@ -87,7 +95,7 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual((code, out, err, calls), (0, "<info>", "", []))
 
     def test_from_any_folder_and_through_a_link(self):
-        link = os.path.join(self.place, "link")
+        link = os.path.join(self.temporary, "link")
         os.symlink("a checkout/thtrain", link)
         self.assertEqual(self.run_it(link, "x", cwd="/")[:2], (0, "<x>"))
         self.assertEqual(self.run_it("sh", "./link", "x")[:2], (0, "<x>"))
@@ -97,7 +105,7 @@ class LauncherTest(unittest.TestCase):
         gone = 'cd "$1" && rm -r "$1" && shift && exec "$@"'
 
         def run_there(*command):
-            folder = os.path.join(self.place, "gone")
+            folder = os.path.join(self.temporary, "gone")
             os.mkdir(folder)
             return self.run_it("sh", "-c", gone, "sh", folder, *command)
 
@@ -221,8 +229,45 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual((code, out, calls), (1, "", []))
         self.assertIn(command, err)
 
+    def test_says_what_is_needed_on_an_old_release(self):
+        for name, version in (("debian", "11"), ("debian", "9"), ("ubuntu", "22.04"), ("ubuntu", "9.10")):
+            code, out, err, calls = self.thtrain(MISSING="g++ cmake", OS_RELEASE=self.system(name, version))
+            self.assertEqual((code, out, calls), (1, "", []), version)
+            self.assertEqual(err, f"thtrain: {name.title()} {version} is too old: packages are installed on Debian 12, "
+                                  f"Debian 13 and Ubuntu 24.04. Missing: g++ cmake. Needed: {self.needs()}\n")
+        self.assertEqual(self.thtrain("x", OS_RELEASE=self.system("debian", "11"))[:2], (0, "<x>"))
+
+    def test_installs_on_newer_releases_and_on_children_of_debian(self):
+        for name, version in (("debian", "13"), ("debian", ""), ("ubuntu", "24.04"), ("linuxmint", "22")):
+            code, _, err, calls = self.thtrain(MISSING="g++", OS_RELEASE=self.system(name, version))
+            self.assertEqual(code, 0, err)
+            self.assertTrue(calls[1].endswith(" g++"), calls)
+            os.utime(self.source)
+            time.sleep(0.02)
+
+    def test_says_what_is_needed_where_there_is_no_dpkg(self):
+        os.remove(os.path.join(self.bin, "dpkg-query"))
+        code, out, err, calls = self.thtrain(OS_RELEASE=self.system("fedora", "41"))
+        self.assertEqual((code, out, calls), (1, "", []))
+        self.assertEqual(err, "thtrain: these programs are missing: g++ ninja. Packages are installed on Debian 12, "
+                              f"Debian 13 and Ubuntu 24.04 only. Needed: {self.needs()}\n")
+        for tool in ("clang++", "ninja"):
+            self.put(tool, "")
+        self.assertEqual(self.thtrain("x")[:2], (0, "<x>"))
+
+    def needs(self):
+        with open(os.path.join(self.root, "cmake/bootstrap.sh"), encoding="utf-8") as file:
+            return re.search(r'^needs="(.*?)"', file.read(), re.S | re.M)[1].replace("\\\n", "")
+
+    def test_run_tests_on_ubuntu_needs_no_browser(self):
+        command = os.path.join(self.root, "run_tests")
+        code, _, err, calls = self.run_it(command, MISSING="libgtest-dev chromium",
+                                          OS_RELEASE=self.system("ubuntu", "24.04"))
+        self.assertEqual(code, 0, err)
+        self.assertTrue(calls[1].endswith(" libgtest-dev"), calls)
+
     def test_run_tests(self):
-        os.makedirs(os.path.join(self.place, "shared", "data"))
+        os.makedirs(os.path.join(self.temporary, "shared", "data"))
         command = os.path.join(self.root, "run_tests")
         code, _, err, calls = self.run_it(command, "-R", "a name", MISSING="libgtest-dev", CTEST_CODE="8")
         self.assertEqual(code, 8, err)
@@ -230,7 +275,7 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(calls[2], "cmake --preset tests")
         cache = calls[-1].split("cache=")[1].split(" data=")[0]
         self.assertRegex(calls[-1], "-j[0-9]+ --output-on-failure --no-tests=error -R a name cache=")
-        self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.place), "shared", "data")), calls)
+        self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.temporary), "shared", "data")), calls)
         self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
         self.assertFalse(os.path.exists(cache))
         self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))
@@ -258,7 +303,7 @@ class LauncherTest(unittest.TestCase):
     def test_a_long_check_that_there_is_not(self):
         code, out, err, calls = self.long("tidy", "asna")
         self.assertEqual((code, out, calls), (1, "", []))
-        self.assertEqual(err, "thtrain: there is no long check asna: tidy asan tsan fuzz coverage\n")
+        self.assertEqual(err, "thtrain: there is no long check asna: tidy asan tsan fuzz coverage bare\n")
 
     def test_run_tests_of_continuous_integration(self):
         code, _, err, calls = self.run_it(os.path.join(self.root, "run_tests"), "--ci", "-R", "a name")

@@ -32,7 +32,7 @@ def code_of(text):
 
 
 def outside_of_braces(text):
-    """What stands in namespaces alone, without bodies."""
+    """What is in namespaces alone, without bodies."""
     out, inside, last = [], [], 0
     for match in re.finditer(r"[{};]", text):
         piece, sign = text[last:match.start()], match.group()
@@ -66,7 +66,7 @@ def is_use(text, at):
 def check(root):
     codes, includes, findings = {}, {}, []
     for path in tree.files(root):
-        # Embedded texts stand behind entry_abi.h, and include no header of the tree.
+        # Embedded texts follow entry_abi.h, and include no header of the tree.
         if not path.startswith(("tests/package/", "compiler/codegen/device_text/")):
             text = tree.read(root, path)
             codes[path] = code_of(text)

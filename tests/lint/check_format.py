@@ -22,8 +22,8 @@ def main():
     sources = [os.path.join(root, path) for path in tree.files(root)]
     checked = subprocess.run(["clang-format", "--dry-run", *sources], capture_output=True, text=True, check=False)
     findings = re.findall(r"^(\S+:\d+):\d+: warning: code should be clang-formatted", checked.stderr, re.M)
-    for place in findings:
-        print(f"{os.path.relpath(place, root)}: not formatted: clang-format -i")
+    for path in findings:
+        print(f"{os.path.relpath(path, root)}: not formatted: clang-format -i")
     print(f"{len(findings)} findings")
     sys.exit(1 if findings or checked.returncode else 0)
 

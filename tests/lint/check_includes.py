@@ -5,7 +5,7 @@
     base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
     all < tests, docs
 
-Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
+Within compiler/ops the families have an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
 
 import os
@@ -64,7 +64,7 @@ BUILDERS = {f"compiler/ops/{name}" for name in [
     "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h", "random/random.h",
     "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h", "control/stop_gradient.h"]}
 
-# Families that passes and the planner know beside the elementwise one: a pass that is named after a family, and the
+# Families that passes and the planner know besides the elementwise one: a pass that is named after a family, and the
 # rules, which name the ops that they rewrite.
 KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce"}),
@@ -72,11 +72,11 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
-    (re.compile(r"compiler/passes/accumulations\."), {"reduce", "shape"}),  # over the turns, one state behind another
+    (re.compile(r"compiler/passes/accumulations\."), {"reduce", "shape"}),  # over iterations, one state after another
     (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
     (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
-    (re.compile(r"compiler/passes/over_turns\."), {"shape"}),  # operands get a first axis
+    (re.compile(r"compiler/passes/over_iterations\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
@@ -88,8 +88,8 @@ NAMES_OPS = {
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
     "compiler/passes/accumulations.cpp": {"add", "mul", "maximum", "minimum"},  # what states collect by
-    "compiler/passes/batch_loops.cpp": {"scan"},  # of whose turns one computation is made
-    "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose turns run again and again
+    "compiler/passes/batch_loops.cpp": {"scan"},  # of whose iterations one computation is made
+    "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose iterations run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
     "compiler/passes/merge_loops.cpp": {"scan"},  # whose bodies are compared
@@ -140,7 +140,7 @@ def wrong_family(path, target):
         return f"{seen} is in no list of families of tests/lint/check_includes.py"
     own, is_source = family_of(path), path.endswith(".cpp")
     if own == "":
-        return None if is_source else f"a header beside the families sees none, not {seen}"
+        return None if is_source else f"a header outside of the families sees none, not {seen}"
     if own is not None:
         may = own in FAMILIES and FAMILIES.index(seen) <= FAMILIES.index(own)
         return None if may or (is_source and target in BUILDERS) else f"{seen} is not to the left of {own}"
@@ -192,7 +192,7 @@ def check(root):
             continue  # a project of somebody else
         room = room_of(path)
         if room is None:
-            findings.append(f"{path}:1: stands in no room")
+            findings.append(f"{path}:1: is in no room")
             continue
         allowed = seen_by(room)
         graph[path] = []
@@ -218,7 +218,7 @@ def check(root):
             graph[path].append(target)
             target_room = room_of(target)
             if target_room is None:
-                findings.append(f'{path}:{line}: "{target}" stands in no room')
+                findings.append(f'{path}:{line}: "{target}" is in no room')
             elif target_room not in allowed:
                 findings.append(f'{path}:{line}: "{target}": {target_room} is not to the left of {room}')
             elif (why := wrong_family(path, target)) is not None:

@@ -1,4 +1,4 @@
-"""Nothing stands outside a room, nothing is left open, and what needs a test, a line or a header comment has one."""
+"""Nothing is outside a room, nothing is left open, and what needs a test, a line or a header comment has one."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def check_tests(root):
         for path in tree.files(root, [folder], (".cpp",)):
             stem = os.path.splitext(path)[0]
             if not os.path.exists(os.path.join(root, stem + ".h")):
-                # Part of what a header beside it or above it declares (the tables of rules, the planner).
+                # Part of what a header next to it or above it declares (the tables of rules, the planner).
                 folder_of = os.path.dirname(stem)
                 if f'#include "{folder_of}.h"' in texts or f'#include "{folder_of}/' in texts:
                     continue
@@ -63,17 +63,17 @@ def check_tests(root):
 
 def check_op_list(root):
     """The list of ops names each under the folder that defines it."""
-    path, family, places = "compiler/ops/op_list.inc", "", {}
+    path, family, folders = "compiler/ops/op_list.inc", "", {}
     for source in tree.files(root, ["compiler/ops", "compiler/cpu"], (".cpp",)):
         for name in re.findall(r"^const Op& (\w+)\(\) \{", tree.read(root, source), re.M):
-            places[name] = os.path.dirname(source).split("/")[-1]
+            folders[name] = os.path.dirname(source).split("/")[-1]
     if not os.path.exists(os.path.join(root, path)):
         return
     for number, line in enumerate(tree.read(root, path).splitlines(), 1):
         if match := re.match(r"TH_(FAMILY|OP)\((\w+)\)", line):
             if match.group(1) == "FAMILY":
                 family = match.group(2)
-            elif family != "leaf" and places.get(match.group(2)) != family:
+            elif family != "leaf" and folders.get(match.group(2)) != family:
                 yield f"{path}:{number}: {match.group(2)} is not defined in a folder {family} of ops or cpu"
 
 

@@ -55,7 +55,7 @@ def check_file(root, path):
             yield f"{path}:1: no #pragma once"
         if re.search(r"^using namespace", text, re.M):
             yield f"{path}:1: `using namespace` in a header"
-    # The contract of x.cpp stands in x.h; a file without a header says by itself what it is for.
+    # The contract of x.cpp is in x.h; a file without a header says by itself what it is for.
     has_header = path.endswith(".cpp") and os.path.exists(os.path.join(root, path[:-4] + ".h"))
     is_test = path.startswith("tests/") and path.endswith(".cpp")
     if not has_header and not is_test and not lines[0].startswith(("// ", "/* ")):
@@ -92,7 +92,7 @@ TESTS_BY_THEMSELVES = ("tests/fuzz/parsers/", "tests/package/")
 
 
 def check_neighbours(root):
-    """Sources of a folder are compiled together: what two of them define must have two names, or stand in namespaces of
+    """Sources of a folder are compiled together: what two of them define must have two names, or be in namespaces of
     their own."""
     defined = {}
     for path in tree.files(root, ROOMS + ("tests",), (".cpp",)):

@@ -1,4 +1,4 @@
-"""What must not compile: expressions as conditions, numbers in the place of keepdims and ddof, and what reads well but
+"""What must not compile: expressions as conditions, numbers instead of keepdims and ddof, and what reads well but
 means something else; and what the compiler says of it.
 
 usage: misuse_test.py COMPILER SOURCE_DIR

@@ -243,7 +243,7 @@ TEST_P(LogisticMnist, GivesTheTutorialsNumbers) {
 INSTANTIATE_TEST_SUITE_P(DTypes, LogisticMnist, testing::Values("float32", "float64"),
                          [](const auto& info) { return info.param; });
 
-// The tutorials' mlp beside a plain NumPy program from the same first weights: counts of wrong digits of 10,000.
+// The tutorials' mlp compared with a plain NumPy program from the same first weights: counts of wrong digits of 10,000.
 TEST(MlpMnist, TheFirstTenEpochsAreNumPys) {
   if (!has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";
   TemporaryFolder temporary;

@@ -1,4 +1,4 @@
-// The contraction penalty beside the Jacobian matrix, by differences.
+// The contraction penalty compared with the Jacobian matrix, by differences.
 #include "nn/contraction.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Contrastive divergence beside NumPy with the same uniform numbers (tests/golden/rbm.py).
+// Contrastive divergence compared with NumPy with the same uniform numbers (tests/golden/rbm.py).
 #include "nn/objectives/contrastive_divergence.h"
 
 #include <gtest/gtest.h>

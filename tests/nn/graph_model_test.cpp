@@ -28,8 +28,7 @@
 namespace thtrain {
 namespace {
 
-// ---- graphs
-// ----------------------------------------------------------------------------------------------------------
+// ---- graphs ---------------------------------------------------------------------------------------------------------
 
 std::map<std::string, Tensor> golden() {
   std::map<std::string, Tensor> out;
@@ -155,8 +154,7 @@ TEST(GraphModel, ALayerThatIsNotTrainedSaysSo) {
   EXPECT_EQ(join(model.trained_params(), " ", [](const Param& p) { return p.name; }), "out/W out/b");
 }
 
-// ---- errors
-// ----------------------------------------------------------------------------------------------------------
+// ---- errors ---------------------------------------------------------------------------------------------------------
 
 TEST(GraphModelErrors, NamesOfInputs) {
   Model model({4}, k64, 1);
@@ -178,7 +176,7 @@ TEST(GraphModelErrors, NamesOfInputs) {
             }),
             "error: layer next (dense) takes itself\n"
             "  expected: x, hidden\n"
-            "  hint:     a layer takes what stands before it");
+            "  hint:     a layer takes what precedes it");
   EXPECT_EQ(error_text([&] {
               model.add(Dense::Options{{.name = "next", .inputs = {"x", "hidden"}}, 3});
             }),
@@ -247,8 +245,7 @@ TEST(GraphModelErrors, ShapesThatDoNotFit) {
             "  hint:     values that are no classes are learned by a last layer of type \"dense\"");
 }
 
-// ---- phases and state
-// ------------------------------------------------------------------------------------------------
+// ---- phases and state -----------------------------------------------------------------------------------------------
 
 Model centred() {
   Model model({2}, DType::kFloat32, 1);

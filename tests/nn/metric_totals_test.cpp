@@ -53,13 +53,13 @@ TEST(MetricTotals, RowsAreAddedInTheirOrderWhateverTheChunks) {
   }
 }
 
-TEST(MetricTotals, NumbersAreAddedAtTheirPlaces) {
+TEST(MetricTotals, NumbersAreAddedAtTheirIndices) {
   Tensor all = Tensor::matrix<double>({{3, 1}, {0, 0.5}, {3, 2}, {5, 1}, {0, 0.25}});
   for (int64_t chunk : {1, 2, 5})
     EXPECT_EQ(totals_of(How::kAddAt, all, chunk, {2, 3}).total("p").text(), "[[0.75, 0, 0], [3, 0, 1]]") << chunk;
-  for (double place : {-1.0, 6.0, std::nan("")})
+  for (double index : {-1.0, 6.0, std::nan("")})
     EXPECT_EQ(text_without_node([&] {
-                totals_of(How::kAddAt, Tensor::matrix<double>({{place, 1}}), 1, {2, 3});
+                totals_of(How::kAddAt, Tensor::matrix<double>({{index, 1}}), 1, {2, 3});
               }),
               "error: a label is out of range\n  expected: classes that the scores have");
 }

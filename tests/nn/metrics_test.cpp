@@ -232,7 +232,7 @@ TEST(MetricErrors, ScoresAndTargetsThatDoNotSuit) {
   EXPECT_EQ(text(R2(options), scores, labels),
             "error: metric \"r2\" cannot take these targets\n"
             "  expected: float64[5, 3] (values)\n"
-            "  got:      int64[5] beside an output float64[5, 3]\n"
+            "  got:      int64[5] for an output float64[5, 3]\n"
             "  config:   a.toml:4:1\n"
             "      4 | [metrics]\n"
             "        | ^^^^^^^^^");
@@ -252,7 +252,7 @@ TEST(MetricErrors, ScoresAndTargetsThatDoNotSuit) {
   EXPECT_EQ(text(ConfusionMatrix(), scores, values),
             "error: metric \"confusion_matrix\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
-            "  got:      float64[5, 3] beside an output float64[5, 3]");
+            "  got:      float64[5, 3] for an output float64[5, 3]");
   EXPECT_EQ(text(ErrorRate(), tensor("s", {5, 3, 2}, k64), labels),
             "error: metric \"error\" cannot read the output of the model\n"
             "  expected: a row of scores for each example\n"

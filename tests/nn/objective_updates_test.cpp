@@ -25,7 +25,7 @@ class Perceptron : public Objective {
   explicit Perceptron(const Options& options) : Objective("perceptron", options) {}
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kValues}; }
   ObjectiveStep step(const ObjectiveInput& input) override {
-    Expr surplus = cast(gt(input.output.value, 0), k64) - values_beside(input.output.value, input.targets.value);
+    Expr surplus = cast(gt(input.output.value, 0), k64) - values_for(input.output.value, input.targets.value);
     return {.cost = cost(input.output, input.targets), .gradients = {{dot(transpose(input.x), surplus)}}};
   }
 

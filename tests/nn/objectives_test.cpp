@@ -277,7 +277,7 @@ TEST(Objectives, ScoresAreWhatMetricsRead) {
 ConfigPosition loss_line(int number) {
   return {.file = "a.toml", .line = number, .column = 1, .length = 6, .source_line = "[loss]"};
 }
-const std::string kPlace = "\n  config:   a.toml:3:1\n      3 | [loss]\n        | ^^^^^^";
+const std::string kLocation = "\n  config:   a.toml:3:1\n      3 | [loss]\n        | ^^^^^^";
 
 TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
   Expr z = tensor("z", {5, 3}, k64), labels = tensor("y", {5}, kInt), values = tensor("t", {5, 3}, k64);
@@ -287,17 +287,17 @@ TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
   EXPECT_EQ(text_without_node([&] { nll.cost({z}, {values}); }),
             "error: objective \"negative_log_likelihood\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
-            "  got:      float64[5, 3] beside an output float64[5, 3]" +
-                kPlace);
+            "  got:      float64[5, 3] for an output float64[5, 3]" +
+                kLocation);
   EXPECT_EQ(text_without_node([&] { nll.losses({z}, {}); }),
             "error: objective \"negative_log_likelihood\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
-            "  got:      no targets beside an output float64[5, 3]" +
-                kPlace);
+            "  got:      no targets for an output float64[5, 3]" +
+                kLocation);
   EXPECT_EQ(text_without_node([&] { SquaredError().cost({z}, {labels}); }),
             "error: objective \"squared_error\" cannot take these targets\n"
             "  expected: float64[5, 3] (values)\n"
-            "  got:      int64[5] beside an output float64[5, 3]\n"
+            "  got:      int64[5] for an output float64[5, 3]\n"
             "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
             "\"softmax\"; data.target = \"values\" reads them as numbers to approximate");
   EXPECT_EQ(text_without_node([&] {
@@ -305,7 +305,7 @@ TEST(ObjectiveErrors, TargetsThatDoNotSuit) {
             }),
             "error: objective \"hinge\" cannot take these targets\n"
             "  expected: int64[5] (classes), or float64[5, 3] (values)\n"
-            "  got:      float64[4, 3] beside an output float64[5, 3]");
+            "  got:      float64[4, 3] for an output float64[5, 3]");
   EXPECT_EQ(text_without_node([&] { SquaredError().cost({labels}, {labels}); }),
             "error: objective \"squared_error\" cannot read the output of the model\n"
             "  expected: float32 or float64, an example along the first axis\n"
@@ -326,7 +326,7 @@ TEST(ObjectiveErrors, OutputsThatDoNotSuit) {
             "  hint:     negative_log_likelihood is for softmaxes");
   EXPECT_EQ(text_without_node([&] { BinaryCrossentropy().cost({z}, {labels}); }),
             "error: objective \"binary_crossentropy\" cannot read the output of the model\n"
-            "  expected: one number for each example, beside classes 0 and 1\n"
+            "  expected: one number for each example, for classes 0 and 1\n"
             "  got:      float64[5, 3]\n"
             "  hint:     a softmax and negative_log_likelihood tell several classes apart");
   EXPECT_EQ(text_without_node([&] {
@@ -341,7 +341,7 @@ TEST(ObjectiveErrors, OutputsThatDoNotSuit) {
   EXPECT_EQ(text_without_node([&] { BinaryCrossentropy(options).cost({z}, {values}); }),
             "error: objective \"binary_crossentropy\" cannot read the output of the model\n"
             "  expected: loss.pos_weight of one number, or of one for each label\n"
-            "  got:      2 numbers beside an output float64[5, 3]");
+            "  got:      2 numbers for an output float64[5, 3]");
 }
 
 TEST(ObjectiveErrors, WeightsThatDoNotSuit) {
@@ -357,13 +357,13 @@ TEST(ObjectiveErrors, WeightsThatDoNotSuit) {
             }),
             "error: objective \"huber\" cannot take these weights of the classes\n"
             "  expected: floats, one for each output: float64[3]\n"
-            "  got:      float64[5] beside an output float64[5, 3]");
+            "  got:      float64[5] for an output float64[5, 3]");
   EXPECT_EQ(text_without_node([&] {
               NegativeLogLikelihood().cost({z}, {labels, {}, tensor("c", {2}, k64)});
             }),
             "error: objective \"negative_log_likelihood\" cannot take these weights of the classes\n"
             "  expected: floats, one for each class: float64[3]\n"
-            "  got:      float64[2] beside an output float64[5, 3]");
+            "  got:      float64[2] for an output float64[5, 3]");
 }
 
 // ---- options ----

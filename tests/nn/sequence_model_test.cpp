@@ -102,16 +102,16 @@ TEST(SequenceModelErrors, TargetsAreNamedByTheirSequences) {
   EXPECT_EQ(error_text([&] { SquaredError().cost(out, {.value = targets}); }),
             "error: objective \"squared_error\" cannot take these targets\n"
             "  expected: float64[10, steps, 2] (values)\n"
-            "  got:      float64[10, steps, 5] beside an output float64[10, steps, 2]");
+            "  got:      float64[10, steps, 5] for an output float64[10, steps, 2]");
 }
 
-TEST(SequenceModelErrors, ASequenceBesideWhatIsNone) {
+TEST(SequenceModelErrors, ASequenceWithAnInputThatIsNone) {
   Model model = model_of_sequences();
   model.add(rnn(3, RecurrentOutput::kLast));
   EXPECT_EQ(error_text([&] {
               model.add(Add::Options{{.name = "sum", .inputs = {"x", "rnn"}, .section = layer_section(9)}});
             }),
-            "error: layer sum (add) takes a sequence beside what is none\n"
+            "error: layer sum (add) takes a sequence with an input that is none\n"
             "  expected: inputs that are all sequences, or none of them\n"
             "  got:      x, a sequence; rnn, none\n"
             "  config:   a.toml:9:1\n"

@@ -1,4 +1,4 @@
-// What stands around an optimizer: clipping, max-norm, averages, accumulation.
+// What surrounds an optimizer: clipping, max-norm, averages, accumulation.
 #include "nn/training_step.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST(TrainingStep, GoesOnFromItsState) {
     EXPECT_TRUE(same_bits(c.state()[i].second.get_value(), a.state()[i].second.get_value())) << a.state()[i].first;
 }
 
-TEST(TrainingStep, OptionsStandInAConfiguration) {
+TEST(TrainingStep, OptionsAreReadFromAConfiguration) {
   GoldenNetwork network;
   TrainingStep step = golden_step(network, kind_of<StepOptions>({{"accumulate", 3}, {"max_norm", 0.5}}));
   EXPECT_EQ(names_of(step.bounds()), "max_norm");

@@ -99,7 +99,7 @@ elseif(PART STREQUAL "every_component")
   endif()
 
 elseif(PART STREQUAL "guide")
-  # The programs of the pages, with the CMake text that the guide has beside them.
+  # The programs of the pages, with the CMake text that the guide has for them.
   page_block(cmake ${SOURCE}/docs/library.md cmake 0)
   foreach(page IN ITEMS docs/library.md README.md)
     set(folder ${place}/guide_of_${page})

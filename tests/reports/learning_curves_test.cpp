@@ -173,7 +173,7 @@ TEST_F(LearningCurves, TheMetricLossHasOnePanel) {
   for (int64_t epoch = 1; epoch <= 20; ++epoch)
     history.push_back({.epoch = epoch, .train_loss = 3, .valid_error = 2, .valid_loss = 2});
   drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "");
-  // What is drawn of training stands in metrics.jsonl: no other value that was measured.
+  // What is drawn of training is in metrics.jsonl: no other value that was measured.
   const std::string without = read_file(svg());
   for (EpochReport& report : history) report.train_error = 1;
   drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "");
@@ -248,7 +248,7 @@ TEST_F(LearningCurves, ALogarithmicAxisLeavesOutWhatItCannotShowAndSaysSo) {
   for (EpochReport& report : history) report.train_loss = -1, report.valid_loss = 0;
   drawn({{.epochs = history}}, {}, "", ValueScale::kLogarithmic);
   EXPECT_TRUE(has_text("loss, linear: no value is above 0")) << svg_texts(svg());
-  // One panel has all where the metric is the loss; its star stands on a value that counts once.
+  // One panel has all where the metric is the loss; its star is on a value that counts once.
   history = falling_losses(4);
   for (EpochReport& report : history) report.valid_error = report.valid_loss;
   history[3].valid_error = -0.5;
@@ -258,7 +258,7 @@ TEST_F(LearningCurves, ALogarithmicAxisLeavesOutWhatItCannotShowAndSaysSo) {
   EXPECT_TRUE(has_text("best: -0.5 at epoch 4"));
 }
 
-TEST_F(LearningCurves, ComparedRunsMayStandOnALogarithmicAxis) {
+TEST_F(LearningCurves, ComparedRunsMayHaveALogarithmicAxis) {
   const std::vector<ComparedRun> runs = {{"a", {{1, 10}, {2, 1}, {3, 0.1}}, {{1, 5}, {2, 0}}}, {"b", {{1, 20}}}};
   const auto draw = [&](ValueScale scale) {
     draw_compared_runs(folder.path("curves"), runs, "loss", "two runs", scale);

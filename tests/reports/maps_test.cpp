@@ -63,7 +63,7 @@ TEST(HeatMap, NumbersContrastWithTheirCells) {
   }
 }
 
-TEST(ConfusionPicture, CountsStandInTheirCells) {
+TEST(ConfusionPicture, CountsAreInTheirCells) {
   TemporaryFolder folder;
   const std::vector<std::vector<int64_t>> counts = {{90, 10, 0}, {5, 200, 7}, {0, 0, 1234567}};
   const std::vector<std::string> names = {"cat", "a dog with a name that is longer than any picture has room for",

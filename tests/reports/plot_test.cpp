@@ -120,7 +120,7 @@ std::vector<Curve> random_curves(std::mt19937& random, size_t count, size_t poin
 TEST(Panel, LegendsCoverNoCurve) {
   TemporaryFolder folder;
   std::mt19937 random(7);
-  int beside = 0;
+  int outside = 0;
   for (int i = 0; i < 200; ++i) {
     const size_t count = 1 + random() % 7, points = 2 + random() % (i % 3 == 0 ? 600 : 30);
     const std::vector<Curve> curves = random_curves(random, count, points, i % 4 == 0 ? 2.0 : 0.05);
@@ -131,7 +131,7 @@ TEST(Panel, LegendsCoverNoCurve) {
     panel.draw("", curves);
     ASSERT_TRUE(panel.legend_box());
     const Box legend = *panel.legend_box();
-    beside += legend.left > panel.box().right;
+    outside += legend.left > panel.box().right;
     EXPECT_TRUE(legend.left >= box.left && legend.right <= box.right + 1e-9 && legend.top >= box.top) << i;
 
     Canvas without(420, 300);
@@ -148,8 +148,8 @@ TEST(Panel, LegendsCoverNoCurve) {
       EXPECT_TRUE(found->box.left > legend.left && found->box.right < legend.right && found->box.top > legend.top);
     }
   }
-  EXPECT_GT(beside, 5);  // both kinds of place were tried
-  EXPECT_LT(beside, 150);
+  EXPECT_GT(outside, 5);  // both kinds of position were tried
+  EXPECT_LT(outside, 150);
 }
 
 TEST(Panel, LegendsLeaveWhatIsTaken) {

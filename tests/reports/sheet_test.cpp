@@ -60,7 +60,7 @@ TEST(PixelsOfNumbers, SignsDifferInBlackAndWhite) {
   }
 }
 
-// What stands on the page, in its order: texts and pictures.
+// What is on the page, in its order: texts and pictures.
 struct Found {
   std::vector<Box> images;
   std::vector<std::string> texts;
@@ -74,7 +74,7 @@ Found found_on(const Canvas& canvas) {
   return out;
 }
 
-TEST(Sheets, PicturesStandInRowsAndAreEnlargedByWholeNumbers) {
+TEST(Sheets, PicturesAreInRowsAndEnlargedByWholeNumbers) {
   const Pixels tile{.width = 10, .height = 8, .values = std::vector<uint8_t>(80)};
   Sheet sheet{.title = "Title", .sections = {{.title = "Section", .columns = 2, .row_names = {"first", "second"}}}};
   for (int i = 0; i < 3; ++i) sheet.sections[0].tiles.push_back({.pixels = tile, .lines = {"below"}});
@@ -155,7 +155,7 @@ TEST(MatrixPictures, CellsAreAsLargeAsThePageAllows) {
   }
 }
 
-TEST(MatrixPictures, HighOnesAreTransposedAndNamesStandBesideTheirCells) {
+TEST(MatrixPictures, HighOnesAreTransposedAndNamesAreNextToTheirCells) {
   Tensor values = Tensor::zeros(DType::kFloat64, {100, 3});
   values.data<double>()[3 * 99 + 1] = 2;  // the last row, the middle column
   const MatrixPicture high = draw_matrix(values, numbered("x", 100), {"cat", "dog", "cow"}, "weight");
@@ -220,7 +220,7 @@ TEST(MatrixPictures, ABarSaysWhichNumbersTheColoursAre) {
   std::vector<const Pixels*> pixels;
   for (const Canvas::Shape& shape : canvas.shapes())
     if (const auto* image = std::get_if<Canvas::Image>(&shape)) pixels.push_back(&image->pixels);
-  // Each cell has the colour of its place on the bar.
+  // Each cell has the colour of its position on the bar.
   const auto colour_at = [](const Pixels& of, double part) {
     const auto i = static_cast<size_t>(std::lround(part * static_cast<double>(of.width - 1)));
     return std::vector<int>{of.values[3 * i], of.values[3 * i + 1], of.values[3 * i + 2]};

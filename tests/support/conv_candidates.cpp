@@ -40,8 +40,8 @@ std::string entry_of(const kernel::KernelCall& call, const std::string& name, si
   return text + str(name, "(ctx, b, 0, 0, ", all, ");\n  return 0;\n}\n");
 }
 
-// The same of a library function, which stands at `place` of the context's table.
-std::string entry_of(const kernel::LibraryCall& call, size_t place, size_t number) {
+// The same of a library function, which is at `position` of the context's table.
+std::string entry_of(const kernel::LibraryCall& call, size_t position, size_t number) {
   const std::string arguments = join(call.arguments, ", ", [](const auto& argument) {
     if (const Dim* length = std::get_if<Dim>(&argument)) return length->text();
     return str("Pointer{buffers[", std::get<kernel::PointerTo>(argument).operand, "]}");
@@ -49,7 +49,7 @@ std::string entry_of(const kernel::LibraryCall& call, size_t place, size_t numbe
   const kernel::LibraryFunction& f = call.function;
   return str("extern \"C\" int kernel_", number, "(ThContext* ctx, void* const* buffers) {\n  typedef ",
              f.may_fail ? "int" : "void", " (*Function)(ThContext*, ", f.parameters, ");\n  ",
-             f.may_fail ? "return " : "", "((Function)ctx->library[", place, "])(ctx, ", arguments, ");\n",
+             f.may_fail ? "return " : "", "((Function)ctx->library[", position, "])(ctx, ", arguments, ");\n",
              f.may_fail ? "" : "  return 0;\n", "}\n");
 }
 

@@ -5,7 +5,7 @@
 namespace thtrain {
 
 /// Strides (more than taps, with and without dilations), paddings (more than a filter, less at one side), dilations,
-/// groups, one place, one tap, filters as large as the image, one to three axes, rows longer than several vectors,
+/// groups, one position, one tap, filters as large as the image, one to three axes, rows longer than several vectors,
 /// several slabs of patches, many images.
 inline constexpr const char* kConvShapes[] = {
     "b2 i3x9x21 k5x3x4",

@@ -25,7 +25,7 @@ struct LabResult {
   TrainSummary summary;
   std::vector<EpochReport> epochs;
 };
-/// Trains in `folder`, which does not exist yet; all phases, whose epochs stand one after the other.
+/// Trains in `folder`, which does not exist yet; all phases, whose epochs follow one another.
 inline LabResult run_lab(const Experiment& experiment, const std::string& folder) {
   LabResult out;
   PhaseData data(experiment, [](const Experiment& phase) { return load_data(phase, "configs/labs"); });

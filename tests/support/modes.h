@@ -1,4 +1,4 @@
-// One graph in native, reference and debug mode, and its gradient beside finite differences.
+// One graph in native, reference and debug mode, and its gradient compared with finite differences.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace thtrain {
 std::vector<Tensor> in_all_modes(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
                                  const std::vector<Tensor>& values, double bound = 1e-12);
 
-/// The gradient of `cost` (float64) with respect to the inputs, in all modes, beside central differences.
+/// The gradient of `cost` (float64) with respect to the inputs, in all modes, compared with central differences.
 void expect_gradient(const Expr& cost, const std::vector<Expr>& inputs, const std::vector<Tensor>& values,
                      double bound = 1e-6);
 

@@ -36,15 +36,15 @@ std::string why_not(const Target& target);
 std::vector<Target> all_targets();
 Target usual_width(const std::string& compiler);
 
-/// No step of the graph as it stands runs through the reference of its op.
+/// No step of the graph as it is runs through the reference of its op.
 bool is_all_native(const Graph& graph);
 
-/// The program of the graph as it stands.
+/// The program of the graph as it is.
 Program unoptimized_program(const Graph& graph, const Target& target);
 
 class NativeProgram {
  public:
-  /// `optimized`: with all passes; else the graph as it stands. The graph has no shared variables and is all native.
+  /// `optimized`: with all passes; else the graph as it is. The graph has no shared variables and is all native.
   /// `edit` changes the program before it is printed, for tests of what wrong programs compute.
   NativeProgram(const Graph& graph, const Target& target, bool optimized = true,
                 const std::function<void(Program&)>& edit = nullptr);

@@ -78,7 +78,7 @@ bool takes_any_values(const Op& op) {
 }
 
 // Complex numbers whose parts are zeros of both signs, infinities, NaN, and numbers whose exponentials leave the range:
-// functions of complex numbers have a rule for most pairs of them, but for an imaginary infinity beside an infinity or
+// functions of complex numbers have a rule for most pairs of them, but for an imaginary infinity with an infinity or
 // NaN: of that the signs are not defined.
 static Tensor hard_complex(const Shape& shape, DType dtype, uint64_t seed) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -159,7 +159,7 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
       // An infinity or NaN here and there: one is enough for a whole slice.
       double x = special[random() % (k % 16 == 5 ? special.size() : finite)];
       if (chance(random) >= share) x = random() % 2 ? 0.0 : -0.0;
-      // Which parts of a complex product are NaN beside an infinity follows from its order.
+      // Which parts of a complex product are NaN with an infinity follows from its order.
       if (&op == &prod_op() && is_complex(type.dtype) && std::isinf(x)) x = 1;
       if (is_int(type.dtype) && !(std::abs(x) < 100 && x == std::trunc(x))) x = 5;
       value.data<double>()[k] = is_unsigned_int(type.dtype) ? std::abs(x) : x;

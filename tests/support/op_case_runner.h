@@ -19,11 +19,11 @@ struct CaseInputs {
 CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed);
 
 /// Values for inputs of these types where every named length is `length`: of few integers where it is small, so that
-/// they stay places in an axis. Integers from [0, 2) are truth values, as bools are: few, half or most of them are
+/// they stay locations in an axis. Integers from [0, 2) are truth values, as bools are: few, half or most of them are
 /// true.
 std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed);
 
-/// Has the op a result for any values of its inputs? (Not where they are places, or floats that become integers.)
+/// Has the op a result for any values of its inputs? (Not where they are locations, or floats that become integers.)
 bool takes_any_values(const Op& op);
 
 /// Values for the same inputs that are hard on comparisons and signs, for an op that takes any: equal ones, zeros of

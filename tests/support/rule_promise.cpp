@@ -87,7 +87,7 @@ Bindings drawn(const Rule& rule, const RuleExample& example, const std::vector<E
   Bindings out;
   for (const Expr& leaf : leaves) {
     const Shape shape = leaf.type().known_shape();
-    // Integers beside floats are indices. What compares is exact but for ties, infinities and NaN.
+    // Integers with floats are indices. What compares is exact but for ties, infinities and NaN.
     const bool hard_leaf = draw == Draw::kHard && !rule.compares && (is_float(leaf.dtype()) || !is_float(dtype));
     const auto easy = draw == Draw::kTied ? &tied_values : &plain_values;
     Tensor values = hard_leaf ? hard_values(leaf.dtype(), shape, random)

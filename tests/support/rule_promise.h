@@ -1,5 +1,5 @@
 // What every rule of the tables must keep: its class of safety, on hard values of every dtype that it is for. Also for
-// rules that stand in no table.
+// rules that are in no table.
 #pragma once
 
 #include <string>

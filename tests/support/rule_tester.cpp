@@ -44,7 +44,7 @@ std::vector<const Rule*> with(const Rule* instead, std::vector<const Rule*> rule
   return rules;
 }
 
-// canonicalize, then stabilize, with another rule in the place of the one of its name.
+// canonicalize, then stabilize, with another rule instead of the one of its name.
 Graph both_passes(const Graph& graph, const PassContext& context, const Rule* instead) {
   if (!instead) return stabilize(canonicalize(graph, context), context);
   const std::vector<const Rule*> canonical = with(instead, canonical_rules());

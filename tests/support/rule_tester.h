@@ -42,7 +42,7 @@ struct RewriteRow {
   std::function<Expr(const Leaves&)> before, after = {};
   Level level = Level::kStandard;
 };
-/// What is wrong with the row where `instead` takes the place of the rule of its name (null: with the tables as they
+/// What is wrong with the row where `instead` replaces the rule of its name (null: with the tables as they
 /// are), empty where nothing is. Also compares values by the references, on ordinary inputs.
 std::string broken_row(const RewriteRow& row, const Rule* instead = nullptr);
 void expect_rewrites(const std::vector<RewriteRow>& rows);

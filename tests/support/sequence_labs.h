@@ -1,4 +1,4 @@
-// Small files in the place of those that labs of sequences read.
+// Small files instead of those that labs of sequences read.
 #pragma once
 
 #include <string>

@@ -89,6 +89,7 @@ inline void write_data(const Workshop& workshop) {
   workshop.write("t.csv", table);
   workshop.write("t2.csv", second);
   workshop.write("numbers.csv", numbers);
+  workshop.write("missing.csv", "a,b,l\n?,1,0\n5,2,1\n" + table.substr(table.find('\n') + 1));
   workshop.write("any.csv", any);
   workshop.write("three.txt", "x\ny\nz\n");
   workshop.write("ten.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");

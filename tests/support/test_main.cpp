@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   setenv("THTRAIN_CACHE_DIR", THTRAIN_BUILD_DIR "/test-cache", /*overwrite=*/0);
-  // What the programs under test say of a setting of the environment stands only in the tests that make the setting.
+  // What the programs under test say of a setting of the environment is only in the tests that make the setting.
   for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) unsetenv(name);
   testing::InitGoogleTest(&argc, argv);
   if (chdir(THTRAIN_SOURCE_DIR) != 0) {

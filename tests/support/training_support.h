@@ -66,7 +66,7 @@ inline void expect_same(const NamedArrays& a, const NamedArrays& b) {
   }
 }
 
-/// A split of these arrays, as if they stood in files.
+/// A split of these arrays, as if they were in files.
 inline Split split_of(const Tensor& x, const Tensor& y, int64_t classes) {
   Split out({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kClasses, 1);
   out.set_classes(classes);

@@ -163,9 +163,9 @@ TEST(BatchTraining, AnIterationThatWasBrokenOffIsRepeatedToTheSameBits) {
         for (;;) broken.step(0);
       };
       EXPECT_THROW(go_on(), Killed);
-      size_t place = 0;
+      size_t location = 0;
       for (const NamedState& state : {next.weights(), next.step_state()})
-        for (const auto& [key, variable] : state) variable.set_value(checkpoint.at(place++).second);
+        for (const auto& [key, variable] : state) variable.set_value(checkpoint.at(location++).second);
       for (int i = 0; i < 3; ++i) next.step(0);
       expect_same(kept(whole), kept(next));
     }

@@ -1,5 +1,7 @@
 #include "trainers/data_state.h"
 
+#include <limits>
+
 #include "datasets/npz.h"
 #include "datasets/sources/npy.h"
 #include "tests/support/dtypes.h"
@@ -77,6 +79,68 @@ TEST(DataState, ArraysAndBack) {
   EXPECT_EQ(map.size(), 1u);
   EXPECT_EQ(take_standardization(map, "w.npz"), nullptr);
   EXPECT_TRUE(arrays_of(nullptr, k32).empty());
+}
+
+TEST(DataState, WhatFillsMissingValuesAndBack) {
+  Standardization learned;
+  learned.imputation = {{1.5, 0, -2}, {0, 2}};
+  const NamedArrays arrays = arrays_of(std::make_shared<const Standardization>(learned), k64);
+  EXPECT_EQ(array_named(arrays, "data/fill").text(), "[1.5, 0, -2]");
+  EXPECT_EQ(array_named(arrays, "data/indicator").text(), "[1, 0, 1]");
+  std::map<std::string, Tensor> map(arrays.begin(), arrays.end());
+  const auto back = take_standardization(map, "w.npz");
+  EXPECT_EQ(back->imputation.fill, learned.imputation.fill);
+  EXPECT_EQ(back->imputation.indicated, learned.imputation.indicated);
+  EXPECT_TRUE(back->inputs.empty());
+  EXPECT_TRUE(map.empty());
+}
+
+TEST(DataState, DamagedArraysThatFill) {
+  auto text = [](std::map<std::string, Tensor> arrays) {
+    return error_text([&] { take_standardization(arrays, "w.npz"); });
+  };
+  const Tensor fill = Tensor::vector<double>({1, 0}), one = Tensor::vector<double>({1});
+  EXPECT_EQ(text({{"data/indicator", one}}),
+            "error: w.npz: there is no data/fill\n"
+            "  expected: data/fill and data/indicator, which fill the data");
+  EXPECT_EQ(text({{"data/fill", fill}, {"data/indicator", one}}),
+            "error: w.npz: data/fill and data/indicator do not fill data\n"
+            "  expected: two vectors of one length\n"
+            "  got:      float64[2] and float64[1]");
+  EXPECT_EQ(text({{"data/fill", fill}, {"data/indicator", Tensor::vector<double>({1, 0.5})}}),
+            "error: w.npz: data/fill and data/indicator do not fill data\n"
+            "  expected: finite numbers, and indicators that are 0 or 1\n"
+            "  got:      0 and 0.5 at [1]");
+  EXPECT_EQ(
+      text({{"data/fill", Tensor::vector<double>({std::numeric_limits<double>::infinity()})}, {"data/indicator", one}}),
+      "error: w.npz: data/fill and data/indicator do not fill data\n"
+      "  expected: finite numbers, and indicators that are 0 or 1\n"
+      "  got:      inf and 1 at [0]");
+}
+
+TEST(DataState, FillsExamplesOfItsSizeAlone) {
+  Standardization learned;
+  learned.imputation = {{1, 2}, {1}};
+  const Split three({.raw = Tensor::zeros(k32, {2, 3}), .origin = "x.npy"}, {}, Targets::kNone, 1);
+  EXPECT_EQ(error_text([&] { check_standardization(learned, three, "w.npz"); }),
+            "error: w.npz: missing values were filled in examples of another size\n"
+            "  expected: 2 numbers for each example, as data/fill has\n"
+            "  got:      [3] in x.npy");
+  Split filled({.raw = Tensor::zeros(k32, {2, 2}), .origin = "t.csv"}, {}, Targets::kNone, 1);
+  filled.set_standardization(std::make_shared<const Standardization>(learned));
+  EXPECT_EQ(filled.input_shape(), (Shape{3}));
+  EXPECT_EQ(error_text([&] { check_standardization({}, filled, "w.npz"); }),
+            "error: w.npz: the model was trained without data.impute\n"
+            "  expected: data.impute = \"none\"\n"
+            "  got:      missing values to fill in t.csv");
+  // Another set of columns with indicators: those of the weights count.
+  Standardization other;
+  other.imputation = {{0, 0}, {0, 1}};
+  EXPECT_NO_THROW(check_standardization(other, filled, "w.npz"));
+  filled.set_standardization(std::make_shared<const Standardization>(other));
+  EXPECT_EQ(filled.input_shape(), (Shape{4}));
+  filled.set_standardization(nullptr);
+  EXPECT_EQ(filled.input_shape(), (Shape{2}));
 }
 
 TEST(DataState, DamagedArrays) {

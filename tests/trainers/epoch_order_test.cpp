@@ -43,8 +43,8 @@ TEST(EpochOrder, TakesEveryExampleOnceOutOfTheWindow) {
       const std::vector<int64_t> come = arrivals_of(order, 7);
       EXPECT_EQ(come, arrivals_of(order, size));
       for (int64_t turn = 0; turn < size; ++turn) {
-        auto place = std::find(come.begin(), come.end(), order.examples[static_cast<size_t>(turn)]) - come.begin();
-        EXPECT_LT(place, window + turn);
+        auto location = std::find(come.begin(), come.end(), order.examples[static_cast<size_t>(turn)]) - come.begin();
+        EXPECT_LT(location, window + turn);
       }
       for (size_t i = 1; i < come.size(); ++i)
         if (come[i] % order.block != 0) {

@@ -1,4 +1,4 @@
-// Minibatches of a stream: those of the order, over passes and from any place on, and errors at their turn.
+// Minibatches of a stream: those of the order, over passes and from any location on, and errors at their examples.
 #include "trainers/example_stream.h"
 
 #include <algorithm>
@@ -125,7 +125,7 @@ TEST(ExampleStream, AWindowReadsTheFileByBlocks) {
   EXPECT_GE(data.numbers->reads, 4 * 4000 / 20 / 2);
 }
 
-TEST(ExampleStream, AnErrorComesAtTheTurnOfItsRow) {
+TEST(ExampleStream, AnErrorComesWhenItsRowIsTaken) {
   for (int64_t window : {0, 16, 200}) {
     Data data(103);
     ExampleStream stream = data.stream(true, window);

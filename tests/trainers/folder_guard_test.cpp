@@ -40,16 +40,16 @@ class FolderWatch {
 TEST(FolderGuard, GoesWithWhatIsInItAndWithTheEmptyFoldersAbove) {
   TemporaryFolder temporary;
   {
-    FolderGuard place(temporary.path("a/b/run"));
+    FolderGuard location(temporary.path("a/b/run"));
     temporary.write("a/b/run/run.json", "");
-    place.made();
+    location.made();
   }
   EXPECT_TRUE(fs::is_empty(temporary.path()));
   {
-    FolderGuard place(temporary.path("run"));
+    FolderGuard location(temporary.path("run"));
     temporary.write("run/run.json", "");
-    place.made();
-    place.keep();
+    location.made();
+    location.keep();
   }
   EXPECT_TRUE(fs::exists(temporary.path("run/run.json")));
 }
@@ -59,11 +59,11 @@ TEST(FolderGuard, OfAFolderThatWasThereOnlyWhatIsInItGoes) {
   fs::create_directories(temporary.path("run/lost+found"));
   fs::create_directory_symlink("run", temporary.path("link"));
   {
-    FolderGuard place(temporary.path("link"));
+    FolderGuard location(temporary.path("link"));
     temporary.write("run/run.json", "");
     temporary.write("run/plots/a.svg", "");
     EXPECT_FALSE(is_empty_folder(temporary.path("link")));
-    place.made();
+    location.made();
   }
   EXPECT_TRUE(fs::is_symlink(temporary.path("link")));
   EXPECT_TRUE(is_empty_folder(temporary.path("link")));
@@ -74,12 +74,12 @@ TEST(FolderGuard, OfAFolderThatWasThereOnlyWhatIsInItGoes) {
 // A second signal may end the process in the middle of it: what is left then is not called as the folder was.
 TEST(FolderGuard, IsRenamedBeforeItIsRemoved) {
   TemporaryFolder temporary;
-  std::optional<FolderGuard> place(temporary.path("run"));
+  std::optional<FolderGuard> location(temporary.path("run"));
   temporary.write("run/config.toml", "");
   temporary.write("run/run.json", "");
-  place->made();
+  location->made();
   FolderWatch watch(temporary.path("run"));
-  place.reset();
+  location.reset();
   EXPECT_EQ(watch.first(), "moved");
   EXPECT_TRUE(fs::is_empty(temporary.path()));
 }

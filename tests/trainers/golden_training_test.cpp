@@ -1,4 +1,4 @@
-// Whole trainings beside a plain NumPy program: weights, losses, order of the examples, penalties, optimizers.
+// Whole trainings compared with a plain NumPy program: weights, losses, order of the examples, penalties, optimizers.
 #include <cmath>
 
 #include "datasets/npz.h"

@@ -80,20 +80,20 @@ TEST(ImageTraining, AResumedRunEndsWithItsBits) {
   expect_same(got.best, expected.best);
 }
 
-// The model takes rows where a layer beside the first one does; the filters take the images that these were.
+// The model takes rows where a layer besides the first one does; the filters take the images that these were.
 TEST(ImageTraining, ImagesMayComeAsRows) {
   Experiment e = convnet_experiment();
-  Dense::Options beside;
-  beside.name = "beside";
-  beside.inputs = {"x"};
-  beside.units = 108;
+  Dense::Options other;
+  other.name = "other";
+  other.inputs = {"x"};
+  other.units = 108;
   Flatten::Options row;
   row.name = "row";
   Add::Options sum;
   sum.name = "sum";
-  sum.inputs = {"row", "beside"};
+  sum.inputs = {"row", "other"};
   auto& layers = e.model.layers;
-  layers.insert(layers.begin() + 3, {row, beside, sum});
+  layers.insert(layers.begin() + 3, {row, other, sum});
   const Dataset data = load_data(e, "");
   const ModelSummary summary = check_experiment(e, data, "").model;
   EXPECT_EQ(summary.input, "float32[20, 784]");

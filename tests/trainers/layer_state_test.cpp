@@ -1,4 +1,4 @@
-// What layers remember beside their parameters is part of a run, and layers that are not trained stay as they start.
+// What layers remember besides their parameters is part of a run, and layers that are not trained stay as they start.
 #include <atomic>
 
 #include "datasets/file.h"
@@ -125,7 +125,7 @@ TEST(ModelOutputs, ALayerThatNoOtherTakes) {
             "  hint:     no layer takes hidden; [[loss.outputs]] gives each output an objective");
 }
 
-// A residual block learns; images come to its first layer as rows.
+// A residual block learns; images are given to its first layer as rows.
 TEST(ModelGraph, AResidualModelTrains) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();

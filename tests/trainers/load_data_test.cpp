@@ -14,7 +14,8 @@
 namespace thtrain {
 namespace {
 
-const ConfigPosition kPlace{.file = "a.toml", .line = 4, .column = 9, .length = 7, .source_line = "train = \"x.npy\""};
+const ConfigPosition kPosition{
+    .file = "a.toml", .line = 4, .column = 9, .length = 7, .source_line = "train = \"x.npy\""};
 
 // 12 examples of 3 numbers, of classes 0, 1, 2, 0, ...
 void write_arrays(const TemporaryFolder& folder) {
@@ -32,7 +33,7 @@ Experiment npy_experiment() {
   files.train_labels = "y.npy";
   files.n_valid = 2;
   files.scale = 0.5;
-  files.given["train"] = kPlace;
+  files.given["train"] = kPosition;
   out.data = files;
   out.trainer.batch_size = 2;
   return out;
@@ -48,7 +49,7 @@ TEST(LoadData, ArraysAreFoundFromTheConfigurationsFolder) {
   EXPECT_FALSE(data.streamed);
 }
 
-TEST(LoadData, AMissingFileIsNamedAtItsPlace) {
+TEST(LoadData, AMissingFileIsNamedAtItsPosition) {
   TemporaryFolder folder;
   EnvironmentVariable data("THTRAIN_DATA", nullptr), cache("XDG_CACHE_HOME", "/nowhere");
   std::string text = error_text([&] { load_data(npy_experiment(), folder.path()); });
@@ -166,14 +167,14 @@ TEST(LoadData, TheHeaderAndTheDelimiterAreTheExperiments) {
 }
 
 // The number that is too large is shown, and the column that is not there; not the section, and not the file.
-TEST(LoadData, MistakesStandAtTheirKey) {
+TEST(LoadData, MistakesAreAtTheirKey) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
   auto& files = e.data.get<NpyConfig>();
-  const ConfigPosition place{.file = "a.toml", .line = 9, .column = 11, .length = 2, .source_line = "n_valid = 12"};
+  const ConfigPosition position{.file = "a.toml", .line = 9, .column = 11, .length = 2, .source_line = "n_valid = 12"};
   files.n_valid = 12;
-  files.given["n_valid"] = place;
+  files.given["n_valid"] = position;
   EXPECT_EQ(error_text([&] { load_data(e, folder.path()); }),
             "error: so many validation examples are not there\n"
             "  expected: at most 11 of the 12 examples in " +
@@ -190,7 +191,7 @@ TEST(LoadData, MistakesStandAtTheirKey) {
   csv.label_column = "knd";
   csv.given["label_column"] = {
       .file = "a.toml", .line = 3, .column = 16, .length = 5, .source_line = "label_column = \"knd\""};
-  csv.given["train"] = kPlace;
+  csv.given["train"] = kPosition;
   e.data = csv;
   EXPECT_EQ(error_text([&] { load_data(e, folder.path()); }), "error: " + folder.path("t.csv") +
                                                                   ": there is no column \"knd\" for the labels\n"

@@ -146,7 +146,7 @@ TEST(Machines, OfBinaryUnitsLearnSharesAlone) {
 }
 
 // Below a softmax, the bias that only a machine reads stays as it is.
-TEST(Machines, StandInClassifiers) {
+TEST(Machines, AreLayersOfClassifiers) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
   e.model.layers = {rbm("rbm", 6), softmax()};

@@ -91,11 +91,11 @@ TEST(Measurements, WhatCannotBeReadLeavesACheckpointOfTheLastGoodStep) {
     const char* array;
     int64_t row, step;
     Unmeasured unmeasured;
-  } const places[] = {{"train", 5, 0, Unmeasured::kNothing},
-                      {"train", 70, 3, Unmeasured::kNothing},
-                      {"valid", 50, 4, Unmeasured::kStep},
-                      {"test", 30, 4, Unmeasured::kStep}};
-  for (const auto& [array, row, step, unmeasured] : places) {
+  } const locations[] = {{"train", 5, 0, Unmeasured::kNothing},
+                         {"train", 70, 3, Unmeasured::kNothing},
+                         {"valid", 50, 4, Unmeasured::kStep},
+                         {"test", 30, 4, Unmeasured::kStep}};
+  for (const auto& [array, row, step, unmeasured] : locations) {
     const std::string path = temporary.path(str(array, row));
     SCOPED_TRACE(path);
     RunFolder folder = RunFolder::create(path, e);

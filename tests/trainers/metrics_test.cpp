@@ -46,7 +46,7 @@ TopKError::Options top_k(int64_t k) {
   return out;
 }
 
-TEST(Metrics, TheErrorAndTheLossesStandInEveryEpoch) {
+TEST(Metrics, TheErrorAndTheLossesAreInEveryEpoch) {
   TemporaryFolder temporary;
   Experiment e = reference_experiment();
   Dataset data = load_data(e, "");
@@ -178,7 +178,7 @@ TEST(Metrics, OfDecisionsDoNotMeasureValues) {
   EXPECT_EQ(error_text([&] { check_experiment(classes, load_data(classes, ""), ""); }),
             "error: metric \"r2\" cannot take these targets\n"
             "  expected: float32[1, 10] (values)\n"
-            "  got:      int64[1] beside an output float32[1, 10]");
+            "  got:      int64[1] for an output float32[1, 10]");
 }
 
 // Rows in the order of their classes: the first half are all of class 0, which the model takes for class 1.
@@ -264,7 +264,7 @@ TEST(Objectives, ClassWeightsOfOneAreNone) {
   EXPECT_EQ(error_text([&] { check_experiment(weighted, data, ""); }),
             "error: objective \"negative_log_likelihood\" cannot take these weights of the classes\n"
             "  expected: floats, one for each class: float64[10]\n"
-            "  got:      float64[4] beside an output float64[20, 10]");
+            "  got:      float64[4] for an output float64[20, 10]");
 }
 
 // Logits without a softmax train as the softmax does; predict gives the same.

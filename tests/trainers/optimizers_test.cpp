@@ -1,4 +1,4 @@
-// Optimizers, schedules and what stands around a step, in whole runs: they go on to the same bits, and do what they
+// Optimizers, schedules and what surrounds a step, in whole runs: they go on to the same bits, and do what they
 // say.
 #include "datasets/npz.h"
 #include "datasets/sources/digits.h"

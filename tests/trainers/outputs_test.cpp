@@ -192,8 +192,7 @@ TEST(Outputs, ARunGoesOnToTheSameBitsAndByTheLossOfOneOfThem) {
   EXPECT_EQ(metrics_without_times(run.metrics()), metrics_without_times(whole.folder + "/metrics.jsonl"));
 }
 
-// ---- autoencoders
-// ------------------------------------------------------------------------------------------------
+// ---- autoencoders ---------------------------------------------------------------------------------------------------
 
 // 784-6-784 on digits, whose labels are not looked at.
 Experiment autoencoder(const TemporaryFolder& folder, bool streamed) {
@@ -256,8 +255,7 @@ TEST(Autoencoders, OfStandardizedExamplesGiveTheirUnits) {
   EXPECT_NEAR(*last.others[0].valid, *last.valid_error * scale * scale, 1e-6);
 }
 
-// ---- the units of the data
-// ---------------------------------------------------------------------------------------
+// ---- the units of the data ------------------------------------------------------------------------------------------
 
 // y[i] = [100 + 20 i + noise, 0.01 i], standardized.
 Experiment far_values(const TemporaryFolder& folder) {
@@ -329,8 +327,7 @@ TEST(Units, PredictionsAndErrorsOfStandardizedTargetsAreInThoseOfTheData) {
   EXPECT_NEAR(*second.reports.back().others[0].valid, errors / 12, 1e-12);
 }
 
-// ---- the end of a run without validation examples
-// ----------------------------------------------------------------
+// ---- the end of a run without validation examples -------------------------------------------------------------------
 
 TEST(WithoutValidation, TheLastWeightsAreTheBest) {
   TemporaryFolder folder;
@@ -366,8 +363,7 @@ TEST(WithoutValidation, ARunThatGoesOnHasNone) {
   EXPECT_EQ(run.weights(), run.best());
 }
 
-// ---- what cannot be
-// ----------------------------------------------------------------------------------------------
+// ---- what cannot be -------------------------------------------------------------------------------------------------
 
 TEST(Outputs, WhatTheDataDoesNotAllow) {
   const std::map<std::string, Tensor> expected = outputs_golden();
@@ -394,7 +390,7 @@ TEST(Outputs, WhatTheDataDoesNotAllow) {
   EXPECT_EQ(message([](Experiment& e) {
               e.loss.outputs[0].columns = {2, 4};
             }),
-            "error: objective \"negative_log_likelihood\" learns classes, which stand in one column\n"
+            "error: objective \"negative_log_likelihood\" learns classes, which are in one column\n"
             "  expected: [2, 3]\n"
             "  got:      [2, 4]");
   EXPECT_EQ(message([](Experiment& e) {

@@ -129,7 +129,7 @@ TEST(PicturesOfRuns, FiltersOfConvolutions) {
   EXPECT_EQ(Pictures(e, data, model).filters().values, tiles_of(rows, {1, 3, 3}, 3, 2).values);
 }
 
-// Channels stand beside each other in a pixel, and are scaled alike.
+// Channels are next to each other in a pixel, and are scaled alike.
 TEST(Tiles, OfThreeChannelsAreColoured) {
   const Tensor values = Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5.1}, {1, 6});
   const Pixels got = tiles_of(values, {3, 1, 2}, 1, 2);
@@ -139,7 +139,7 @@ TEST(Tiles, OfThreeChannelsAreColoured) {
 }
 
 // Ten tiles in a row: the image, and nine changes of it.
-TEST(PicturesOfRuns, AugmentedImagesStandBesideTheirChanges) {
+TEST(PicturesOfRuns, AugmentedImagesAreNextToTheirChanges) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
   e.trainer.epochs = 1;

@@ -37,7 +37,7 @@ TEST_F(PredictionInput, LeavesOutTheColumnsOfValuesAndWeights) {
   EXPECT_TRUE(same_bits(read("a,b\n1,3\n4,6\n"), expected));
   EXPECT_TRUE(same_bits(read("p,a,w,q,b\n0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));
   EXPECT_TRUE(same_bits(read("p,a,w,q,b\n?,1,?,?,3\n?,4,?,?,6\n"), expected));  // they are not looked at
-  EXPECT_TRUE(same_bits(read("0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));      // by their places
+  EXPECT_TRUE(same_bits(read("0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));      // by their positions
 }
 
 TEST_F(PredictionInput, RefusesOtherColumns) {

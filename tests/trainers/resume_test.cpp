@@ -175,7 +175,7 @@ TEST(Resume, ADamagedCheckpointIsAnError) {
 }
 
 // Resumes the run in a process of its own, which is killed after `seconds` (negative: never), or kills itself after so
-// many epochs (0: never). True where it came to the end.
+// many epochs (0: never). True where it ended.
 bool resume_in_child(const Experiment& e, const Dataset& data, const std::string& path, double seconds,
                      int64_t epochs) {
   pid_t child = ::fork();

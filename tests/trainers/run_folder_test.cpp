@@ -50,7 +50,7 @@ TEST(RunFolder, AnEmptyFolderIsFilledWhereItIs) {
   fs::create_directory_symlink("nowhere", link);
   EXPECT_EQ(error_text([&] { RunFolder::create(link, small_experiment()); }),
             str("error: ", link,
-                ": a link to a folder that is not there stands at this place\n"
+                ": there is a link to a folder that is not there at this path\n"
                 "  expected: a folder that does not exist yet, or an empty one\n"
                 "  got:      a link to nowhere\n"
                 "  hint:     make the folder that it names, or remove the link"));
@@ -173,6 +173,22 @@ TEST(RunFolder, PrefersTheBestWeights) {
   EXPECT_EQ(folder.weights(), folder.checkpoint());
   write_npz(folder.best(), {{"a", Tensor(1.0)}});
   EXPECT_EQ(folder.weights(), folder.best());
+}
+
+TEST(RunFolder, WhatIsWrittenComesIntoNoFolderThatTookItsPlace) {
+  TemporaryFolder temporary;
+  const std::string path = temporary.path("run"), moved = temporary.path("moved");
+  RunFolder folder = RunFolder::create(path, small_experiment());
+  write_npz(folder.best(), {{"a", Tensor(1.0)}}, folder.in_place_check());
+  fs::rename(path, moved);
+  fs::create_directory(path);
+  const std::string text = str("error: ", path,
+                               ": the folder of the run was removed or renamed while the run was at work\n"
+                               "  got:      another one of that name");
+  EXPECT_EQ(error_text([&] { write_npz(folder.best(), {{"a", Tensor(2.0)}}, folder.in_place_check()); }), text);
+  EXPECT_EQ(error_text([&] { folder.write_facts(1, {}); }), text);
+  EXPECT_TRUE(fs::is_empty(path));
+  EXPECT_TRUE(fs::exists(moved + "/best.npz"));
 }
 
 TEST(RunFolder, PathsInItsConfigurationAreAbsolute) {

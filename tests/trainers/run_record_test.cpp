@@ -1,4 +1,4 @@
-// What a run came to, told from its folder alone, and compared with what the run said itself.
+// The result of a run , told from its folder alone, and compared with what the run said itself.
 #include "trainers/run_record.h"
 
 #include <filesystem>

@@ -195,7 +195,7 @@ Experiment text_experiment(const TemporaryFolder& folder) {
   return e;
 }
 
-// States that minibatches hand on stand in the checkpoint, and begin with zeros in every epoch.
+// States that minibatches hand on are in the checkpoint, and begin with zeros in every epoch.
 TEST(SequenceTraining, CarriedStateResumesWithTheSameBits) {
   TemporaryFolder folder;
   expect_resumes_with_the_same_bits(text_experiment(folder));
@@ -310,7 +310,7 @@ TEST(SequenceTraining, MessagesForOneTargetOfASequence) {
             str(what,
                 "  expected: a layer that makes one value of a sequence; or targets of the steps, one number of each: "
                 "[40, 12, 1]\n"
-                "  got:      float32[8, 12, 1] beside float32[40, 12] in ",
+                "  got:      float32[8, 12, 1] for float32[40, 12] in ",
                 folder.path("y.npy"),
                 "\n"
                 "  hint:     a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence; so does a "

@@ -101,7 +101,7 @@ TEST(Show, FeatureMapsGradientsAndOcclusionAreThoseOfPyTorch) {
     expect_near(gradient_by_pixel(gradient, *model.picture()), expected.at("gradient_by_pixel"), "by pixel");
     const Occlusion covered = occlusion(model, x, 1, {.size = 3, .stride = 2});
     EXPECT_NEAR(covered.whole, expected.at("probabilities").as_double(1), 1e-10);
-    expect_near(covered.by_place, expected.at("by_place"), "by place");
+    expect_near(covered.by_position, expected.at("by_position"), "by position");
     expect_near(covered.by_pixel, expected.at("by_pixel"), "by pixel");
   }
 }

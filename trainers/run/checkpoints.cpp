@@ -53,12 +53,13 @@ void RunCheckpoints::save() {
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
   write_lost_files();
-  if (!training_.best_is_written && !training_.best.empty()) write_npz(best_path(), training_.best);
+  const std::function<void()> check = context_.folder.in_place_check();
+  if (!training_.best_is_written && !training_.best.empty()) write_npz(best_path(), training_.best, check);
   training_.best_is_written = true;
   const int64_t keep = training_.experiment.trainer.keep_checkpoints;
   const KeptCheckpoint now = position();
   if (last_ && *last_ != now) set_aside_checkpoint(context_.folder, *last_, keep);
-  write_checkpoint(context_.folder.checkpoint(), checkpoint());
+  write_checkpoint(context_.folder.checkpoint(), checkpoint(), check);
   remove_kept_checkpoints(context_.folder, now, keep);
   last_ = now;
   saved_step_ = training_.state.step;
@@ -102,19 +103,19 @@ void RunCheckpoints::write_lost_files() {
     context_.tell(str("warning: ", printable(path), " was removed while the run was at work: it is written again"));
   };
   mend(folder.config(), [&] {
-    AtomicFile file(folder.config());
+    AtomicFile file(folder.config(), folder.in_place_check());
     file.write(context_.config);
     file.commit();
   });
   if (!training_.state.history.empty() || !training_.start.before.empty())
     mend(folder.metrics(), [&] { rewrite_metrics(folder.metrics(), training_.histories()); });
   if (training_.best_is_written && !training_.best.empty())
-    mend(best_path(), [&] { write_npz(best_path(), training_.best); });
+    mend(best_path(), [&] { write_npz(best_path(), training_.best, folder.in_place_check()); });
 }
 
 void RunCheckpoints::write_last_as_best() {
   const TrainingProgram& program = training_.program;
-  write_npz(best_path(), program.measured_weights());
+  write_npz(best_path(), program.measured_weights(), context_.folder.in_place_check());
   if (program.has_valid())
     context_.tell(str("warning: the validation ", metric_label(program.metric_names()[0].name),
                       " was never a number: the last weights stand for the best ones"));
@@ -134,10 +135,10 @@ void RunCheckpoints::fail_non_finite() {
                     .last_step = last_step});
 }
 
-void RunCheckpoints::fail_guarded(const BadValueError& error, const std::string& place) const {
+void RunCheckpoints::fail_guarded(const BadValueError& error, const std::string& location) const {
   const RunState& state = training_.state;
   Message message = error.messages()[0];
-  message.what = str("epoch ", state.epochs + 1, ", ", place, ": ", message.what);
+  message.what = str("epoch ", state.epochs + 1, ", ", location, ": ", message.what);
   message.hint = str(context_.folder.checkpoint(), " (step ", saved_step_, ") is from before it and all finite;\n",
                      state.step == 0 ? "no weight was changed before it: look at the scale of the data, the first "
                                        "weights, and [loss];\nwhere it is in the update, "

@@ -1,4 +1,4 @@
-// The checkpoints that a run writes, and what has to be in its folder beside them.
+// The checkpoints that a run writes, and what has to be in its folder with them.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ class RunCheckpoints {
   void write_last_as_best();
   /// Goes back to the checkpoint, repeats the steps since, and throws NonFiniteLoss with the first bad value.
   [[noreturn]] void fail_non_finite();
-  /// Throws NonFiniteLoss with what [compiler] mode = "nan_guard" found at that place of the epoch.
-  [[noreturn]] void fail_guarded(const BadValueError& error, const std::string& place) const;
+  /// Throws NonFiniteLoss with what [compiler] mode = "nan_guard" found at that location of the epoch.
+  [[noreturn]] void fail_guarded(const BadValueError& error, const std::string& location) const;
 
   const std::optional<KeptCheckpoint>& last() const { return last_; }
   /// The messages of an error that ends the run, with a hint how to go on from the last checkpoint.

@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// A compiler that fails or is stopped after the first step leaves a checkpoint of the step that the run has come to.
+/// A compiler that fails or is stopped after the first step leaves a checkpoint of the step that the run has reached.
 class RunCompilation {
  public:
   RunCompilation(Training& training, const RunContext& context, EpochClock& clock, RunCheckpoints& checkpoints);

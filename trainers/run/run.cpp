@@ -32,7 +32,7 @@ void Run::restore(const Checkpoint& checkpoint) {
 }
 
 // Who was asked to stop before does one step all the same, and what is measured after it: a run that is always asked to
-// comes to its end.
+// ends.
 TrainSummary Run::go() {
   if (!context_.stop_wanted()) training_.program.stop_measuring_where([this] { return context_.stop_wanted(); });
   try {

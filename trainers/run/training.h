@@ -52,7 +52,7 @@ struct Training {
   /// Their values, which the next step changes.
   NamedArrays weight_arrays() const;
   NamedArrays step_arrays() const;
-  /// Beside the weights: all that decides later steps.
+  /// Besides the weights: all that decides later steps.
   NamedState kept_state() const;
   /// The epochs of this phase and of those before it.
   std::vector<PhaseHistory> histories() const;

@@ -18,7 +18,7 @@ OcclusionSquare standard_square(const ImageShape& picture) {
 }
 
 // First pixels of the squares along an axis of `length` pixels.
-static std::vector<int64_t> places(int64_t length, const OcclusionSquare& square) {
+static std::vector<int64_t> positions(int64_t length, const OcclusionSquare& square) {
   std::vector<int64_t> out;
   for (int64_t first = 0; first + square.size <= length; first += square.stride) out.push_back(first);
   if (out.back() + square.size < length) out.push_back(length - square.size);
@@ -39,12 +39,12 @@ Occlusion occlusion(const TrainedModel& model, const Tensor& x, int64_t number, 
   const Tensor whole = model.in_units(x);
   const auto [least, largest] = std::minmax_element(whole.data<double>(), whole.data<double>() + whole.size());
   const double grey = (*least + *largest) / 2;
-  const std::vector<int64_t> rows = places(height, square), columns = places(width, square);
+  const std::vector<int64_t> rows = positions(height, square), columns = positions(width, square);
   const auto count = static_cast<int64_t>(rows.size() * columns.size());
   constexpr int64_t kBytes = int64_t{1} << 27;
   const int64_t chunk = std::clamp<int64_t>(kBytes / (8 * whole.size()), 1, count);
   Occlusion out{.whole = given_for(model.predict(Batch{x, {}}), 0, number),
-                .by_place = Tensor::empty(DType::kFloat64, {std::ssize(rows), std::ssize(columns)}),
+                .by_position = Tensor::empty(DType::kFloat64, {std::ssize(rows), std::ssize(columns)}),
                 .by_pixel = Tensor::zeros(DType::kFloat64, {height, width})};
   Shape shape = x.shape();
   for (int64_t first = 0; first < count; first += chunk) {
@@ -60,7 +60,7 @@ Occlusion occlusion(const TrainedModel& model, const Tensor& x, int64_t number, 
           std::fill_n(to + (c * height + row) * width + left, square.size, grey);
     }
     const Prediction found = model.predict(Batch{model.from_units(covered), {}});
-    for (int64_t i = 0; i < shape[0]; ++i) out.by_place.data<double>()[first + i] = given_for(found, i, number);
+    for (int64_t i = 0; i < shape[0]; ++i) out.by_position.data<double>()[first + i] = given_for(found, i, number);
   }
   std::vector<double> squares(static_cast<size_t>(height * width));  // that cover a pixel
   for (int64_t i = 0; i < count; ++i)
@@ -68,7 +68,7 @@ Occlusion occlusion(const TrainedModel& model, const Tensor& x, int64_t number, 
       for (int64_t column = 0; column < square.size; ++column) {
         const int64_t at = (rows[static_cast<size_t>(i) / columns.size()] + row) * width +
                            columns[static_cast<size_t>(i) % columns.size()] + column;
-        out.by_pixel.data<double>()[at] += out.by_place.data<double>()[i];
+        out.by_pixel.data<double>()[at] += out.by_position.data<double>()[i];
         ++squares[static_cast<size_t>(at)];
       }
   for (int64_t at = 0; at < height * width; ++at) {

@@ -16,9 +16,9 @@ OcclusionSquare standard_square(const ImageShape& picture);
 
 struct Occlusion {
   double whole = 0;  // of the example as it is
-  /// float64 [places of rows, places of columns]: of the example with the square's upper left corner at row i * stride
-  /// and column j * stride; the last row and column of squares end at the picture's edge.
-  Tensor by_place = {};
+  /// float64 [positions of rows, positions of columns]: of the example with the square's upper left corner at row i *
+  /// stride and column j * stride; the last row and column of squares end at the picture's edge.
+  Tensor by_position = {};
   /// float64 [height, width]: the mean over the squares that cover the pixel; `whole` where none does.
   Tensor by_pixel = {};
 };
@@ -26,7 +26,7 @@ struct Occlusion {
 /// M. Zeiler, R. Fergus, "Visualizing and understanding convolutional networks", ECCV 2014, section 4.2: what the model
 /// gives for `number` (the probability of that class; of a model of values, that value) while a grey square covers a
 /// part of the example. Grey is the middle between the example's least and largest number, in the data's units, in
-/// every channel. `x`: one example as the model takes it, [1, ...]. Places are computed some hundreds at a time.
+/// every channel. `x`: one example as the model takes it, [1, ...]. Positions are computed some hundreds at a time.
 /// InternalError where examples are no pictures or the square does not fit into them.
 Occlusion occlusion(const TrainedModel& model, const Tensor& x, int64_t number, const OcclusionSquare& square);
 

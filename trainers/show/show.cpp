@@ -46,9 +46,13 @@ std::vector<std::string> input_names(const Dataset& data) {
   const Shape& shape = data.input_shape();
   std::vector<std::string> out;
   if (data.is_sequence() || shape.size() != 1) return out;
-  for (int64_t j = 0; j < shape[0]; ++j)
-    out.push_back(data.columns_named && shape[0] == std::ssize(data.columns) ? data.columns[static_cast<size_t>(j)]
-                                                                             : str('x', j));
+  const std::vector<int64_t> indicated =
+      data.standardization ? data.standardization->imputation.indicated : std::vector<int64_t>();
+  const int64_t columns = shape[0] - std::ssize(indicated);
+  const bool are_named = data.columns_named && columns == std::ssize(data.columns);
+  auto name = [&](int64_t j) { return are_named ? data.columns[static_cast<size_t>(j)] : str('x', j); };
+  for (int64_t j = 0; j < columns; ++j) out.push_back(name(j));
+  for (int64_t j : indicated) out.push_back(name(j) + " missing");
   return out;
 }
 

@@ -118,9 +118,9 @@ void show_classes(const TrainedModel& model, const std::string& weights, Part pa
 void show_ranking(const TrainedModel& model, Part part, ShowFolder& folder);
 /// What a layer gives for some examples, in the plane.
 void show_embedding(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
-/// Of an output of values: what it gives beside what it should give, and the differences.
+/// Of an output of values: what it gives compared with what it should give, and the differences.
 void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
-/// `asked` with standard_square() in the place of zeros; the stride of another square is a quarter of it.
+/// `asked` with standard_square() instead of zeros; the stride of another square is a quarter of it.
 OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
 /// UserError where the square does not fit, or its stride leaves pixels out.
 void check_square(const ImageShape& picture, const OcclusionSquare& square);

@@ -11,7 +11,7 @@ namespace thtrain {
 
 namespace {
 
-constexpr int64_t kMostClasses = 40;  // of pictures that have a place for each
+constexpr int64_t kMostClasses = 40;  // of pictures that have a cell for each
 
 std::string score_text(double score) {
   char text[32];

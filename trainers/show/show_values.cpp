@@ -50,8 +50,8 @@ void draw_pairs(Canvas& canvas, const Pairs& of, double top) {
   }
   const Axis across{.low = -edge, .high = edge, .name = "value of the model - value in the data"},
       up{.high = *std::max_element(counts.begin(), counts.end()) * 1.1, .name = "examples"};
-  const Margins beside = Panel::margins(across, up);
-  Panel right(canvas, {500 + beside.left, top + beside.top, kWidth - 20 - beside.right, bottom}, across, up);
+  const Margins margins = Panel::margins(across, up);
+  Panel right(canvas, {500 + margins.left, top + margins.top, kWidth - 20 - margins.right, bottom}, across, up);
   right.draw_histogram("differences", edges, counts, plot::kBlue);
   right.line_up_at(0, {.thickness = 1.2, .colour = plot::kAxis, .dash = {5, 4}});
 }
@@ -76,7 +76,7 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
   const int64_t shown = std::min({given_width, width - first, kMost});
   Canvas canvas(kWidth, kTitle + kHeight * static_cast<int>(shown));
   const std::string what =
-      str("hat the model gives beside the values of ", count, ' ', kind_of(part), " examples",
+      str("hat the model gives compared with the values of ", count, ' ', kind_of(part), " examples",
           shown < given_width ? str(", the first ", shown, " of ", given_width, " values") : "", folder.output_text());
   canvas.text(20, 24, "W" + what, {.size = 15, .bold = true});
   for (int64_t j = 0; j < shown; ++j) {
@@ -139,7 +139,7 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   for (int64_t c = 0; c < std::max<int64_t>(2, model.classes()); ++c) map.class_names.push_back(model.class_name(c));
   const std::vector<std::string> inputs = input_names(model.data());
   Canvas canvas(760, 640);
-  const std::string what = str("the class of each place of the plane, with ", of.points.dim(0), ' ', kind_of(part),
+  const std::string what = str("the class of each point of the plane, with ", of.points.dim(0), ' ', kind_of(part),
                                " examples", folder.output_text());
   draw_decisions(canvas, {10, 10, 750, 630}, "Decisions" + folder.output_text(),
                  {.low = of.left, .high = of.right, .name = inputs[0]},

@@ -21,27 +21,35 @@ static bool are_probabilities(const Model& model, const TrainedOutput& output, c
   return pass.model_output(output.layer).link != ModelOutput::Link::kNone;
 }
 
-TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights)
+// What the model keeps of the data counts, and is taken out of `arrays`.
+static Dataset as_trained(Dataset data, std::map<std::string, Tensor>& arrays, const std::string& weights) {
+  const std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  check_standardization(kept ? *kept : Standardization(), data.train, weights);
+  if (kept) data.set_standardization(kept);
+  return data;
+}
+
+TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, const std::string& weights)
+    : TrainedModel(experiment, data, weights, read_weights(weights)) {}
+
+TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, const std::string& weights,
+                           std::map<std::string, Tensor> arrays)
     : experiment_(checked_experiment(experiment)),
       floatx_(experiment.compiler.floatX),
-      data_(data),
-      weights_(std::move(weights)),
-      input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
-      model_(build_model(experiment, input_, data.classes())),
-      outputs_(outputs_of(experiment)),
-      splits_{data.train, data.valid, data.test},
-      standardization_(data.standardization) {
-  std::map<std::string, Tensor> arrays = read_weights(weights_);
-  if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights_)) {
-    check_standardization(*kept, data.train, weights_);
-    standardization_ = kept;
-    for (Split& split : splits_) split.set_standardization(kept);
-  }
+      data_(as_trained(data, arrays, weights)),
+      weights_(weights),
+      input_(model_input(experiment, data_.train.step_shape(), data_.is_sequence())),
+      model_(build_model(experiment, input_, data_.classes())),
+      outputs_(outputs_of(experiment)) {
   model_.load(arrays, weights_, {}, &unused_arrays_);
-  set_standards(outputs_, standardization_.get());
-  set_step_targets(outputs_, data.train);
-  if (!data.is_sequence()) picture_ = picture_shape(data.input_shape());
-  for (const TrainedOutput& output : outputs_) gives_probabilities_.push_back(are_probabilities(model_, output, data));
+  set_standards(outputs_, data_.standardization.get());
+  set_step_targets(outputs_, data_.train);
+  if (!data_.is_sequence()) picture_ = picture_shape(data_.input_shape());
+  for (const TrainedOutput& output : outputs_) gives_probabilities_.push_back(are_probabilities(model_, output, data_));
+}
+
+const Split& TrainedModel::split(Part part) const {
+  return part == Part::kTrain ? data_.train : part == Part::kValid ? data_.valid : data_.test;
 }
 
 void TrainedModel::look_at(size_t output) {
@@ -86,17 +94,19 @@ Batch TrainedModel::read(Part part, int64_t first, int64_t count) const {
 
 Tensor TrainedModel::in_units(const Tensor& x) const {
   Tensor out = x.cast(DType::kFloat64).copy();
-  if (standardization_) standardization_->inputs.undo(out);
+  if (data_.standardization) data_.standardization->inputs.undo(out);
   const double scale = data_.train.scale();
-  for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] /= scale;
+  for (int64_t i = 0; scale != 1 && i < out.size(); ++i)
+    if (data_.train.is_scaled(i)) out.data<double>()[i] /= scale;
   return out;
 }
 
 Tensor TrainedModel::from_units(const Tensor& x) const {
   Tensor out = x.cast(DType::kFloat64).copy();
   const double scale = data_.train.scale();
-  for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] *= scale;
-  if (standardization_) standardization_->inputs.apply(out);
+  for (int64_t i = 0; scale != 1 && i < out.size(); ++i)
+    if (data_.train.is_scaled(i)) out.data<double>()[i] *= scale;
+  if (data_.standardization) data_.standardization->inputs.apply(out);
   return out.cast(experiment_.compiler.floatX);
 }
 

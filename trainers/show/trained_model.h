@@ -1,7 +1,7 @@
-// A model with the weights of a run, beside the examples as it takes them: what pictures of it are computed from.
+// A model with the weights of a run, and the examples as it takes them: what pictures of it are computed from.
 #pragma once
 
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +17,12 @@ namespace thtrain {
 
 class TrainedModel {
  public:
-  /// `weights` as evaluate() takes them; experiment and data stay alive. UserError: the weights do not fit the model,
-  /// or were learned of other examples. floatX() is the experiment's while this lives.
-  TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights);
+  /// `weights` as evaluate() takes them. UserError: the weights do not fit the model, or were learned of other
+  /// examples. floatX() is the experiment's while this lives.
+  TrainedModel(const Experiment& experiment, const Dataset& data, const std::string& weights);
 
   const Experiment& experiment() const { return experiment_; }
+  /// Filled and standardized as the weights say.
   const Dataset& data() const { return data_; }
   const Model& model() const { return model_; }
   /// In the order of loss.outputs.
@@ -32,8 +33,7 @@ class TrainedModel {
   size_t output_number() const { return looked_at_; }
   /// Until another one is named; at first it is 0.
   void look_at(size_t output);
-  /// Standardized as the weights say.
-  const Split& split(Part part) const { return splits_[static_cast<size_t>(part)]; }
+  const Split& split(Part part) const;
   /// As many examples as `thtrain eval` measures: those of full minibatches where the experiment says so.
   int64_t count(Part part) const;
   /// Those that output() decides between: the data's; of a column of class numbers as many as it gives scores.
@@ -70,15 +70,16 @@ class TrainedModel {
   FunctionOptions options(const std::string& name) const { return function_options(experiment_.compiler, name); }
 
  private:
+  TrainedModel(const Experiment& experiment, const Dataset& data, const std::string& weights,
+               std::map<std::string, Tensor> arrays);
+
   const Experiment experiment_;
   FloatXScope floatx_;
-  const Dataset& data_;
+  const Dataset data_;
   std::string weights_;
   ModelInput input_;
   Model model_;
   std::vector<TrainedOutput> outputs_;
-  std::vector<Split> splits_;
-  std::shared_ptr<const Standardization> standardization_;
   std::optional<ImageShape> picture_;
   std::vector<std::string> unused_arrays_;
   std::vector<bool> gives_probabilities_;  // of each output

@@ -25,7 +25,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "5";
+constexpr const char* kDirectVersion = "6";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
@@ -99,7 +99,7 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
 
 // ---- Winograd's
 
-constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 places
+constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 positions
 
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;

@@ -19,7 +19,10 @@ constexpr double kPage = 4096, kPages = 72;
 
 // Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
 // from further away; and of either where rows are fetched ahead.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 4, kOfFetchedImages = 4;
+
+// Cycles of a loop for one row of taps of one channel.
+constexpr double kOfLoop = 2;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -43,16 +46,16 @@ double tile_cycles(double a, double b, double loads) {
   return std::max({a * b / 2, loads / 2, 4.0});
 }
 
-// Do the sums and what they share take all registers but one or two? Compilers then spill.
-bool is_full(int rows, int vectors, const Target& target) {
-  return rows * vectors + vectors + 1 >= target.registers() * 15 / 16;
+// Cycles of a vector of a square that is transposed: its shuffles and its store.
+double transposing_cycles(double lanes) {
+  return std::log2(lanes) + 1;
 }
 
 // Of the taps of an axis, the share that falls on elements.
 double share_of_elements(const CorrelationAxis& axis) {
   int64_t elements = 0;
-  for (int64_t place = 0; place < axis.out; ++place)
-    for (int64_t k = 0; k < axis.kernel; ++k) elements += !axis.falls_on_zero(place, k);
+  for (int64_t position = 0; position < axis.out; ++position)
+    for (int64_t k = 0; k < axis.kernel; ++k) elements += !axis.falls_on_zero(position, k);
   return number(elements) / number(axis.out * axis.kernel);
 }
 
@@ -81,15 +84,15 @@ struct DirectCycles {
   const CorrelationAxis& width = c.axes[2];
   double lanes = lanes_of(c.dtype, target), size = size_of_element(c.dtype);
   double rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out);  // of all images
-  // Rows of taps that one row of places has, less those that fall on zeros; taps of other rows are left out.
+  // Rows of taps that one row of positions has, less those that fall on zeros; taps of other rows are left out.
   double lines = number(c.inputs * c.axes[0].kernel * c.axes[1].kernel) * share_of_elements(c.axes[0]) *
                  share_of_elements(c.axes[1]);
 
-  // body(phase, taps along the row, places) for each phase
+  // body(phase, taps along the row, positions) for each phase
   template <class Body>
   void each_phase(Body body) const {
     for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
-      body(phase, number(width.taps_of(phase).count), number(width.places_of(phase)));
+      body(phase, number(width.taps_of(phase).count), number(width.positions_of(phase)));
   }
 
   // Cycles of the taps of one row of one channel, for all tiles of a phase. Those of a border have fewer multiply-adds,
@@ -97,15 +100,15 @@ struct DirectCycles {
   double tiles_of_filters(int64_t phase, double vectors) const {
     const PhaseTaps taps = width.taps_of(phase);
     double out = 0;
-    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+    Tiles(width.positions_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
       for (int64_t x = first; x < last; x += tile) {
         int64_t multiplied = 0, most = 0;
         for (int64_t p = x; p < x + tile; ++p) {
-          int64_t of_place = 0;
+          int64_t of_position = 0;
           for (int64_t k = 0; k < taps.count; ++k)
-            of_place += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
-          multiplied += of_place;
-          most = std::max(most, of_place);
+            of_position += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
+          multiplied += of_position;
+          most = std::max(most, of_position);
         }
         out += std::max({number(multiplied) * vectors / 2, (number(multiplied) + number(taps.count) * vectors) / 2,
                          4 * number(most)});
@@ -129,30 +132,28 @@ struct DirectCycles {
   double over_filters() const {
     const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
                  all = number(width.out), slabs = this->slabs();
-    // With one vector a broadcast is part of its multiply-add.
-    const double broadcasting = vectors > 1 ? 1.08 : 1;
-    double row = vectors * all * 8;  // transposed on its way out
-    each_phase([&](int64_t phase, double taps, double places) {
-      const double tiles = up(places, t.tile), tile = places / tiles;
+    double row = vectors * all * transposing_cycles(lanes);  // on its way out
+    each_phase([&](int64_t phase, double taps, double positions) {
+      const double tiles = up(positions, t.tile), tile = positions / tiles;
       // Sums are loaded and stored for each slab.
-      row += lines * tiles_of_filters(phase, vectors) * broadcasting * spilling(1.1) +
+      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
              tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
     });
     row +=
         number(c.inputs * width.stored()) * size / kLine * (c.inputs > kFewStreams ? kOfFetchedSecond : kOfSecondCache);
-    // Each filter's places of a block of rows lie in a page of their own.
-    constexpr double kOfPage = 50;
+    // Each filter's positions of a block of rows lie in a page of their own, if its positions fill one.
+    const double of_page = 50 * std::min(1.0, number(c.positions()) * size / kPage);
     const double rows_of_block =
         std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
-    return rows * (blocks * row + number(c.outputs) / rows_of_block * kOfPage);
+    return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
   }
 
   double over_rows() const {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
                  bytes_of_plane = number(c.stored_pixels()) * size;
-    // What a row of places reads again and again: is it found in the first cache, and its pages in the first table? Of
-    // many planes the newest row is fetched ahead.
+    // What a row of positions reads again and again: is it found in the first cache, and its pages in the first table?
+    // Of many planes the newest row is fetched ahead.
     constexpr double kOfFarPages = 12, kOfNearPages = 3, kOfFetched = 0.5;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
@@ -160,23 +161,15 @@ struct DirectCycles {
                  others = bytes > 0.9 * cache && !has_pages ? kOfFarPages : kOfNearPages;
     const double of_line = bytes > 0.5 * cache ? fetched * kOfFetched + (1 - fetched) * others : 0;
     double row = 0;
-    each_phase([&](int64_t, double taps, double places) {
-      const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
+    each_phase([&](int64_t, double taps, double positions) {
+      const double all = up(positions, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
       // Most loads of the image cross a cache line.
       row += blocks * tiles * lines *
-             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) *
-                  (filters * vectors > t.tile * t.vectors / 2 ? spilling(1.8) : 1) +
-              1 + (vectors + 1) * of_line);
-      // Places of a phase are stored one by one.
-      row += number(c.outputs) * (width.phases > 1 ? 3 * places : all);
+             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) + kOfLoop + (vectors + 1) * of_line);
+      // Positions of a phase are stored one by one.
+      row += number(c.outputs) * (width.phases > 1 ? 3 * positions : all);
     });
     return rows * row;
-  }
-
- private:
-  double spilling(double factor) const {
-    const bool is_wide = t.over_filters || t.vectors > 4;
-    return is_wide && is_full(t.tile, t.vectors, target) ? factor : 1;
   }
 };
 
@@ -195,12 +188,11 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
                tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
                sums = filters * t.rows * vectors;
   // Of one channel: rows of the image that are under taps of all rows of a tile, and of some of them.
-  constexpr double kOfLoads = 0.1;  // what a load costs beside multiply-adds that take longer
   double tile = 0;
   for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
     const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
-    tile += taps * (tile_cycles(filters * rows, vectors, loads) + kOfLoads * loads) + 2;
+    tile += taps * tile_cycles(filters * rows, vectors, loads) + kOfLoop;
   }
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.
@@ -211,22 +203,21 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
   return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * kOfFetchedImages;
 }
 
-double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
+double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
                                 const Target& target) {
-  constexpr double kOfTransposing = 8;  // a line of sums
   const DirectCycles direct{t, c, target};
   const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
-               lines = filters * number(c.places()) * size / kLine,
-               pooled = number(windows.rows().windows * windows.columns().windows) / number(c.places());
+               lines = filters * number(c.positions()) * size / kLine,
+               pooled = number(windows.rows().windows * windows.columns().windows) / number(c.positions());
   // The image is neither written nor read.
   const bool is_far = lines * kLine > number(std::max<int64_t>(target.second_cache_bytes, 1 << 20));
   double gain = lines * (is_far ? kOfImages : kOfSecondCache);
   const double computed = rows_computed(t, c, target, windows);
   gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
   if (!t.over_filters) return gain;
-  gain += lines * kOfTransposing * (1 - pooled);
+  gain += lines * transposing_cycles(direct.lanes) * (1 - pooled);
   // Where windows share rows, the sums of a block may be found in the second cache only.
-  const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.places()) * size;
+  const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.positions()) * size;
   const bool shares_rows = windows.rows().stride < windows.rows().window;
   if (shares_rows && bytes > number(target.first_cache_bytes)) gain -= lines * direct.slabs() * kOfSecondCache;
   return gain;
@@ -253,11 +244,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   if (t.over_filters) {
     const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
                  blocks = up(filters, vectors * lanes);
-    // Planes of several channels are read side by side; few vectors leave many broadcasts; many leave no registers.
-    double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
-    if (vectors <= 2) factor *= 1.08;
-    if (t.width > 4) factor *= 1.2;
-    if (is_full(t.taps, t.width, target)) factor *= 1.1;
+    // Planes of several channels are read side by side.
+    const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
     // Each block reads the rows of the image again, which come from further away where the second cache does not hold
     // them. The gradient is transposed first.
     constexpr double kSecondCache = 1 << 20;
@@ -267,29 +255,30 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
     return padding + rows * blocks *
-                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
+                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor +
+                                   vectors * transposing_cycles(lanes)) +
                           lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
   const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
-  return padding +
-         rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);
+  return padding + rows * blocks * tiles *
+                       (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + kOfLoop);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {
   // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
   // each line of filters that it packs, for each line of the result or its gradient; for a call.
-  constexpr double kOfProducts = 1.4, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
-  constexpr double kOfRun = 18;     // neighbouring places under a tap, which are copied at once
+  constexpr double kOfProducts = 1.2, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
+  constexpr double kOfRun = 18;     // neighbouring positions under a tap, which are copied at once
   constexpr double kOfStrided = 2;  // an element of a run with a stride
   const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
-               depth = number(c.channels() * c.taps()), places = number(c.places());
-  const double slabs = up(places, number(patches_walk(c, true).places));
-  const double patches = n * depth * places, lines = patches * size / kLine;
-  double out = kOfProducts * n * up(number(c.filters()), kRows) * kRows * places * depth / lanes / 2;
+               depth = number(c.channels() * c.taps()), positions = number(c.positions());
+  const double slabs = up(positions, number(patches_walk(c, true).positions));
+  const double patches = n * depth * positions, lines = patches * size / kLine;
+  double out = kOfProducts * n * up(number(c.filters()), kRows) * kRows * positions * depth / lanes / 2;
   out += n * slabs * (number(c.filters()) * depth * size / kLine * kOfPacking + kOfCall);
-  out += n * number(c.filters()) * places * size / kLine * kOfResults;
+  out += n * number(c.filters()) * positions * size / kLine * kOfResults;
   if (is_patch_matrix(c)) return out + lines * kOfSecondCache;
   // Patches are written and read; those of a gradient to the images are added where they belong.
   const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
@@ -308,9 +297,9 @@ double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target
   constexpr double kOfTransforms = 7;   // a vector of one product's data, filters or results
   constexpr double kOfSums = 40;        // a vector of the gradient to one product's filters
   const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
-  // Places of the gradient to the images are its elements.
-  auto places = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
-  const double tiles = number(c.n * ceil_div(places(c.axes[1]), tile) * ceil_div(places(c.axes[2]), tile));
+  // Positions of the gradient to the images are its elements.
+  auto positions = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
+  const double tiles = number(c.n * ceil_div(positions(c.axes[1]), tile) * ceil_div(positions(c.axes[2]), tile));
   const double channels = number(c.c), filters = number(c.f);
   const bool is_weights = c.pass == ConvPass::kWeightGradient;
   const double columns = is_weights || c.pass == ConvPass::kForward ? filters : channels,

@@ -15,11 +15,11 @@ double expected_cycles(const PlanesTiling& tiling, const Correlation& c, const k
 double expected_cycles(const WeightTiling& tiling, const Convolution& c, const kernel::Target& target);
 /// Of one kernel that pools its sums: how many less it takes than the convolution and the pooling behind it; negative
 /// where it takes more.
-double expected_gain_of_pooling(const DirectTiling& tiling, const Correlation& c, const PlaceWindows& windows,
+double expected_gain_of_pooling(const DirectTiling& tiling, const Correlation& c, const PositionWindows& windows,
                                 const kernel::Target& target);
 /// Of BLAS over patches by slabs.
 double expected_patches_cycles(const Convolution& c, const kernel::Target& target);
-/// Of Winograd's tiles of tile x tile places, where they are possible.
+/// Of Winograd's tiles of tile x tile positions, where they are possible.
 double expected_winograd_cycles(const Convolution& c, int64_t tile, const kernel::Target& target);
 
 }  // namespace thtrain

@@ -26,10 +26,10 @@
     }                                                                \
   }
 
-/// The parameters after the ThContext*. Patches of `places` places of a result at a time, of which `patches` has room
-/// for `walkers`, one behind the other; `sums` for walkers - 1 gradients to the filters.
+/// The parameters after the ThContext*. Patches of `positions` positions of a result at a time, of which `patches` has
+/// room for `walkers`, one behind the other; `sums` for walkers - 1 gradients to the filters.
 #define TH_CONV_PATCHES_PARAMETERS(T) \
-  TH_CONV_PARAMETERS, long places, long walkers, const T *a, const T *b, T *out, T *patches, T *sums
+  TH_CONV_PARAMETERS, long positions, long walkers, const T *a, const T *b, T *out, T *patches, T *sums
 /// Transforms of depth_fft x height_fft x width_fft elements, for `batch` images at a time, with memory for their
 /// spectra and for threads (cpu/conv/fft.cpp). has_a, has_b: are the spectra of a, b there, where 1, those of all
 /// images? Then they stay as they are.

@@ -22,7 +22,8 @@ kernel::Operand packed_filters(StepBuilder& b, const Correlation& c, const kerne
   const Dims& steps = w.layout.strides;
   const Dim of_input = steps[c.is_gradient ? 0 : 1], of_filter = steps[c.is_gradient ? 1 : 0];
   Dims lengths{c.groups, blocks, c.inputs};
-  kernel::Place from{w, {(c.is_gradient ? of_input * c.inputs : of_filter * c.outputs), of_filter * block, of_input}};
+  kernel::Location from{w,
+                        {(c.is_gradient ? of_input * c.inputs : of_filter * c.outputs), of_filter * block, of_input}};
   for (size_t axis = 0; axis < c.rank; ++axis) {
     const int64_t taps = c.axes[3 - c.rank + axis].kernel;
     const Dim& step = steps[2 + axis];
@@ -59,7 +60,7 @@ CorrelationAxis in_phases(CorrelationAxis axis) {
     const PhaseTaps taps = axis.taps_of(phase);
     if (taps.count == 0) continue;
     first = std::min(first, taps.offset);
-    last = std::max(last, taps.offset + (taps.count - 1) * taps.offset_step + axis.places_of(phase) - 1);
+    last = std::max(last, taps.offset + (taps.count - 1) * taps.offset_step + axis.positions_of(phase) - 1);
   }
   axis.before = -first;
   axis.padded = std::max(axis.in, last + 1) - first;
@@ -78,16 +79,16 @@ PhaseTaps CorrelationAxis::taps_of(int64_t phase) const {
 }
 
 bool CorrelationAxis::has_zeros() const {
-  for (int64_t place = 0; place < out; ++place)
+  for (int64_t position = 0; position < out; ++position)
     for (int64_t k = 0; k < kernel; ++k)
-      if (falls_on_zero(place, k)) return true;
+      if (falls_on_zero(position, k)) return true;
   return false;
 }
 
-bool CorrelationAxis::has_empty_places() const {
-  for (int64_t place = 0; place < out; ++place) {
+bool CorrelationAxis::has_empty_positions() const {
+  for (int64_t position = 0; position < out; ++position) {
     bool is_empty = true;
-    for (int64_t k = 0; k < kernel && is_empty; ++k) is_empty = falls_on_zero(place, k);
+    for (int64_t k = 0; k < kernel && is_empty; ++k) is_empty = falls_on_zero(position, k);
     if (is_empty) return true;
   }
   return false;
@@ -142,7 +143,7 @@ int64_t padded_bytes(const Correlation& c) {
 
 kernel::Operand padded_images(StepBuilder& b, const Correlation& c, const kernel::Operand& image) {
   if (!c.is_copied()) return image;
-  const auto& [d, h, w] = c.axes;
+  const CorrelationAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
   const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.stored() * h.stored(), row_length = w.stored(),
                 before = w.before - w.skipped();
   const kernel::Operand out = b.workspace(c.dtype, rows * row_length);

@@ -58,7 +58,7 @@ class DirectKernel {
 
   // ---- what both forms share
 
-  // An epilogue counts places in the order of their axes, and windows are of those axes.
+  // An epilogue counts positions in the order of their axes, and windows are of those axes.
   static bool may_merge(const Correlation& c, const CorrelationStep& step) {
     if (step.pooling) return false;
     return !step.epilogue || (c.axes[2].out > 1 && step.epilogue->is_flat_from(2));
@@ -94,7 +94,7 @@ class DirectKernel {
 
   Dim grain(int64_t parts) const {
     const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs) *
-                         static_cast<double>(c_.places() * c_.inputs * c_.taps()) / static_cast<double>(parts);
+                         static_cast<double>(c_.positions() * c_.inputs * c_.taps()) / static_cast<double>(parts);
     return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainFlops) / flops));
   }
 
@@ -109,14 +109,14 @@ class DirectKernel {
       return gap == 1 ? at : at / Term(gap);
     }
   };
-  TapRange taps_at(const CorrelationAxis& axis, const Term& place) {
+  TapRange taps_at(const CorrelationAxis& axis, const Term& position) {
     if (!axis.has_zeros()) {
-      const Term first = code_.let("first", place * Term(axis.stride) - Term(axis.skipped()));
+      const Term first = code_.let("first", position * Term(axis.stride) - Term(axis.skipped()));
       return {0, Term(axis.kernel), 1, first, axis.dilation};
     }
     const bool is_between = axis.gap > 1 && axis.dilation == 1;
-    // Tap 0 falls on place `first` among elements and zeros, and tap k on first + k dilation.
-    const Term first = code_.let("first", place * Term(axis.stride) - Term(axis.before)),
+    // Tap 0 falls on position `first` among elements and zeros, and tap k on first + k dilation.
+    const Term first = code_.let("first", position * Term(axis.stride) - Term(axis.before)),
                last = Term((axis.in - 1) * axis.gap) - first;
     Term begin = select(first < Term(0), (Term(axis.dilation - 1) - first) / Term(axis.dilation), Term(0));
     if (is_between) begin = begin + (Term(axis.gap) - (first + begin) % Term(axis.gap)) % Term(axis.gap);
@@ -129,21 +129,21 @@ class DirectKernel {
             axis.is_bare ? axis.gap : 1};
   }
 
-  // The taps of a row's places, but for those along the row.
+  // The taps of a row's positions, but for those along the row.
   void set_row(const Term& row) {
     ky_ = taps_at(height(), code_.let("y", row % Term(height().out)));
     kz_ = taps_at(depth(), code_.let("z", row / Term(height().out)));
     has_taps_ = {};
     for (const auto& [axis, taps] : {std::pair(&depth(), &kz_), std::pair(&height(), &ky_)})
-      if (axis->has_empty_places())
+      if (axis->has_empty_positions())
         has_taps_ = has_taps_ ? has_taps_ && taps->begin < taps->end : taps->begin < taps->end;
   }
 
-  // For each channel of [first, last) and each tap of the phase, for a tile whose first place begins at element x of a
-  // row: body(place of the element under the tap, place of its filters, which tap along the width: -1 in a loop). Taps
-  // along the width are unrolled as far as `work` multiply-adds for each leave the code small, and at a border. What
-  // the last tap's row will have under the tile some rows later, of `elements`, is fetched meanwhile: planes are far
-  // from each other in memory, and runs are short.
+  // For each channel of [first, last) and each tap of the phase, for a tile whose first position begins at element x of
+  // a row: body(position of the element under the tap, position of its filters, which tap along the width: -1 in a
+  // loop). Taps along the width are unrolled as far as `work` multiply-adds for each leave the code small, and at a
+  // border. What the last tap's row will have under the tile some rows later, of `elements`, is fetched meanwhile:
+  // planes are far from each other in memory, and runs are short.
   void each_tap(int64_t phase, const Term& x, int64_t elements, const Term& first, const Term& last, int64_t work,
                 bool is_border, const std::function<void(const Term&, const Term&, int64_t)>& body) {
     const PhaseTaps of_phase = width().taps_of(phase);
@@ -204,7 +204,7 @@ class DirectKernel {
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       const auto [first, last] = rows_of(locate(part, parts), rows);
-      const auto [from, until] = results_.rows_of_places(first, last);
+      const auto [from, until] = results_.rows_of_positions(first, last);
       auto slab = [&, from = from, until = until](const Term& begin, const Term& end, bool is_first) {
         code_.loop("row", from, until, 1, LoopMark::kSequential, [&](const Term& row) {
           row_of_tiles(row, code_.let("sums_at", (row - from) * Term(width().out * block_)), begin, end, is_first);
@@ -227,7 +227,7 @@ class DirectKernel {
     set_row(row);
     for (int64_t phase = 0; phase < phases(); ++phase) {
       if (!is_first && width().taps_of(phase).count == 0) continue;
-      const Tiles tiles(width().places_of(phase), tiling_.tile);
+      const Tiles tiles(width().positions_of(phase), tiling_.tile);
       tiles.each([&](int64_t tile, int64_t first, int64_t last) {
         auto at = [&](const Term& x, int64_t border) {
           if (is_first && phases() == 1)
@@ -254,14 +254,14 @@ class DirectKernel {
     }
   }
 
-  // A tile that begins at place x of the phase; `border` is x where some of its taps fall on zeros, else -1.
+  // A tile that begins at position x of the phase; `border` is x where some of its taps fall on zeros, else -1.
   void filters_tile(int64_t phase, int64_t tile, const Term& sums, const Term& x, int64_t border, const Term& begin,
                     const Term& end, bool is_first) {
-    auto place = [&](int64_t p, int64_t v) {
+    auto position = [&](int64_t p, int64_t v) {
       return sums + ((x + Term(p)) * Term(width().phases) + Term(phase)) * Term(block_) + Term(v * lanes_);
     };
     const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
-      return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, place(p, v), 1);
+      return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, position(p, v), 1);
     });
     const bool is_border = border >= 0;
     auto tap = [&](const Term& image, const Term& w, int64_t k) {
@@ -270,8 +270,7 @@ class DirectKernel {
         if (is_border && width().falls_on_zero((border + p) * width().phases + phase, k)) continue;
         for (int v = static_cast<int>(filters.size()); v < vectors_; ++v)
           filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
-        const Term element = builder_.load(at_.image, image + Term(p * width().stride));
-        const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
+        const Term a = code_.let(str("a", p), builder_.load(at_.image, image + Term(p * width().stride), lanes_, 0));
         for (size_t v = 0; v < filters.size(); ++v) {
           const Term& sum = acc[static_cast<size_t>(p)][v];
           code_.assign(sum, fma(a, filters[v], sum));
@@ -281,12 +280,12 @@ class DirectKernel {
     each_tap(phase, x * Term(width().stride), tile * width().stride, begin, end, tile * vectors_, is_border, tap);
     for (int64_t p = 0; p < tile; ++p)
       for (int v = 0; v < vectors_; ++v)
-        code_.store(results_.array(), place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
+        code_.store(results_.array(), position(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
   }
 
   // ---- over rows
 
-  // Each row for itself, or some rows, whose sums stand in an array, for an epilogue or to be pooled.
+  // Each row for itself, or some rows, whose sums are in an array, for an epilogue or to be pooled.
   void over_rows() {
     const int64_t rows = results_.is_ended() ? rows_of_part() : 1, parts = ceil_div(results_.rows(), rows),
                   range = c_.n * c_.groups * blocks_ * parts;
@@ -298,7 +297,7 @@ class DirectKernel {
         return row_of_vectors(row, code_.let("to", results_.out() + row * Term(width().out)));
       }
       const auto [first, last] = rows_of(of_rows, rows);
-      const auto [from, until] = results_.rows_of_places(first, last);
+      const auto [from, until] = results_.rows_of_positions(first, last);
       code_.loop("row", from, until, 1, LoopMark::kSequential, [&, from = from](const Term& row) {
         row_of_vectors(row, code_.let("sums_at", (row - from) * Term(width().out)));
       });
@@ -321,11 +320,11 @@ class DirectKernel {
   }
 
   void phase_of_vectors(int64_t phase, int64_t filters, const Term& to) {
-    const int64_t places = width().places_of(phase), all = ceil_div(places, lanes_);
+    const int64_t positions = width().positions_of(phase), all = ceil_div(positions, lanes_);
     const Tiles t(all, tiling_.vectors);
     t.each([&](int64_t vectors, int64_t first, int64_t last) {
       // The last vector may be shorter: its tile stands alone.
-      const bool ends = last == all && places % lanes_ != 0;
+      const bool ends = last == all && positions % lanes_ != 0;
       const int64_t whole = ends ? last - vectors : last;
       auto tile = [&](const Term& x, int64_t left) { rows_tile(phase, filters, vectors, to, x, left); };
       if (whole - first == vectors)
@@ -333,11 +332,11 @@ class DirectKernel {
       else if (whole > first)
         code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
                    [&](const Term& x) { tile(x, vectors * lanes_); });
-      if (ends) tile(whole * lanes_, places - whole * lanes_);
+      if (ends) tile(whole * lanes_, positions - whole * lanes_);
     });
   }
 
-  // `filters` filters, places x to x + columns of a row's phase.
+  // `filters` filters, positions x to x + columns of a row's phase.
   void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& to, const Term& x, int64_t columns) {
     auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
@@ -358,18 +357,18 @@ class DirectKernel {
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
-        const Term place = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
+        const Term position = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
         if (results_.is_ended())
-          code_.store(results_.array(), results_.at(place, o), width().phases, sum, count(v));
+          code_.store(results_.array(), results_.at(position, o), width().phases, sum, count(v));
         else
-          builder_.store(step_.out, place + Term(o * c_.places()), sum, width().phases, count(v));
+          builder_.store(step_.out, position + Term(o * c_.positions()), sum, width().phases, count(v));
       }
   }
 
   std::string comment() const {
     return str(step_.epilogue ? step_.epilogue->comment() + "; " : std::string(), c_.n, " images of ",
                c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ", c_.taps(), " taps, ",
-               c_.places(), " places; ", name_of(tiling_));
+               c_.positions(), " positions; ", name_of(tiling_));
   }
 
   StepBuilder& builder_;

@@ -20,14 +20,14 @@ int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
 int64_t work_of_borders(const DirectTiling& t, const CorrelationAxis& width, int64_t vectors) {
   int64_t out = 0;
   for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
-    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+    Tiles(width.positions_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
       for (int64_t x = first; x < last && out <= kMostBorders; x += tile)
         if (has_zeros(width, phase, x, tile)) out += tile * vectors * width.taps_of(phase).count;
     });
   return out;
 }
 
-// What a place reads is the element of the same place: rows are any run of them.
+// What a position reads is the element of the same position: rows are any run of them.
 bool is_by_element(const Correlation& c) {
   return std::all_of(c.axes.begin(), c.axes.end(), [](const CorrelationAxis& axis) {
     return axis.kernel == 1 && axis.out == axis.in && axis.padded == axis.in && axis.before == 0 && axis.phases == 1;
@@ -35,8 +35,9 @@ bool is_by_element(const Correlation& c) {
 }
 
 Correlation with_other_rows(Correlation c, const DirectTiling& t, int lanes) {
-  const int64_t best = row_of_places(c.places(), c.axes[2].out, t.over_filters ? t.tile : int64_t{t.vectors} * lanes);
-  const int64_t rows = c.places() / best;
+  const int64_t best =
+      row_of_positions(c.positions(), c.axes[2].out, t.over_filters ? t.tile : int64_t{t.vectors} * lanes);
+  const int64_t rows = c.positions() / best;
   c.axes = {
       CorrelationAxis{1, 1, 1, 1, 1, 1, 1, 0}, {rows, rows, rows, 1, 1, 1, 1, 0}, {best, best, best, 1, 1, 1, 1, 0}};
   return c;
@@ -44,7 +45,7 @@ Correlation with_other_rows(Correlation c, const DirectTiling& t, int lanes) {
 
 }  // namespace
 
-int64_t row_of_places(int64_t places, int64_t width, int64_t tile) {
+int64_t row_of_positions(int64_t positions, int64_t width, int64_t tile) {
   constexpr int64_t kMost = 256;
   constexpr double kGood = 64, kOfDistance = 0.02;  // for each factor of two
   auto cost = [&](int64_t length) {
@@ -52,8 +53,8 @@ int64_t row_of_places(int64_t places, int64_t width, int64_t tile) {
            (1 + kOfDistance * std::fabs(std::log2(static_cast<double>(length) / kGood)));
   };
   int64_t best = width;
-  for (int64_t length = 2; length <= std::min(places, kMost); ++length)
-    if (places % length == 0 && cost(length) < cost(best)) best = length;
+  for (int64_t length = 2; length <= std::min(positions, kMost); ++length)
+    if (positions % length == 0 && cost(length) < cost(best)) best = length;
   return best;
 }
 
@@ -81,7 +82,7 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
 }
 
 bool is_possible(const DirectTiling& t, const Correlation& c, const kernel::Target& target, bool has_epilogue,
-                 const PlaceWindows* windows) {
+                 const PositionWindows* windows) {
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
   if (t.tile * t.vectors + t.vectors + 1 > target.registers()) return false;
   if (!t.over_filters && c.axes[2].stride != 1) return false;
@@ -91,13 +92,13 @@ bool is_possible(const DirectTiling& t, const Correlation& c, const kernel::Targ
 }
 
 double rows_computed(const DirectTiling& t, const Correlation& c, const kernel::Target& target,
-                     const PlaceWindows& windows) {
+                     const PositionWindows& windows) {
   const int lanes = target.lanes_of(c.dtype);
   const PooledAxis& axis = windows.rows();
   const int64_t rows = DirectResults::rows_of_part(c, block_of(t, c, lanes), !t.over_filters, lanes, &windows),
                 whole = axis.windows / rows, rest = axis.windows % rows;
   const int64_t computed = whole * axis.covered(rows) + (rest > 0 ? axis.covered(rest) : 0);
-  return static_cast<double>(computed) / static_cast<double>(axis.places);
+  return static_cast<double>(computed) / static_cast<double>(axis.positions);
 }
 
 Correlation correlation_read_by(const DirectTiling& t, Correlation c, const kernel::Target& target, bool may_merge) {

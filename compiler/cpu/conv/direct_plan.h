@@ -7,11 +7,11 @@ namespace thtrain {
 
 /// Filters that the tiling computes at a time.
 int64_t block_of(const DirectTiling& tiling, const Correlation& c, int lanes);
-/// Is some tap of places x to x + tile of a row's phase on a zero?
+/// Is some tap of positions x to x + tile of a row's phase on a zero?
 bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t tile);
 
-/// The length of rows into which `places` are divided where those need not be the image's: one that divides them, that
-/// runs of `tile` places fill, near to what is found to be good; or `width`.
-int64_t row_of_places(int64_t places, int64_t width, int64_t tile);
+/// The length of rows into which `positions` are divided where those need not be the image's: one that divides them,
+/// that runs of `tile` positions fill, near to what is found to be good; or `width`.
+int64_t row_of_positions(int64_t positions, int64_t width, int64_t tile);
 
 }  // namespace thtrain

@@ -1,12 +1,12 @@
 #include "compiler/cpu/conv/direct_planes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "compiler/base/str.h"
 #include "compiler/cpu/conv/direct_results.h"
 #include "compiler/cpu/conv/tiles.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
@@ -49,18 +49,18 @@ class PlanesKernel {
     if (plan_.slabs > 1)
       sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, tiling_.filters * plan_.tall * plan_.sums_pitch).node().name;
     if (results_.is_ended()) results_.begin(plan_.band);
-    // What rows have beside their elements is never written again.
+    // What rows have besides their elements is never written again.
     code_.loop("at", 0, plan_.slab * plan_.plane, lanes_, LoopMark::kSequential,
                [&](const Term& at) { code_.store(planes_, at, 1, zero()); });
     const int64_t range = c_.n * c_.groups * plan_.blocks * plan_.bands;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) { part(i); });
-    const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs * c_.places()) *
+    const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs * c_.positions()) *
                          static_cast<double>(c_.inputs * c_.taps()) / static_cast<double>(range);
     builder_.finish_kernel(
         name_of_kernel(str("conv_planes_", tiling_.filters, "x", tiling_.rows, "x", tiling_.vectors), step_),
         str(step_.epilogue ? step_.epilogue->comment() + "; " : std::string(), c_.n, " images of ",
             c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ", c_.taps(), " taps, ",
-            c_.places(), " places; ", name_of(tiling_)),
+            c_.positions(), " positions; ", name_of(tiling_)),
         range, std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainOfPlanes) / flops)));
   }
 
@@ -153,11 +153,11 @@ class PlanesKernel {
     return code_.let("ahead", image_ + channel * Term(c_.stored_pixels()) + row * Term(width().in));
   }
 
-  // Rows y to y + rows, places x to x + vectors lanes; of what lies behind the band or the row nothing is stored.
+  // Rows y to y + rows, positions x to x + vectors lanes; of what lies behind the band or the row nothing is stored.
   void tile(const Term& begin, int64_t count, const Term& y, const Term& x, int64_t vectors, bool ends, bool is_first,
             bool is_last) {
     const Term row = code_.let("row", y - first_);
-    auto place = [&](int64_t f, int64_t r, int64_t v) {
+    auto position = [&](int64_t f, int64_t r, int64_t v) {
       return (Term(f * plan_.tall + r) + row) * Term(plan_.sums_pitch) + x + Term(v * lanes_);
     };
     sum_.clear();
@@ -165,7 +165,7 @@ class PlanesKernel {
       for (int64_t r = 0; r < tiling_.rows; ++r)
         for (int64_t v = 0; v < vectors; ++v)
           sum_.push_back(code_.var(str("s", f, "_", r, "_", v),
-                                   is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, place(f, r, v), 1)));
+                                   is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, position(f, r, v), 1)));
     auto sum = [&](int64_t f, int64_t r, int64_t v) -> const Term& {
       return sum_[static_cast<size_t>((f * tiling_.rows + r) * vectors + v)];
     };
@@ -181,7 +181,7 @@ class PlanesKernel {
       };
       if (!is_last) {
         for (int64_t f = 0; f < tiling_.filters; ++f)
-          for (int64_t v = 0; v < vectors; ++v) code_.store(sums_, place(f, r, v), 1, sum(f, r, v));
+          for (int64_t v = 0; v < vectors; ++v) code_.store(sums_, position(f, r, v), 1, sum(f, r, v));
       } else if (r == 0 || (plan_.band % tiling_.rows == 0 && height().out % tiling_.rows == 0)) {
         store();
       } else {
@@ -203,7 +203,7 @@ class PlanesKernel {
         else
           builder_.store(
               step_.out,
-              results_.out() + Term(f * c_.places()) + (y + Term(r)) * Term(width().out) + x + Term(v * lanes_),
+              results_.out() + Term(f * c_.positions()) + (y + Term(r)) * Term(width().out) + x + Term(v * lanes_),
               sum(f, r, v), 1, count);
       }
     };
@@ -285,21 +285,13 @@ std::string name_of(const PlanesTiling& t) {
 }
 
 std::optional<PlanesTiling> planes_tiling_named(std::string_view name) {
-  constexpr std::string_view kPlanes = "planes ";
   constexpr int kMost = 64;
-  if (!name.starts_with(kPlanes)) return std::nullopt;
-  name.remove_prefix(kPlanes.size());
+  KeyReader reader(name);
   PlanesTiling out;
-  for (int* number : {&out.filters, &out.rows, &out.vectors}) {
-    if (number != &out.filters) {
-      if (!name.starts_with('x')) return std::nullopt;
-      name.remove_prefix(1);
-    }
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *number);
-    if (error != std::errc() || *number < 1 || *number > kMost) return std::nullopt;
-    name.remove_prefix(static_cast<size_t>(end - name.data()));
-  }
-  return name.empty() ? std::optional(out) : std::nullopt;
+  if (!reader.take("planes ") || !reader.numbers({&out.filters, &out.rows, &out.vectors}, 1, kMost) ||
+      !reader.is_at_end())
+    return std::nullopt;
+  return out;
 }
 
 PlanesPlan::PlanesPlan(const PlanesTiling& t, const Correlation& c, int lanes_) : lanes(lanes_) {

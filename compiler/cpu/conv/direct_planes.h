@@ -1,7 +1,7 @@
 // The forward pass or the gradient to the images, for few results' channels and stride 1: rows of several filters and
-// several rows of places at a time.
+// several rows of positions at a time.
 //
-// Vectors hold neighbouring places of a row. Sums of `filters` filters times `rows` rows times `vectors` vectors are
+// Vectors hold neighbouring positions of a row. Sums of `filters` filters times `rows` rows times `vectors` vectors are
 // the accumulators. A vector of the image is loaded once for all filters, and for all of the rows under whose taps it
 // falls; most of these loads cross a cache line, and with few filters over one row they would be what limits the
 // kernel.
@@ -9,11 +9,11 @@
 //   for each image, block of filters, band of rows                        (threads share them)
 //     for each slab of channels
 //       their rows under the band's taps copied into an array, with the zeros at the ends of rows
-//       for each `rows` rows, each `vectors` vectors of places
+//       for each `rows` rows, each `vectors` vectors of positions
 //         sums += for each channel, row of the image, tap: `vectors` vectors times the taps of `filters` filters
 //     sums to the result
 //
-// The array stays in the first cache. Sums stand in a second one between the slabs. Each element's products are added
+// The array stays in the first cache. Sums are in a second one between the slabs. Each element's products are added
 // in the order of channels and taps, as in the other direct kernels (direct.h): the bits are theirs.
 #pragma once
 
@@ -39,10 +39,10 @@ std::optional<PlanesTiling> planes_tiling_named(std::string_view name);
 struct PlanesPlan {
   int lanes;
   int64_t blocks;                           // of filters
-  int64_t vectors;                          // of a row of places
+  int64_t vectors;                          // of a row of positions
   int64_t shift, pitch;                     // of the array's rows: where padded element 0 lies; from row to row
   int64_t sums_pitch;                       // from row to row of the sums
-  int64_t band, bands;                      // rows of places of a part; a band's array has whole tiles of rows
+  int64_t band, bands;                      // rows of positions of a part; a band's array has whole tiles of rows
   int64_t tall;                             // rows of a band's sums
   int64_t slab, slabs;                      // channels
   int64_t plane, planes_bytes, sums_bytes;  // elements of a channel in the array; of the arrays

@@ -12,8 +12,8 @@ using kernel::Term;
 
 namespace {
 
-constexpr int64_t kFewVectors = 16;        // of places, by filter: the last one may be almost empty
-constexpr int64_t kShortBytes = 16 << 10;  // of arrays, place by place, where one row has no more
+constexpr int64_t kFewVectors = 16;        // of positions, by filter: the last one may be almost empty
+constexpr int64_t kShortBytes = 16 << 10;  // of arrays, position by position, where one row has no more
 constexpr int64_t kLongBytes = 160 << 10;  // of those by filter, if threads have enough to share
 constexpr int64_t kResultParts = 32;       // that threads share, where there are as many
 
@@ -21,7 +21,7 @@ int64_t in_vectors(int64_t elements, int lanes) {
   return ceil_div(elements, lanes) * lanes;
 }
 
-const PlaceWindows* windows_of(const CorrelationStep& step) {
+const PositionWindows* windows_of(const CorrelationStep& step) {
   return step.pooling ? &step.pooling->windows() : nullptr;
 }
 
@@ -40,49 +40,49 @@ DirectResults::DirectResults(StepBuilder& builder, const Correlation& c, const C
       ends_by_filter_(by_filter || step.before),
       out_(lengths_of(c, windows_of(step))) {}
 
-std::array<int64_t, 3> DirectResults::lengths_of(const Correlation& c, const PlaceWindows* windows) {
+std::array<int64_t, 3> DirectResults::lengths_of(const Correlation& c, const PositionWindows* windows) {
   if (!windows) return {c.axes[0].out, c.axes[1].out, c.axes[2].out};
   return {1, windows->rows().windows, windows->columns().windows};
 }
 
-// Rows whose places fill vectors well where rows are short: the fewest that an epilogue takes by filter.
+// Rows whose positions fill vectors well where rows are short: the fewest that an epilogue takes by filter.
 int64_t DirectResults::rows_by_filter(const std::array<int64_t, 3>& out, int lanes) {
   return even_part(out[0] * out[1], ceil_div(kFewVectors * lanes, out[2]));
 }
 
-int64_t DirectResults::places_of_rows(const Correlation& c, const PlaceWindows* windows, int64_t rows) {
+int64_t DirectResults::positions_of_rows(const Correlation& c, const PositionWindows* windows, int64_t rows) {
   return c.axes[2].out * (windows ? windows->rows().covered(rows) : rows);
 }
 
-int64_t DirectResults::elements(int64_t block, int64_t places, bool by_filter, int lanes, bool is_ended) {
-  if (by_filter) return block * in_vectors(places, lanes) + lanes;
-  // An epilogue takes whole vectors of places, of which the last ones may lie behind the rows.
-  return (places + (is_ended ? lanes : 0)) * block;
+int64_t DirectResults::elements(int64_t block, int64_t positions, bool by_filter, int lanes, bool is_ended) {
+  if (by_filter) return block * in_vectors(positions, lanes) + lanes;
+  // An epilogue takes whole vectors of positions, of which the last ones may lie behind the rows.
+  return (positions + (is_ended ? lanes : 0)) * block;
 }
 
 int64_t DirectResults::fewest_bytes(const Correlation& c, int64_t block, bool by_filter, int lanes, bool is_ended,
-                                    const PlaceWindows* windows) {
+                                    const PositionWindows* windows) {
   if (by_filter && !is_ended && !windows) return 0;
   const std::array<int64_t, 3> out = lengths_of(c, windows);
   const int64_t rows = by_filter ? rows_by_filter(out, lanes) : 1;
-  int64_t all = elements(block, places_of_rows(c, windows, rows), by_filter, lanes, is_ended);
+  int64_t all = elements(block, positions_of_rows(c, windows, rows), by_filter, lanes, is_ended);
   if (windows && !by_filter) all *= 2;  // values of the sums, by filter
   if (windows) all += elements(block, rows * out[2], by_filter, lanes, is_ended) + 2 * windows->slack(lanes);
   return all * static_cast<int64_t>(size_of(c.dtype));
 }
 
 int64_t DirectResults::rows_of_part(const Correlation& c, int64_t block, bool by_filter, int lanes,
-                                    const PlaceWindows* windows) {
+                                    const PositionWindows* windows) {
   const std::array<int64_t, 3> out = lengths_of(c, windows);
-  const int64_t rows = out[0] * out[1], places = c.axes[2].out;
+  const int64_t rows = out[0] * out[1], positions = c.axes[2].out;
   const bool shares_rows = windows && windows->rows().stride < windows->rows().window;
   const int64_t bytes = by_filter || shares_rows ? kLongBytes : kShortBytes;
   int64_t most = bytes / (block * static_cast<int64_t>(size_of(c.dtype)));  // elements of each filter
   if (windows) {
     const PooledAxis& axis = windows->rows();
-    most = (most - (axis.window - axis.stride) * places) / (axis.stride * places + out[2]);
+    most = (most - (axis.window - axis.stride) * positions) / (axis.stride * positions + out[2]);
   } else {
-    most /= places;
+    most /= positions;
   }
   most = std::clamp<int64_t>(most, 1, rows);
   if (!by_filter) return windows ? even_part(rows, most) : most;
@@ -91,16 +91,16 @@ int64_t DirectResults::rows_of_part(const Correlation& c, int64_t block, bool by
 }
 
 void DirectResults::begin(int64_t rows) {
-  const int64_t places = places_of_rows(c_, windows_of(step_), rows),
+  const int64_t positions = positions_of_rows(c_, windows_of(step_), rows),
                 slack = step_.pooling ? step_.pooling->windows().slack(lanes_) : 0;
   auto array = [&](const char* name, int64_t of, bool by_filter, bool is_ended) {
     const int64_t count = elements(block_, of, by_filter, lanes_, is_ended) + slack;
     return code_.local_array(name, {c_.dtype, 1, 0}, count).node().name;
   };
-  sums_pitch_ = in_vectors(places, lanes_);
+  sums_pitch_ = in_vectors(positions, lanes_);
   pitch_ = in_vectors(rows * width(), lanes_);
-  sums_ = array("sums", places, by_filter_, step_.epilogue || step_.before);
-  pooled_ = by_filter_ == ends_by_filter_ ? sums_ : array("values", places, true, false);
+  sums_ = array("sums", positions, by_filter_, step_.epilogue || step_.before);
+  pooled_ = by_filter_ == ends_by_filter_ ? sums_ : array("values", positions, true, false);
   results_ = step_.pooling ? array("pooled", rows * width(), ends_by_filter_, step_.epilogue) : sums_;
   if (step_.pooling) step_.pooling->begin(ends_by_filter_);
   if (!by_filter_ && (step_.before || step_.epilogue))
@@ -120,13 +120,13 @@ void DirectResults::set_block(const Term& image, const Term& group, const Term& 
   out_at_ = code_.let("out_at", plane * Term(rows() * width()));
 }
 
-std::pair<Term, Term> DirectResults::rows_of_places(const Term& first, const Term& last) {
+std::pair<Term, Term> DirectResults::rows_of_positions(const Term& first, const Term& last) {
   if (!step_.pooling) return {first, last};
   const PooledAxis& axis = step_.pooling->windows().rows();
   Term begin = first * Term(axis.stride) - Term(axis.before);
   Term end = (last - Term(1)) * Term(axis.stride) + Term(axis.window - axis.before);
   if (axis.before > 0) begin = select(code_.let("begin", begin) < Term(0), Term(0), begin);
-  if (axis.is_cut()) end = select(code_.let("end", end) < Term(axis.places), end, Term(axis.places));
+  if (axis.is_cut()) end = select(code_.let("end", end) < Term(axis.positions), end, Term(axis.positions));
   first_row_ = code_.let("first_row", begin);
   last_row_ = code_.let("last_row", end);
   return {first_row_, last_row_};
@@ -144,9 +144,9 @@ void DirectResults::prefetch(const Term& row, const Term& first, const Term& las
   const Term y = code_.let("y", row % Term(c_.axes[1].out)), z = code_.let("z", row / Term(c_.axes[1].out));
   code_.loop("o", first, last, 1, LoopMark::kSequential, [&](const Term& o) {
     code_.loop("p", 0, width(), line, LoopMark::kSequential, [&](const Term& p) {
-      const std::array<Term, 3> place =
+      const std::array<Term, 3> position =
           is_flat ? std::array<Term, 3>{0, 0, row * Term(width()) + p} : std::array<Term, 3>{z, y, p};
-      step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, place));
+      step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, position));
     });
   });
 }
@@ -156,9 +156,9 @@ void DirectResults::write(const Term& first, const Term& last) {
   if (step_.pooling) pool(first, last);
   if (!step_.epilogue) return ends_by_filter_ ? write_filters(first, last) : write_transposed(first, last);
   each_run(out_, step_.epilogue->is_flat_from(2), first, last,
-           [&](const Term& begin, const Term& places, const Index& index) {
+           [&](const Term& begin, const Term& positions, const Index& index) {
              each_vector_of(
-                 results_, ends_by_filter_, pitch_, begin, places,
+                 results_, ends_by_filter_, pitch_, begin, positions,
                  [&](const std::string& array, const Term& at, const Term& o, const Term& p, const Term& count) {
                    const Term sums = code_.let("sum", kernel::load(array, c_.dtype, lanes_, at, 1));
                    step_.epilogue->write(sums, index_of_result(c_, image_, filter_ + o, index(p)), count);
@@ -169,14 +169,14 @@ void DirectResults::write(const Term& first, const Term& last) {
 // The values of all sums, by filter.
 void DirectResults::compute_before() {
   each_run({c_.axes[0].out, c_.axes[1].out, c_.axes[2].out}, step_.before->is_flat_from(2), first_row_, last_row_,
-           [&](const Term& begin, const Term& places, const Index& index) {
+           [&](const Term& begin, const Term& positions, const Index& index) {
              each_vector_of(
-                 sums_, by_filter_, sums_pitch_, begin, places,
+                 sums_, by_filter_, sums_pitch_, begin, positions,
                  [&](const std::string& array, const Term& at, const Term& o, const Term& p, const Term& count) {
                    const Term sums = code_.let("sum", kernel::load(array, c_.dtype, lanes_, at, 1));
-                   const std::vector<Term> place = index_of_result(c_, image_, filter_ + o, index(p));
-                   code_.store(pooled_, o * Term(sums_pitch_) + begin + p, 1, step_.before->value(sums, place, count),
-                               count);
+                   const std::vector<Term> position = index_of_result(c_, image_, filter_ + o, index(p));
+                   code_.store(pooled_, o * Term(sums_pitch_) + begin + p, 1,
+                               step_.before->value(sums, position, count), count);
                  });
            });
 }
@@ -194,7 +194,7 @@ void DirectResults::pool(const Term& first, const Term& last) {
                         .last = last});
 }
 
-// From place p and the block's filter v on: a vector of places for each filter.
+// From position p and the block's filter v on: a vector of positions for each filter.
 std::vector<Term> DirectResults::square(const std::string& array, const Term& p, const Term& v) {
   std::vector<Term> rows;
   for (int64_t i = 0; i < lanes_; ++i)
@@ -203,7 +203,7 @@ std::vector<Term> DirectResults::square(const std::string& array, const Term& p,
 }
 
 void DirectResults::write_transposed(const Term& first, const Term& last) {
-  const Term places = code_.let("places", (last - first) * Term(width())),
+  const Term positions = code_.let("positions", (last - first) * Term(width())),
              to = code_.let("to", out_at_ + first * Term(width()));
   for (int64_t v = 0; v < block_; v += lanes_) {
     auto each_filter = [&](const std::function<void(int64_t)>& store) {
@@ -214,18 +214,18 @@ void DirectResults::write_transposed(const Term& first, const Term& last) {
           code_.if_(first_filter_ + Term(o) < Term(c_.outputs), [&] { store(o); });
       }
     };
-    auto place = [&](const Term& p, int64_t o) { return to + Term(o * rows() * width()) + p; };
-    const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
+    auto position = [&](const Term& p, int64_t o) { return to + Term(o * rows() * width()) + p; };
+    const Term whole = code_.let("whole", positions / Term(lanes_) * Term(lanes_));
     code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) {
       const std::vector<Term> rows = square(results_, p, v);
-      each_filter([&](int64_t o) { builder_.store(step_.out, place(p, o), rows[static_cast<size_t>(o - v)]); });
+      each_filter([&](int64_t o) { builder_.store(step_.out, position(p, o), rows[static_cast<size_t>(o - v)]); });
     });
-    code_.if_(whole < places, [&] {
-      // What lies behind the last row's sums belongs to places that do not exist.
-      code_.loop("p", whole, places, 1, LoopMark::kSequential, [&](const Term& p) {
+    code_.if_(whole < positions, [&] {
+      // What lies behind the last row's sums belongs to positions that do not exist.
+      code_.loop("p", whole, positions, 1, LoopMark::kSequential, [&](const Term& p) {
         each_filter([&](int64_t o) {
           const Term from = p * Term(block_) + Term(o);
-          builder_.store(step_.out, place(p, o), kernel::load(results_, c_.dtype, 1, from, 1));
+          builder_.store(step_.out, position(p, o), kernel::load(results_, c_.dtype, 1, from, 1));
         });
       });
     });
@@ -234,10 +234,10 @@ void DirectResults::write_transposed(const Term& first, const Term& last) {
 
 // By filter: as they lie.
 void DirectResults::write_filters(const Term& first, const Term& last) {
-  const Term places = code_.let("places", (last - first) * Term(width()));
+  const Term positions = code_.let("positions", (last - first) * Term(width()));
   code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
     const Term to = code_.let("to", out_at_ + o * Term(rows() * width()) + first * Term(width()));
-    each_vector(places, [&](const Term& p, const Term& count) {
+    each_vector(positions, [&](const Term& p, const Term& count) {
       builder_.store(step_.out, to + p, kernel::load(results_, c_.dtype, lanes_, o * Term(pitch_) + p, 1), 1, count);
     });
   });
@@ -250,16 +250,16 @@ Term DirectResults::existing(const Term& first, int64_t most) {
   return code_.let("filters", select(left < Term(most), left, Term(most)));
 }
 
-// Places of the rows that lie side by side for all operands of what follows (`is_flat`): all of them, or row by row.
+// Positions of the rows that lie side by side for all operands of what follows (`is_flat`): all of them, or row by row.
 void DirectResults::each_run(const std::array<int64_t, 3>& lengths, bool is_flat, const Term& first, const Term& last,
-                             const std::function<void(const Term& begin, const Term& places, const Index&)>& body) {
+                             const std::function<void(const Term& begin, const Term& positions, const Index&)>& body) {
   const Term width = lengths[2];
   if (is_flat) {
     size_t axis = 2;
     while (axis > 0 && lengths[axis] == 1) --axis;
     if (lengths[axis] == 1) axis = 2;
     const Term from = code_.let("from", first * width);
-    return body(0, code_.let("places", (last - first) * width), [&](const Term& p) {
+    return body(0, code_.let("positions", (last - first) * width), [&](const Term& p) {
       std::array<Term, 3> index = {0, 0, 0};
       index[axis] = from + p;
       return index;
@@ -273,26 +273,26 @@ void DirectResults::each_run(const std::array<int64_t, 3>& lengths, bool is_flat
   });
 }
 
-void DirectResults::each_vector(const Term& places, const std::function<void(const Term&, const Term&)>& body) {
-  const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
+void DirectResults::each_vector(const Term& positions, const std::function<void(const Term&, const Term&)>& body) {
+  const Term whole = code_.let("whole", positions / Term(lanes_) * Term(lanes_));
   code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) { body(p, {}); });
-  code_.if_(whole < places, [&] { body(whole, code_.let("left", places - whole)); });
+  code_.if_(whole < positions, [&] { body(whole, code_.let("left", positions - whole)); });
 }
 
-// Calls with a vector of places of each filter that exists, and where `array`, or a small square, has it. Squares are
-// there so that the body is written once for all of their filters.
+// Calls with a vector of positions of each filter that exists, and where `array`, or a small square, has it. Squares
+// are there so that the body is written once for all of their filters.
 void DirectResults::each_vector_of(const std::string& array, bool by_filter, int64_t pitch, const Term& begin,
-                                   const Term& places, const Vector& body) {
+                                   const Term& positions, const Vector& body) {
   if (by_filter) {
     code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
-      each_vector(places,
+      each_vector(positions,
                   [&](const Term& p, const Term& count) { body(array, o * Term(pitch) + begin + p, o, p, count); });
     });
     return;
   }
   code_.loop("v", 0, block_, lanes_, LoopMark::kSequential, [&](const Term& v) {
     const Term filters = existing(v, lanes_);
-    each_vector(places, [&](const Term& p, const Term& count) {
+    each_vector(positions, [&](const Term& p, const Term& count) {
       const std::vector<Term> rows = square(array, begin + p, v);
       for (int64_t o = 0; o < lanes_; ++o) code_.store(square_, Term(o * lanes_), 1, rows[static_cast<size_t>(o)]);
       code_.loop("o", 0, filters, 1, LoopMark::kSequential,

@@ -33,13 +33,13 @@ class DirectWeights {
 
   void run() {
     if (tiling_.over_filters)
-      dy_ = code_.local_array("dy", {c_.dtype, 1, 0}, plan_.places_of_chunk(c_) * plan_.block).node().name;
+      dy_ = code_.local_array("dy", {c_.dtype, 1, 0}, plan_.positions_of_chunk(c_) * plan_.block).node().name;
     const int64_t range = plan_.parts * c_.groups * blocks_of_range() * plan_.channel_parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) { part(i); });
     builder_.finish_kernel(
         str("conv_weights_", tiling_.over_filters ? "filters_" : "rows_", plan_.taps.tile, "x", plan_.vectors),
         str("sums of ", c_.n, " images of ", c_.c, " channels, ", c_.f, " filters of ", c_.taps(), " taps, ",
-            c_.places(), " places; ", name_of(tiling_)),
+            c_.positions(), " positions; ", name_of(tiling_)),
         range, 1);
     write();
   }
@@ -82,7 +82,7 @@ class DirectWeights {
                          width().skipped());
       image_at_ = code_.let("image_at", of_group * Term(c_.channels() * padded_.stored_pixels()) - skipped);
       each_block([&](const Term& b) {
-        dy_at_ = code_.let("dy_at", (of_group * Term(c_.filters()) + b * Term(plan_.block)) * Term(c_.places()));
+        dy_at_ = code_.let("dy_at", (of_group * Term(c_.filters()) + b * Term(plan_.block)) * Term(c_.positions()));
         block_of_chunk(sums_of(b), b, first, last, row0, row1);
       });
     });
@@ -99,30 +99,30 @@ class DirectWeights {
         [&] { all_channels(sums, first, last, row0, row1, rest); });
   }
 
-  // The chunk's rows of the gradient as [place][filter of the block], with zeros for filters that do not exist.
+  // The chunk's rows of the gradient as [position][filter of the block], with zeros for filters that do not exist.
   void transpose_rows(const Term& block, const Term& row0, const Term& row1) {
     const Term zero = kernel::splat(kernel::constant(c_.dtype, 0), lanes_);
     const Term from = code_.let("from", dy_at_ + row0 * Term(width().out)),
-               places = code_.let("places", (row1 - row0) * Term(width().out));
+               positions = code_.let("positions", (row1 - row0) * Term(width().out));
     auto columns = [&](int64_t exist) {
       for (int64_t v = 0; v * lanes_ < plan_.block; ++v) {
         auto square = [&](const Term& p, const Term& count) {
           std::vector<Term> rows;
           // A line of each row; the next chunk's is fetched meanwhile.
           for (int64_t o = v * lanes_; o < std::min((v + 1) * lanes_, exist); ++o)
-            builder_.prefetch(step_.dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p,
+            builder_.prefetch(step_.dy, from + Term(o * c_.positions() + plan_.chunk * width().out) + p,
                               kernel::Prefetch::kL2);
           for (int64_t o = v * lanes_; o < (v + 1) * lanes_; ++o)
-            rows.push_back(
-                o < exist ? code_.let("r", builder_.load(step_.dy, from + Term(o * c_.places()) + p, lanes_, 1, count))
-                          : zero);
+            rows.push_back(o < exist ? code_.let("r", builder_.load(step_.dy, from + Term(o * c_.positions()) + p,
+                                                                    lanes_, 1, count))
+                                     : zero);
           rows = transposed(code_, std::move(rows));
           for (int64_t k = 0; k < lanes_; ++k)
             code_.store(dy_, (p + Term(k)) * Term(plan_.block) + Term(v * lanes_), 1, rows[static_cast<size_t>(k)]);
         };
-        const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
+        const Term whole = code_.let("whole", positions / Term(lanes_) * Term(lanes_));
         code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) { square(p, {}); });
-        code_.if_(whole < places, [&] { square(whole, code_.let("left", places - whole)); });
+        code_.if_(whole < positions, [&] { square(whole, code_.let("left", positions - whole)); });
       }
     };
     const int64_t rest = c_.filters() - (plan_.blocks - 1) * plan_.block;
@@ -169,43 +169,44 @@ class DirectWeights {
   // `taps` neighbours from `first_tap` on, of `channels` channels, over the rows of the chunk.
   void chunk_of_taps(const Term& image, const Term& sums, int64_t first_tap, int64_t taps, int64_t channels,
                      const Term& row0, const Term& row1, int64_t vectors) {
-    auto place = [&](int64_t c, int64_t k, int64_t v) {
+    auto position = [&](int64_t c, int64_t k, int64_t v) {
       return sums + Term((c * c_.taps() + k) * sum_vectors() + v * lanes_);
     };
     std::vector<Term> acc;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < taps; ++k)
         for (int64_t v = 0; v < vectors; ++v)
-          acc.push_back(code_.var(str("s", c, "_", k, "_", v), builder_.load(sums_, place(c, k, v), lanes_)));
+          acc.push_back(code_.var(str("s", c, "_", k, "_", v), builder_.load(sums_, position(c, k, v), lanes_)));
     code_.loop("row", row0, row1, 1, LoopMark::kSequential, [&](const Term& row) {
       const Term y = code_.let("y", row % Term(height().out)), z = code_.let("z", row / Term(height().out));
-      auto places = [&] {
+      auto positions = [&] {
         const Term x_row =
             code_.let("x_row", image + (z * Term(depth().stride * height().stored()) + y * Term(height().stride)) *
                                            Term(width().stored()));
         fetch_next_chunk(x_row, channels);
         if (tiling_.over_filters)
-          places_by_filters(x_row, code_.let("dy_row", (row - row0) * Term(width().out * plan_.block)), first_tap, taps,
-                            channels, vectors, acc);
+          positions_by_filters(x_row, code_.let("dy_row", (row - row0) * Term(width().out * plan_.block)), first_tap,
+                               taps, channels, vectors, acc);
         else
-          places_by_rows(x_row, code_.let("dy_row", dy_at_ + row * Term(width().out)), taps, channels, vectors, acc);
+          positions_by_rows(x_row, code_.let("dy_row", dy_at_ + row * Term(width().out)), taps, channels, vectors, acc);
       };
       Term is_inside;
-      for (const auto& [axis, place, k] : {std::tuple(&depth(), &z, &kz_), std::tuple(&height(), &y, &ky_)}) {
+      for (const auto& [axis, position, k] : {std::tuple(&depth(), &z, &kz_), std::tuple(&height(), &y, &ky_)}) {
         if (!axis->has_zeros()) continue;
-        const Term at = code_.let("at", *place * Term(axis->stride) + *k * Term(axis->dilation) - Term(axis->before));
+        const Term at =
+            code_.let("at", *position * Term(axis->stride) + *k * Term(axis->dilation) - Term(axis->before));
         const Term one = at >= Term(0) && at < Term(axis->in);
         is_inside = is_inside ? is_inside && one : one;
       }
       if (is_inside)
-        code_.if_(is_inside, places);
+        code_.if_(is_inside, positions);
       else
-        places();
+        positions();
     });
     size_t next = 0;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < taps; ++k)
-        for (int64_t v = 0; v < vectors; ++v) builder_.store(sums_, place(c, k, v), acc[next++]);
+        for (int64_t v = 0; v < vectors; ++v) builder_.store(sums_, position(c, k, v), acc[next++]);
   }
 
   // What the row of the next chunk reads of each channel: short runs of planes that lie far from each other.
@@ -222,8 +223,8 @@ class DirectWeights {
     return at + Term(c * padded_.stored_pixels() + k * width().dilation);
   }
 
-  void places_by_filters(const Term& x_row, const Term& dy_row, int64_t first_tap, int64_t taps, int64_t channels,
-                         int64_t vectors, const std::vector<Term>& acc) {
+  void positions_by_filters(const Term& x_row, const Term& dy_row, int64_t first_tap, int64_t taps, int64_t channels,
+                            int64_t vectors, const std::vector<Term>& acc) {
     auto is_border = [&](int64_t x) { return width().is_bare && is_over_zeros(width(), x, first_tap, taps); };
     auto at = [&](const Term& x, int64_t border) {
       std::vector<Term> filters;
@@ -237,8 +238,8 @@ class DirectWeights {
             next += filters.size();
             continue;
           }
-          const Term a = code_.let(
-              "a", kernel::splat(builder_.load(image_, element(x_row + x * Term(width().stride), c, k)), lanes_));
+          const Term a =
+              code_.let("a", builder_.load(image_, element(x_row + x * Term(width().stride), c, k), lanes_, 0));
           for (const Term& filter : filters) {
             code_.assign(acc[next], fma(a, filter, acc[next]));
             ++next;
@@ -258,13 +259,13 @@ class DirectWeights {
     }
   }
 
-  void places_by_rows(const Term& x_row, const Term& dy_row, int64_t taps, int64_t channels, int64_t filters,
-                      const std::vector<Term>& acc) {
+  void positions_by_rows(const Term& x_row, const Term& dy_row, int64_t taps, int64_t channels, int64_t filters,
+                         const std::vector<Term>& acc) {
     const int64_t whole = width().out / lanes_ * lanes_, left = width().out - whole;
     auto vector = [&](const Term& x, const Term& count) {
       std::vector<Term> d;
       for (int64_t o = 0; o < filters; ++o) {
-        Term lanes = builder_.load(step_.dy, dy_row + Term(o * c_.places()) + x, lanes_, 1, count);
+        Term lanes = builder_.load(step_.dy, dy_row + Term(o * c_.positions()) + x, lanes_, 1, count);
         // Lanes behind the row's end count nothing.
         if (count)
           lanes = select(kernel::iota(c_.dtype, lanes_) <

@@ -4,16 +4,16 @@
 // registers over a chunk of rows of the result's gradient:
 //
 // Over filters: vectors hold neighbouring filters (of the gradient, transposed first); the image is broadcast.
-// Over rows: vectors hold neighbouring places of a row, and are summed in the end; for few filters and long rows, with
-// stride 1 along them.
+// Over rows: vectors hold neighbouring positions of a row, and are summed in the end; for few filters and long rows,
+// with stride 1 along them.
 //
 //   for each part of all rows, block of filters, some channels           (threads share them)
 //     for each chunk of rows, which stays in the caches
 //       for each block of channels, row of taps, block of taps
-//         sums += over the chunk's places: taps of the image times filters of the gradient
+//         sums += over the chunk's positions: taps of the image times filters of the gradient
 //   the parts added, in order, and laid out as filters
 //
-// Where a place reads the element of the same place alone (1x1 filters, stride 1), images and gradients are
+// Where a position reads the element of the same position alone (1x1 filters, stride 1), images and gradients are
 // interchangeable, and vectors hold neighbouring channels, and filters are broadcast, if channels are fewer: what
 // vectors hold is transposed once for all of the other.
 //

@@ -8,15 +8,15 @@ namespace thtrain {
 namespace {
 
 constexpr int64_t kGradientChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
-constexpr int64_t kTurnsOfChunk = 64;              // over which accumulators stay in registers, if not more
+constexpr int64_t kIterationsOfChunk = 64;         // over which accumulators stay in registers, if not more
 constexpr int64_t kWeightParts = 16;               // that threads share, where there is enough work
 constexpr int64_t kWorkOfPart = 1 << 20;           // multiply-adds
 constexpr int64_t kWeightSumsBytes = 4 << 20;      // of all parts, if there is more than one
 constexpr int64_t kWeightStackBytes = 512 << 10;
-constexpr int64_t kMostWeightBorders = 1024;  // multiply-adds of the code for places with taps on zeros
-constexpr int64_t kNearSums = 256 << 10, kNearImage = 512 << 10;  // found in a second cache of 1 MiB beside others
+constexpr int64_t kMostWeightBorders = 1024;  // multiply-adds of the code for positions with taps on zeros
+constexpr int64_t kNearSums = 256 << 10, kNearImage = 512 << 10;  // found in a second cache of 1 MiB with others
 
-// A place reads the element of the same place alone.
+// A position reads the element of the same position alone.
 bool reads_one_element(const Convolution& c) {
   return std::all_of(c.axes.begin(), c.axes.end(), [](const ConvAxis& axis) {
     return axis.kernel == 1 && axis.out == axis.in && axis.before == 0 && axis.after == 0;
@@ -40,9 +40,10 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
       blocks > 1 && sums(c, t) / c.groups * size <= kNearSums && c.channels() * c.pixels() * size > kNearImage;
   channels_of_tile = taps.count > 1 ? 1 : even_part(c.channels(), std::max<int64_t>(1, t.taps / c.axes[2].kernel));
   rows = c.axes[0].out * c.axes[1].out;
-  const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
+  const int64_t width = c.axes[2].out, iterations = t.over_filters ? width : ceil_div(width, lanes);
   const int64_t row_bytes = width * block * static_cast<int64_t>(size_of(c.dtype));
-  chunk = std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
+  chunk =
+      std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kIterationsOfChunk, iterations)), 1, rows);
   chunk = even_part(rows, chunk);
   chunks = ceil_div(rows, chunk);
   const double work = c.flops() / 2;
@@ -76,14 +77,15 @@ bool exchanges(const Convolution& c, const WeightTiling& t, int lanes) {
 Convolution as_computed(Convolution c, const WeightTiling& t, int lanes) {
   if (!reads_one_element(c)) return c;
   if (exchanges(c, t, lanes)) std::swap(c.c, c.f);
-  const int64_t width = row_of_places(c.places(), c.axes[2].out, t.over_filters ? 1 : lanes), rows = c.places() / width;
+  const int64_t width = row_of_positions(c.positions(), c.axes[2].out, t.over_filters ? 1 : lanes),
+                rows = c.positions() / width;
   c.axes = {ConvAxis{}, ConvAxis{.in = rows, .out = rows}, ConvAxis{.in = width, .out = width}};
   return c;
 }
 
-bool is_over_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
+bool is_over_zeros(const CorrelationAxis& width, int64_t position, int64_t k, int64_t count) {
   for (int64_t tap = k; tap < k + count; ++tap)
-    if (width.falls_on_zero(place, tap)) return true;
+    if (width.falls_on_zero(position, tap)) return true;
   return false;
 }
 
@@ -102,7 +104,7 @@ bool is_possible(const WeightTiling& t, const Convolution& convolution, const ke
   if (t.taps * t.width + t.width + 1 > target.registers()) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
   const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
-  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
+  return plan.positions_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
 }
 
 Correlation images_read_by(const WeightTiling& t, Convolution c, const kernel::Target& target) {
@@ -111,7 +113,7 @@ Correlation images_read_by(const WeightTiling& t, Convolution c, const kernel::T
   out.axes[0].is_bare = out.axes[1].is_bare = true;
   CorrelationAxis& width = out.axes[2];
   const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
-  int64_t work = 0;  // of places that need code of their own
+  int64_t work = 0;  // of positions that need code of their own
   plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k += tile)
       for (int64_t x = 0; x < width.out && work <= kMostWeightBorders; ++x)

@@ -21,7 +21,7 @@ struct WeightsPlan {
   WeightsPlan(const WeightTiling& tiling, const Convolution& c, int lanes);
 
   /// Of the transposed rows of a chunk, in whole vectors.
-  int64_t places_of_chunk(const Convolution& c) const { return ceil_div(chunk * c.axes[2].out, lanes) * lanes; }
+  int64_t positions_of_chunk(const Convolution& c) const { return ceil_div(chunk * c.axes[2].out, lanes) * lanes; }
 
   /// Sums of one part, in elements: [group][block][channel][tap][filter of the block, or filter and lane].
   int64_t sums(const Convolution& c, const WeightTiling& t) const {
@@ -29,14 +29,14 @@ struct WeightsPlan {
   }
 };
 
-/// Where a place reads the element of the same place alone, images and gradients are interchangeable. Vectors hold what
-/// is transposed first: the channels in the place of the filters, where these are more and need not be read twice?
+/// Where a position reads the element of the same position alone, images and gradients are interchangeable. Vectors
+/// hold what is transposed first: the channels instead of the filters, where these are more and need not be read twice?
 bool exchanges(const Convolution& c, const WeightTiling& tiling, int lanes);
-/// The convolution that the tiling's kernel computes: where a place reads the element of the same place alone, with
-/// rows of another length, and with channels and filters exchanged if the tiling exchanges them.
+/// The convolution that the tiling's kernel computes: where a position reads the element of the same position alone,
+/// with rows of another length, and with channels and filters exchanged if the tiling exchanges them.
 Convolution as_computed(Convolution c, const WeightTiling& tiling, int lanes);
 
-/// Is one of `count` taps from k on, of that place of a row, on a zero?
-bool is_over_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count);
+/// Is one of `count` taps from k on, of that position of a row, on a zero?
+bool is_over_zeros(const CorrelationAxis& width, int64_t position, int64_t k, int64_t count);
 
 }  // namespace thtrain

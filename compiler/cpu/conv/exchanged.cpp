@@ -18,7 +18,7 @@ kernel::Operand seen_as(kernel::Operand operand, const Dims& dims) {
 
 // Copies elements of any axes to where the first two axes are exchanged.
 void exchange(StepBuilder& b, const kernel::Operand& from, const kernel::Operand& to, const char* comment) {
-  kernel::Place source = kernel::placed(from);
+  kernel::Location source = kernel::placed(from);
   std::swap(source.strides[0], source.strides[1]);
   Dims dims = from.type.dims;
   std::swap(dims[0], dims[1]);
@@ -33,7 +33,7 @@ int64_t image_elements(const Convolution& c) {
   return c.n * c.c * c.pixels();
 }
 int64_t result_elements(const Convolution& c) {
-  return c.n * c.f * c.places();
+  return c.n * c.f * c.positions();
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void lower_exchanged(StepBuilder& b, const Convolution& c, const WeightTiling& t
   exchange_images(b, b.input(0), image, c.n, c.c, c.pixels());
   exchange(b, b.input(1), w, "filters and channels exchanged");
   lower_direct_weights(b, exchanged_forward(c), {image, w, result}, tiling);
-  exchange_images(b, result, b.output(), c.f, c.n, c.places());
+  exchange_images(b, result, b.output(), c.f, c.n, c.positions());
 }
 
 }  // namespace thtrain

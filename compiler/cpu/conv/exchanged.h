@@ -3,15 +3,15 @@
 //
 //   dw[f, c, k] = sum over n, o of x[n, c, o stride + k dilation - before] dy[n, f, o]
 //
-// correlates "images" x [c, n] with "filters" dy [f, n], whose taps are places, and whose places are taps; stride and
-// dilation change places. x is copied to [c, n], and the result [c, f] to [f, c].
+// correlates "images" x [c, n] with "filters" dy [f, n], whose taps are positions, and whose positions are taps; stride
+// and dilation are exchanged. x is copied to [c, n], and the result [c, f] to [f, c].
 //
 // The forward pass is a gradient to filters:
 //
 //   y[n, f, o] = sum over c, k of x[n, c, o stride + k dilation - before] w[f, c, k]
 //
-// sums, over the "images" c and the "places" k, x [c, n] times "the result's gradient" w [c, f], and gives "filters"
-// y [f, n], whose taps are places. x and w are copied, and the result to [n, f].
+// sums, over the "images" c and the "positions" k, x [c, n] times "the result's gradient" w [c, f], and gives "filters"
+// y [f, n], whose taps are positions. x and w are copied, and the result to [n, f].
 #pragma once
 
 #include "compiler/cpu/conv/direct.h"

@@ -18,7 +18,7 @@ namespace {
 
 using kernel::StepBuilder;
 
-// The tiling without a chooser, which fits every processor: over filters, unless a row has too many places.
+// The tiling without a chooser, which fits every processor: over filters, unless a row has too many positions.
 DirectTiling plain_tiling(const Correlation& c) {
   const DirectTiling over_filters{true, 4, 1};
   return is_possible(over_filters, c, kernel::widest_target(), true) ? over_filters : DirectTiling{false, 4, 2};
@@ -82,9 +82,9 @@ Expr halved(const Expr& x, const Expr& w, ConvOptions options = {}) {
   return conv(x, w, correlation(std::move(options)));
 }
 
-// One to three axes, strides, groups, more filters than a block has; images, channels, places and single numbers that
-// are repeated, values of the same place, results that are the convolution and that are not, and what lies so that rows
-// must be taken one by one.
+// One to three axes, strides, groups, more filters than a block has; images, channels, positions and single numbers
+// that are repeated, values of the same position, results that are the convolution and that are not, and what lies so
+// that rows must be taken one by one.
 const std::vector<FusedExample>& examples() {
   static const std::vector<FusedExample> out{
       {"layer",
@@ -167,7 +167,7 @@ const Op& fused_conv_op() {
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
       a.require(known_correlation(anchor_of(*a.bodies[0])).has_value(), "no kernel of a convolution can end with more",
-                "known lengths, filters that all places share");
+                "known lengths, filters that all positions share");
       return out;
     };
     made.accepts_layout = anchor_accepts_layout;

@@ -12,7 +12,7 @@ namespace {
 using kernel::PointerTo;
 
 constexpr int64_t kPatchSlabBytes = 512 << 10;  // of patches, half of a second cache of 1 MiB
-constexpr int64_t kLeastPlaces = 256;           // fewer make slow products
+constexpr int64_t kLeastPositions = 256;        // fewer make slow products
 constexpr int64_t kUnit = 16;                   // the widest vectors of BLAS kernels
 constexpr int64_t kMostWalkers = 16;
 constexpr int64_t kPatchSumsBytes = 4 << 20;  // of gradients to the filters that are added in the end
@@ -27,18 +27,18 @@ bool is_patch_matrix(const Convolution& c) {
 
 PatchesWalk patches_walk(const Convolution& c, bool by_slabs) {
   const int64_t rows = c.channels() * c.taps(), size = static_cast<int64_t>(size_of(c.dtype));
-  PatchesWalk out{.places = c.places(), .walkers = 1, .patch_elements = 0, .sum_elements = 0};
+  PatchesWalk out{.positions = c.positions(), .walkers = 1, .patch_elements = 0, .sum_elements = 0};
   if (by_slabs) {
-    const int64_t part = even_part(c.places(), std::max(kPatchSlabBytes / (rows * size), kLeastPlaces));
-    out.places = std::min(c.places(), ceil_div(part, kUnit) * kUnit);
-    const int64_t slabs = ceil_div(c.places(), out.places);
+    const int64_t part = even_part(c.positions(), std::max(kPatchSlabBytes / (rows * size), kLeastPositions));
+    out.positions = std::min(c.positions(), ceil_div(part, kUnit) * kUnit);
+    const int64_t slabs = ceil_div(c.positions(), out.positions);
     if (c.pass == ConvPass::kWeightGradient)
       out.walkers = std::clamp<int64_t>(kPatchSumsBytes / (c.filter_elements() * size), 1, c.n);
     else
       out.walkers = c.n * c.groups * (c.pass == ConvPass::kForward ? slabs : 1);
     out.walkers = std::min(out.walkers, kMostWalkers);
   }
-  if (!is_patch_matrix(c)) out.patch_elements = out.walkers * rows * out.places;
+  if (!is_patch_matrix(c)) out.patch_elements = out.walkers * rows * out.positions;
   if (c.pass == ConvPass::kWeightGradient) out.sum_elements = (out.walkers - 1) * c.filter_elements();
   return out;
 }
@@ -52,7 +52,7 @@ void lower_patches(kernel::StepBuilder& b, const Convolution& c, bool by_slabs) 
   const PatchesWalk walk = patches_walk(c, by_slabs);
   const std::array<kernel::Operand, 2> inputs = row_major_inputs(b, c);
   LibraryArguments arguments = conv_arguments(c);
-  arguments.emplace_back(Dim(walk.places));
+  arguments.emplace_back(Dim(walk.positions));
   arguments.emplace_back(Dim(walk.walkers));
   for (const kernel::Operand& input : inputs) arguments.emplace_back(PointerTo{input.index});
   const int out = b.output().index;

@@ -1,6 +1,6 @@
 // Convolutions by matrix products over patches (K. Chellapilla, S. Puri, P. Simard, "High Performance Convolutional
-// Neural Networks for Document Processing", 2006): what the taps read for one place of the result is a column of
-// a matrix [C K, places].
+// Neural Networks for Document Processing", 2006): what the taps read for one position of the result is a column of
+// a matrix [C K, positions].
 //
 //   forward                   y = w . patches(x)
 //   gradient to the images    dx = the patches w^T . dy, each element added where it was read
@@ -19,7 +19,7 @@ inline constexpr const char *kPatches = "patches", *kPatchesBySlabs = "patches b
 
 /// How the library function walks.
 struct PatchesWalk {
-  int64_t places;                        // of a result at a time
+  int64_t positions;                     // of a result at a time
   int64_t walkers;                       // that walk at a time, each with a slab of patches of its own
   int64_t patch_elements, sum_elements;  // of workspace
 };

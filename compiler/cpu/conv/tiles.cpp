@@ -1,8 +1,7 @@
 #include "compiler/cpu/conv/tiles.h"
 
-#include <charconv>
-
 #include "compiler/base/str.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 
@@ -12,19 +11,11 @@ std::string name_of_tiling(bool over_filters, int first, int second) {
 
 std::optional<NamedTiling> tiling_named(std::string_view name) {
   constexpr int kMost = 64;
-  NamedTiling out{name.starts_with("filters "), 0, 0};
-  if (!out.over_filters && !name.starts_with("rows ")) return std::nullopt;
-  name.remove_prefix(name.find(' ') + 1);
-  for (int* number : {&out.first, &out.second}) {
-    if (number == &out.second) {
-      if (!name.starts_with('x')) return std::nullopt;
-      name.remove_prefix(1);
-    }
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *number);
-    if (error != std::errc() || *number < 1 || *number > kMost) return std::nullopt;
-    name.remove_prefix(static_cast<size_t>(end - name.data()));
-  }
-  return name.empty() ? std::optional(out) : std::nullopt;
+  KeyReader reader(name);
+  NamedTiling out{reader.take("filters "), 0, 0};
+  if (!out.over_filters && !reader.take("rows ")) return std::nullopt;
+  if (!reader.numbers({&out.first, &out.second}, 1, kMost) || !reader.is_at_end()) return std::nullopt;
+  return out;
 }
 
 }  // namespace thtrain

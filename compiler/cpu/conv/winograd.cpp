@@ -47,7 +47,7 @@ struct ImagePlan : WinogradPlan {
   int64_t u_product(const Correlation& c) const { return spread(blocks * u_block(c)); }
 };
 
-using Place = WinogradPlace;
+using Location = WinogradPosition;
 
 class WinogradLowering {
  public:
@@ -73,21 +73,21 @@ class WinogradLowering {
 
  private:
   Term zero() const { return kernel::splat(kernel::constant(c_.dtype, 0), lanes_); }
-  Term load(const Place& from, const Term& at, int lanes) {
+  Term load(const Location& from, const Term& at, int lanes) {
     return from.operand ? builder_.load(*from.operand, at, lanes) : kernel::load(from.array, c_.dtype, lanes, at, 1);
   }
-  void store(const Place& to, const Term& at, const Term& value) {
+  void store(const Location& to, const Term& at, const Term& value) {
     if (to.operand)
       builder_.store(*to.operand, at, value);
     else
       code_.store(to.array, at, 1, value);
   }
-  Place local(const char* name, int64_t elements) {
+  Location local(const char* name, int64_t elements) {
     return {code_.local_array(name, {c_.dtype, 1, 0}, elements).node().name, std::nullopt};
   }
   std::string comment(const char* what) const {
-    return str(what, ", ", plan_.tile, "x", plan_.tile, " places a tile: ", c_.n, " images of ", c_.inputs,
-               " channels, ", c_.outputs, " filters, ", c_.axes[1].out, "x", c_.axes[2].out, " places");
+    return str(what, ", ", plan_.tile, "x", plan_.tile, " positions a tile: ", c_.n, " images of ", c_.inputs,
+               " channels, ", c_.outputs, " filters, ", c_.axes[1].out, "x", c_.axes[2].out, " positions");
   }
   const char* name(const char* of_2, const char* of_4) const { return plan_.tile == 2 ? of_2 : of_4; }
 
@@ -141,7 +141,7 @@ class WinogradLowering {
   // ---- in chunks
 
   void in_chunks() {
-    const Place v = local("v", plan_.products * plan_.v_product), m = local("m", plan_.products * plan_.m_product);
+    const Location v = local("v", plan_.products * plan_.v_product), m = local("m", plan_.products * plan_.m_product);
     ImageStrip in(builder_, c_, image_, plan_.tile + kWinogradTaps - 1, plan_.piece * plan_.tile + kWinogradTaps - 1);
     ResultStrip out(builder_, c_, step_, plan_.tile, plan_.piece * plan_.tile);
     code_.loop("chunk", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& chunk) {
@@ -158,7 +158,8 @@ class WinogradLowering {
                    code_.let("m_at", product * Term(plan_.m_product)));
         });
         code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-          places_of_row(out, m, row, x, block, code_.let("sums_at", (row - first) * Term(plan_.piece * plan_.m_row)));
+          positions_of_row(out, m, row, x, block,
+                           code_.let("sums_at", (row - first) * Term(plan_.piece * plan_.m_row)));
         });
       });
     });
@@ -169,8 +170,8 @@ class WinogradLowering {
   // ---- all tiles at once
 
   void whole() {
-    const Place v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
-                m = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.m_product)};
+    const Location v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
+                   m = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.m_product)};
     {
       ImageStrip in(builder_, c_, image_, plan_.tile + kWinogradTaps - 1, plan_.piece * plan_.tile + kWinogradTaps - 1);
       each_row([&](const Term& row, const Term& x, const Term& at) { tiles_of_row(in, v, row, x, at); });
@@ -192,8 +193,8 @@ class WinogradLowering {
       ResultStrip out(builder_, c_, step_, plan_.tile, plan_.piece * plan_.tile);
       each_row([&](const Term& row, const Term& x, const Term& at) {
         code_.loop("block", plan_.blocks, [&](const Term& block) {
-          places_of_row(out, m, row, x, block,
-                        code_.let("sums_at", at * Term(plan_.m_row) + block * Term(plan_.block)));
+          positions_of_row(out, m, row, x, block,
+                           code_.let("sums_at", at * Term(plan_.m_row) + block * Term(plan_.block)));
         });
       });
       builder_.finish_kernel(name_of_kernel(name("winograd2_places", "winograd4_places"), step_),
@@ -223,7 +224,7 @@ class WinogradLowering {
   }
 
   // The tiles of a row from tile x on, to V from tile `at` on.
-  void tiles_of_row(ImageStrip& strip, const Place& v, const Term& row, const Term& x, const Term& at) {
+  void tiles_of_row(ImageStrip& strip, const Location& v, const Term& row, const Term& x, const Term& at) {
     const Term image = code_.let("image", row / Term(plan_.rows_of_image)),
                y = code_.let("y", row % Term(plan_.rows_of_image) * Term(plan_.tile)), count = tiles_from(x);
     code_.loop("c", 0, plan_.inputs, lanes_, LoopMark::kSequential, [&](const Term& channel) {
@@ -240,9 +241,9 @@ class WinogradLowering {
     });
   }
 
-  // The places of the same tiles, of a block of outputs; the first tile's sums begin at `at`.
-  void places_of_row(ResultStrip& strip, const Place& m, const Term& row, const Term& x, const Term& block,
-                     const Term& at) {
+  // The positions of the same tiles, of a block of outputs; the first tile's sums begin at `at`.
+  void positions_of_row(ResultStrip& strip, const Location& m, const Term& row, const Term& x, const Term& block,
+                        const Term& at) {
     const Term image = code_.let("image", row / Term(plan_.rows_of_image)),
                y = code_.let("y", row % Term(plan_.rows_of_image) * Term(plan_.tile)), count = tiles_from(x);
     code_.loop("o", 0, plan_.block, lanes_, LoopMark::kSequential, [&](const Term& o) {
@@ -266,7 +267,7 @@ class WinogradLowering {
   }
 
   // One product of `tiles` tiles and a block of outputs, over all inputs.
-  void products(const Place& v, const Term& v_at, const Term& u_at, const Place& m, const Term& m_at) {
+  void products(const Location& v, const Term& v_at, const Term& u_at, const Location& m, const Term& m_at) {
     const Tiles groups(plan_.tiles, plan_.sums);
     auto slab = [&](const Term& begin, const Term& end, bool is_first) {
       groups.each([&](int64_t group, int64_t first, int64_t last) {
@@ -285,13 +286,13 @@ class WinogradLowering {
       });
   }
 
-  void group_of_tiles(int64_t group, const Place& v, const Term& v_at, const Term& u_at, const Place& m,
+  void group_of_tiles(int64_t group, const Location& v, const Term& v_at, const Term& u_at, const Location& m,
                       const Term& m_at, const Term& begin, const Term& end, bool is_first) {
-    auto place = [&](int64_t t, int64_t k) { return m_at + Term(t * plan_.m_row + k * lanes_); };
+    auto position = [&](int64_t t, int64_t k) { return m_at + Term(t * plan_.m_row + k * lanes_); };
     std::vector<Term> acc;
     for (int64_t t = 0; t < group; ++t)
       for (int64_t k = 0; k < plan_.vectors; ++k)
-        acc.push_back(code_.var(str("s", t, "_", k), is_first ? zero() : load(m, place(t, k), lanes_)));
+        acc.push_back(code_.var(str("s", t, "_", k), is_first ? zero() : load(m, position(t, k), lanes_)));
     code_.loop("c", begin, end, 1, LoopMark::kSequential, [&](const Term& c) {
       std::vector<Term> filters;
       for (int64_t k = 0; k < plan_.vectors; ++k)
@@ -308,7 +309,7 @@ class WinogradLowering {
     });
     size_t next = 0;
     for (int64_t t = 0; t < group; ++t)
-      for (int64_t k = 0; k < plan_.vectors; ++k) store(m, place(t, k), acc[next++]);
+      for (int64_t k = 0; k < plan_.vectors; ++k) store(m, position(t, k), acc[next++]);
   }
 
   StepBuilder& builder_;
@@ -351,7 +352,7 @@ int64_t winograd_workspace(const Correlation& c, int64_t tile, const kernel::Tar
 }
 
 void lower_winograd(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile) {
-  TH_CHECK(is_winograd(c, tile), "conv: Winograd's tiles of ", tile, " places do not fit");
+  TH_CHECK(is_winograd(c, tile), "conv: Winograd's tiles of ", tile, " positions do not fit");
   WinogradLowering(builder, c, step, tile).run();
 }
 

@@ -1,11 +1,11 @@
 // Winograd's convolutions of 3 x 3 taps (winograd_transforms.h): the forward pass and the gradient to the images.
 //
 //   filters to U[product][block of outputs][input][output of the block]
-//   for each chunk of tiles, m x m places each                             (threads share them)
+//   for each chunk of tiles, m x m positions each                             (threads share them)
 //     tiles of the image to V[product][tile][input]: rows are transposed, so that vectors hold neighbouring inputs
 //     for each block of outputs
 //       for each product: M[product][tile][output] = V times U, with accumulators as direct.h has them over filters
-//       M to the places of the tiles, transposed on their way out
+//       M to the positions of the tiles, transposed on their way out
 //
 // Where all of U is too large to be read again for each chunk, V and M are of all tiles, and the products between them
 // are a kernel of their own.
@@ -22,7 +22,7 @@
 
 namespace thtrain {
 
-/// "winograd 2", for tiles of 2 or 4 places; and back (nullopt where it is no such name).
+/// "winograd 2", for tiles of 2 or 4 positions; and back (nullopt where it is no such name).
 std::string name_of_winograd(int64_t tile);
 std::optional<int64_t> winograd_named(std::string_view name);
 

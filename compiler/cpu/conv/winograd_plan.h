@@ -10,8 +10,8 @@ namespace thtrain {
 
 constexpr int64_t kWinogradTaps = 3;
 
-/// What is transformed: `n` images with height x width places, and the columns of the products' right operand: outputs,
-/// or filters.
+/// What is transformed: `n` images with height x width positions, and the columns of the products' right operand:
+/// outputs, or filters.
 struct WinogradLengths {
   DType dtype;
   int64_t n, height, width, columns;
@@ -32,8 +32,8 @@ struct WinogradPlan {
   int64_t all_tiles() const { return rows * row; }
   /// In whole vectors.
   int64_t rounded(int64_t channels) const;
-  /// Elements, made an odd number of cache lines: what lies at the same place of each product falls into different sets
-  /// of a cache.
+  /// Elements, made an odd number of cache lines: what lies at the same position of each product falls into different
+  /// sets of a cache.
   int64_t spread(int64_t elements) const;
   /// Sets is_whole, and the pieces. Of a product's operands a tile has `of_chunk` elements in a chunk, and `of_all`
   /// where they are of all tiles; `again` elements are read for each chunk.
@@ -45,7 +45,7 @@ struct WinogradPlan {
 };
 
 /// An operand of the products: of a chunk, on the stack, or of all tiles.
-struct WinogradPlace {
+struct WinogradPosition {
   std::string array;
   std::optional<kernel::Operand> operand;
 };

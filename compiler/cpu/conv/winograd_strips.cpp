@@ -89,7 +89,7 @@ ResultStrip::ResultStrip(StepBuilder& builder, const Correlation& c, const Corre
       rows_(rows),
       pitch_(columns + lanes_) {
   if (step.epilogue) step.epilogue->begin();
-  array_ = code_.local_array("places", {c.dtype, 1, 0}, rows_ * pitch_ * lanes_).node().name;
+  array_ = code_.local_array("positions", {c.dtype, 1, 0}, rows_ * pitch_ * lanes_).node().name;
   if (step.epilogue) square_ = code_.local_array("square", {c.dtype, 1, 0}, lanes_ * lanes_).node().name;
 }
 

@@ -14,7 +14,7 @@ class ImageStrip {
  public:
   ImageStrip(kernel::StepBuilder& builder, const Correlation& c, const kernel::Operand& image, int64_t rows,
              int64_t columns);
-  /// Reads what lies below places (y, x) and on; lanes of channels that do not exist repeat the last one.
+  /// Reads what lies below positions (y, x) and on; lanes of channels that do not exist repeat the last one.
   void read(const kernel::Term& image, const kernel::Term& channel, const kernel::Term& y, const kernel::Term& x);
   kernel::Term load(const kernel::Term& row, const kernel::Term& column) const;
 
@@ -32,15 +32,15 @@ class ImageStrip {
   std::string array_;
 };
 
-/// `rows` rows of `columns` places of a correlation's result, of as many outputs as a vector has lanes. Begins the
+/// `rows` rows of `columns` positions of a correlation's result, of as many outputs as a vector has lanes. Begins the
 /// step's epilogue.
 class ResultStrip {
  public:
   ResultStrip(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t rows,
               int64_t columns);
   void store(const kernel::Term& row, const kernel::Term& column, const kernel::Term& value);
-  /// Writes the first `columns` columns to places (y, x) and on, as far as places and outputs exist, or gives them to
-  /// the epilogue.
+  /// Writes the first `columns` columns to positions (y, x) and on, as far as positions and outputs exist, or gives
+  /// them to the epilogue.
   void write(const kernel::Term& image, const kernel::Term& output, const kernel::Term& y, const kernel::Term& x,
              const kernel::Term& columns);
 

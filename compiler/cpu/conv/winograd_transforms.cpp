@@ -32,8 +32,8 @@ void transform(Code& code, int64_t rows, const Winograd::Load& load, const Winog
 
 }  // namespace
 
-Winograd::Winograd(int64_t places, int64_t taps, DType dtype, int lanes)
-    : places_(places), taps_(taps), dtype_(dtype), lanes_(lanes) {
+Winograd::Winograd(int64_t positions, int64_t taps, DType dtype, int lanes)
+    : positions_(positions), taps_(taps), dtype_(dtype), lanes_(lanes) {
   TH_CHECK(points() == 4 || points() == 6, "winograd: ", points(), " points");
   pairs_ = points() == 4 ? std::vector{1.0} : std::vector{0.625, 1.5};
 }
@@ -114,12 +114,12 @@ Winograd::Vectors Winograd::inverse_line(Code& code, const Vectors& m) const {
     even.push_back(code.let("even", m[2 * i + 1] + m[2 * i + 2]));
     odd.push_back(code.let("odd", m[2 * i + 1] - m[2 * i + 2]));
   }
-  for (int64_t j = 0; j < places_; ++j) {
+  for (int64_t j = 0; j < positions_; ++j) {
     const Vectors& of = j % 2 == 0 ? even : odd;
     Term sum = scaled(std::pow(pairs_[0], static_cast<double>(j)), of[0]);
     if (of.size() > 1) sum = added(std::pow(pairs_[1], static_cast<double>(j)), of[1], sum);
     if (j == 0) sum = sum + m[0];
-    if (j == places_ - 1) sum = sum + m.back();
+    if (j == positions_ - 1) sum = sum + m.back();
     out.push_back(code.let("y", sum));
   }
   return out;
@@ -153,9 +153,9 @@ double Winograd::growth() const {
     return sum;
   };
   double most = 0;
-  for (int64_t i = 0; i < places_; ++i)
+  for (int64_t i = 0; i < positions_; ++i)
     for (int64_t k = 0; k < taps_; ++k) {
-      double sum = i == places_ - 1 && k == taps_ - 1 ? row_sum([](double) { return false; }) : 0;
+      double sum = i == positions_ - 1 && k == taps_ - 1 ? row_sum([](double) { return false; }) : 0;
       for (double p : points)
         sum += std::pow(std::fabs(p), static_cast<double>(i + k)) / std::fabs(denominator(p)) *
                row_sum([p](double other) { return other == p; });

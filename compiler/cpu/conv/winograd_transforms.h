@@ -1,9 +1,9 @@
 // The transforms of Winograd's convolutions (S. Winograd, "Arithmetic Complexity of Computations", 1980; A. Lavin and
 // S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015), for squares of vectors.
 //
-// A correlation of m x m places with r x r taps takes t x t products, t = m + r - 1, of transformed squares:
+// A correlation of m x m positions with r x r taps takes t x t products, t = m + r - 1, of transformed squares:
 //   y = A^T [(G g G^T) o (B^T d B)] A
-// with d the t x t elements below the places. The matrices come from t - 1 points and infinity (Toom and Cook).
+// with d the t x t elements below the positions. The matrices come from t - 1 points and infinity (Toom and Cook).
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace thtrain {
 
-/// Matrices and transforms for `places` x `places` places and `taps` x `taps` taps, with places + taps - 1 = 4 or 6.
-/// For 4 the points are 0, 1, -1; for 6 they are 0, 5/8, -5/8, 3/2, -3/2, whose errors are smaller than those of
-/// Lavin's 0, 1, -1, 2, -2 (growth() is 13.2 instead of 29.3) and whose products are exact in float32.
+/// Matrices and transforms for `positions` x `positions` positions and `taps` x `taps` taps, with positions + taps - 1
+/// = 4 or 6. For 4 the points are 0, 1, -1; for 6 they are 0, 5/8, -5/8, 3/2, -3/2, whose errors are smaller than those
+/// of Lavin's 0, 1, -1, 2, -2 (growth() is 13.2 instead of 29.3) and whose products are exact in float32.
 class Winograd {
  public:
   using Vectors = std::vector<kernel::Term>;
   using Load = std::function<kernel::Term(int64_t row, int64_t column)>;
   using Store = std::function<void(int64_t row, int64_t column, const kernel::Term&)>;
 
-  Winograd(int64_t places, int64_t taps, DType dtype, int lanes);
-  int64_t places() const { return places_; }
-  int64_t points() const { return places_ + taps_ - 1; }
+  Winograd(int64_t positions, int64_t taps, DType dtype, int lanes);
+  int64_t positions() const { return positions_; }
+  int64_t points() const { return positions_ + taps_ - 1; }
   int64_t products() const { return points() * points(); }
 
   // Each writes the code of one square: all elements of the operand are loaded, and the results stored.
@@ -56,7 +56,7 @@ class Winograd {
   std::vector<double> all_points() const;  // without infinity
   double denominator(double point) const;  // the product of its differences from the others
 
-  int64_t places_, taps_;
+  int64_t positions_, taps_;
   DType dtype_;
   int lanes_;
   std::vector<double> pairs_;  // p: the points p and -p

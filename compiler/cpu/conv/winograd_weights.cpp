@@ -51,14 +51,14 @@ struct WinogradWeightPlan : WinogradPlan {
   }
 };
 
-using Place = WinogradPlace;
+using Location = WinogradPosition;
 
 Correlation image_of(Convolution c) {
   c.pass = ConvPass::kForward;
   return correlation_of(c);
 }
 
-// The result's gradient as an image whose places are its elements.
+// The result's gradient as an image whose positions are its elements.
 Correlation gradient_of(const Convolution& c) {
   Correlation out = image_of(c);
   out.inputs = c.f;
@@ -92,15 +92,15 @@ class WinogradWeightLowering {
 
  private:
   Term zero() const { return kernel::splat(kernel::constant(c_.dtype, 0), lanes_); }
-  Term load(const Place& from, const Term& at, int lanes) {
+  Term load(const Location& from, const Term& at, int lanes) {
     return from.operand ? builder_.load(*from.operand, at, lanes) : kernel::load(from.array, c_.dtype, lanes, at, 1);
   }
-  Place local(const char* name, int64_t elements) {
+  Location local(const char* name, int64_t elements) {
     return {code_.local_array(name, {c_.dtype, 1, 0}, elements).node().name, std::nullopt};
   }
   std::string comment(const char* what) const {
-    return str(what, ", ", plan_.tile, "x", plan_.tile, " places a tile: ", c_.n, " images of ", c_.c, " channels, ",
-               c_.f, " filters, ", c_.axes[1].out, "x", c_.axes[2].out, " places");
+    return str(what, ", ", plan_.tile, "x", plan_.tile, " positions a tile: ", c_.n, " images of ", c_.c, " channels, ",
+               c_.f, " filters, ", c_.axes[1].out, "x", c_.axes[2].out, " positions");
   }
   const char* name(const char* of_2, const char* of_4) const { return plan_.tile == 2 ? of_2 : of_4; }
   Term minimum(const Term& a, int64_t most, int64_t step) {
@@ -110,7 +110,7 @@ class WinogradWeightLowering {
   // ---- in chunks
 
   void in_chunks() {
-    const Place v = local("v", plan_.products * plan_.v_product), d = local("d", plan_.products * plan_.d_product);
+    const Location v = local("v", plan_.products * plan_.v_product), d = local("d", plan_.products * plan_.d_product);
     ImageStrip image = image_strip(), gradient = gradient_strip();
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       const Term sums = code_.let("sums", part * Term(plan_.s_part)),
@@ -145,8 +145,8 @@ class WinogradWeightLowering {
   // ---- all tiles at once
 
   void whole() {
-    const Place v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
-                d = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.d_product)};
+    const Location v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
+                   d = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.d_product)};
     {
       ImageStrip image = image_strip(), gradient = gradient_strip();
       code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -189,20 +189,21 @@ class WinogradWeightLowering {
     return code_.let("tiles", select(left < Term(plan_.piece), left, Term(plan_.piece)));
   }
 
-  void tiles_of_row(ImageStrip& image, ImageStrip& gradient, const Place& v, const Place& d, const Term& row,
+  void tiles_of_row(ImageStrip& image, ImageStrip& gradient, const Location& v, const Location& d, const Term& row,
                     const Term& x, const Term& count, const Term& at) {
     const Term n = code_.let("n", row / Term(plan_.rows_of_image)),
                y = code_.let("y", row % Term(plan_.rows_of_image) * Term(plan_.tile)),
                column = code_.let("column", x * Term(plan_.tile));
-    auto each = [&](ImageStrip& strip, int64_t channels, int64_t exist, const Place& to, int64_t product, auto line) {
+    auto each = [&](ImageStrip& strip, int64_t channels, int64_t exist, const Location& to, int64_t product,
+                    auto line) {
       code_.loop("c", 0, ceil_div(exist, lanes_) * lanes_, lanes_, LoopMark::kSequential, [&](const Term& channel) {
         strip.read(n, channel, y, column);
         code_.loop("t", 0, count, 1, LoopMark::kSequential, [&](const Term& t) {
           const Term from = code_.let("from", t * Term(plan_.tile)),
-                     place = code_.let("to", (at + t) * Term(channels) + channel);
+                     position = code_.let("to", (at + t) * Term(channels) + channel);
           line([&](int64_t a, int64_t b) { return strip.load(a, from + Term(b)); },
                [&](int64_t a, int64_t b, const Term& value) {
-                 const Term p = place + Term((a * transforms_.points() + b) * product);
+                 const Term p = position + Term((a * transforms_.points() + b) * product);
                  if (to.operand)
                    builder_.store(*to.operand, p, value);
                  else
@@ -218,17 +219,18 @@ class WinogradWeightLowering {
   }
 
   // Adds tiles [begin, end) of one product and a block of filters to the sums, for all channels.
-  void products(const Place& v, const Term& v_at, const Place& d, const Term& d_at, const Term& s_at, const Term& begin,
-                const Term& end, bool is_first) {
+  void products(const Location& v, const Term& v_at, const Location& d, const Term& d_at, const Term& s_at,
+                const Term& begin, const Term& end, bool is_first) {
     const Tiles groups(c_.c, plan_.sums);
     groups.each([&](int64_t group, int64_t first, int64_t last) {
       auto at = [&](const Term& channel) {
         const Term s = code_.let("s", s_at + channel * Term(plan_.filters)), from = code_.let("from", v_at + channel);
-        auto place = [&](int64_t c, int64_t k) { return s + Term(c * plan_.filters + k * lanes_); };
+        auto position = [&](int64_t c, int64_t k) { return s + Term(c * plan_.filters + k * lanes_); };
         std::vector<Term> acc;
         for (int64_t c = 0; c < group; ++c)
           for (int64_t k = 0; k < plan_.vectors; ++k)
-            acc.push_back(code_.var(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, place(c, k), lanes_)));
+            acc.push_back(
+                code_.var(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, position(c, k), lanes_)));
         code_.loop("t", begin, end, 1, LoopMark::kSequential, [&](const Term& t) {
           std::vector<Term> gradients;
           for (int64_t k = 0; k < plan_.vectors; ++k)
@@ -245,7 +247,7 @@ class WinogradWeightLowering {
         });
         size_t next = 0;
         for (int64_t c = 0; c < group; ++c)
-          for (int64_t k = 0; k < plan_.vectors; ++k) builder_.store(s_, place(c, k), acc[next++]);
+          for (int64_t k = 0; k < plan_.vectors; ++k) builder_.store(s_, position(c, k), acc[next++]);
       };
       if (last - first == group) return at(first);
       code_.loop("c", first, last, group, LoopMark::kSequential, at);
@@ -312,7 +314,7 @@ int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, const ker
 }
 
 void lower_winograd_weights(StepBuilder& builder, const Convolution& c, int64_t tile) {
-  TH_CHECK(is_winograd_weights(c, tile), "conv: Winograd's tiles of ", tile, " places do not fit");
+  TH_CHECK(is_winograd_weights(c, tile), "conv: Winograd's tiles of ", tile, " positions do not fit");
   WinogradWeightLowering(builder, c, tile).run();
 }
 

@@ -1,8 +1,8 @@
 // The gradient of a convolution of 3 x 3 taps to its filters by Winograd's transforms (winograd_transforms.h): tiles of
-// the result's gradient take the role of the filters, and the gradients of the taps that of the places.
+// the result's gradient take the role of the filters, and the gradients of the taps that of the positions.
 //
 //   for each part of all tiles                                             (threads share them)
-//     for each chunk of tiles, m x m places each
+//     for each chunk of tiles, m x m positions each
 //       tiles of the image to V[product][tile][channel], those of the gradient to D[product][tile][filter]
 //       for each product: S[product][channel][filter] += V transposed, times D
 //   the parts added, in order, and transformed

@@ -1,7 +1,7 @@
 #include "compiler/cpu/pool/conv_pooling.h"
 
 #include "compiler/cpu/conv/conv_cycles.h"
-#include "compiler/cpu/pool/pooled_places.h"
+#include "compiler/cpu/pool/pooled_positions.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
@@ -49,7 +49,7 @@ std::optional<ConvPooling> ConvPooling::of(const Convolution& conv, const Poolin
   Ints image = {conv.n, conv.f};
   for (size_t i = 3 - conv.rank; i < 3; ++i) image.push_back(conv.axes[i].out);
   const Correlation c = correlation_of(conv);
-  const std::optional<PlaceWindows> windows = PooledPlaces::windows_of(pooling, c);
+  const std::optional<PositionWindows> windows = PooledPositions::windows_of(pooling, c);
   if (image != pooling.image || !windows) return std::nullopt;
   return ConvPooling{conv, pooling, c, *windows};
 }

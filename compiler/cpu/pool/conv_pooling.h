@@ -14,7 +14,7 @@ struct ConvPooling {
   Convolution conv;
   Pooling pooling;
   Correlation c;
-  PlaceWindows windows;
+  PositionWindows windows;
 
   /// nullopt where images have more than two axes, or windows lie over filters.
   static std::optional<ConvPooling> of(const Convolution& conv, const Pooling& pooling);

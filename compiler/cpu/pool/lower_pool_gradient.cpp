@@ -18,8 +18,8 @@ class PoolGradient : public WindowValues {
   PoolGradient(kernel::StepBuilder& b, const PoolWindows& windows, Pooled what, PoolDivisor divide_by)
       : WindowValues(b, windows, b.output().type.dims, b.output().type.dtype, what),
         divide_by_(divide_by),
-        dy_(b.input(what == Pooled::kPlace ? 1 : 0)),
-        is_sum_of_shares_(what == Pooled::kPlace && windows.sharing() > 1),
+        dy_(b.input(what == Pooled::kPosition ? 1 : 0)),
+        is_sum_of_shares_(what == Pooled::kPosition && windows.sharing() > 1),
         reach_((columns().window - 1) / columns().stride),
         kept_((reach_ + window_lanes_ - 1) / window_lanes_ * window_lanes_) {}
 
@@ -29,7 +29,7 @@ class PoolGradient : public WindowValues {
     if (is_buffered) sums_ = buffer("of_columns", buffer_columns_);
     if (is_buffered && reach_ > 0) {
       dys_ = buffer("of_windows", kept_ + chunk_ + window_lanes_);
-      if (is_maximum()) places_ = buffer("places", kept_ + chunk_ + window_lanes_);
+      if (is_maximum()) positions_ = buffer("positions", kept_ + chunk_ + window_lanes_);
     }
     each_image([&](const Term& first_element, const Term& first_window) {
       each_number("plane_of_windows", axes_[0].windows, [&](const Term& plane) {
@@ -54,7 +54,7 @@ class PoolGradient : public WindowValues {
   }
 
  private:
-  bool is_maximum() const { return what_ == Pooled::kPlace; }
+  bool is_maximum() const { return what_ == Pooled::kPosition; }
 
   // ---- what no window covers ---------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class PoolGradient : public WindowValues {
       if (reach_ > 0)
         for (int64_t i = 0; i < kept_; i += window_lanes_) {
           copy_kept(dys_, i);
-          if (is_maximum()) copy_kept(places_, i);
+          if (is_maximum()) copy_kept(positions_, i);
         }
     });
   }
@@ -157,20 +157,20 @@ class PoolGradient : public WindowValues {
     return code_.let("dy", padded(dy, count, constant(0, window_lanes_)));
   }
 
-  // Its share in column k of the window, whose maximum is in column `place`.
-  Term share_of(const Term& dy, const Term& place, int64_t k) const {
+  // Its share in column k of the window, whose maximum is in column `position`.
+  Term share_of(const Term& dy, const Term& position, int64_t k) const {
     if (!is_maximum() || columns().window == 1) return dy;
-    return kernel::select(place == constant(static_cast<double>(k), window_lanes_), dy, constant(0, window_lanes_));
+    return kernel::select(position == constant(static_cast<double>(k), window_lanes_), dy, constant(0, window_lanes_));
   }
 
   // Windows that share no columns: each gives its own group's.
   void windows_to_columns(const WindowRow& at, const Chunk& chunk, const Term& groups) {
     const Axis& row = columns();
     kernel::each_vector(code_, "i", 0, chunk.count, window_lanes_, {}, [&](const Term& i, const Term& count) {
-      const Term dy = dy_of(at, chunk, i, count), place = is_maximum() ? reduce_columns(i) : Term();
+      const Term dy = dy_of(at, chunk, i, count), position = is_maximum() ? reduce_columns(i) : Term();
       std::vector<Term> columns;
       for (int64_t k = 0; k < row.stride; ++k)
-        columns.push_back(k < row.window ? share_of(dy, place, k) : constant(0, window_lanes_));
+        columns.push_back(k < row.window ? share_of(dy, position, k) : constant(0, window_lanes_));
       store_columns(sums_, i, columns);
     });
     const Term done = (chunk.count + Term(window_lanes_ - 1)) / Term(window_lanes_) * Term(window_lanes_);
@@ -181,7 +181,7 @@ class PoolGradient : public WindowValues {
   void keep_windows(const WindowRow& at, const Chunk& chunk, const Term& groups) {
     kernel::each_vector(code_, "i", 0, chunk.count, window_lanes_, {}, [&](const Term& i, const Term& count) {
       code_.store(dys_, i + Term(kept_), 1, dy_of(at, chunk, i, count));
-      if (is_maximum()) code_.store(places_, i + Term(kept_), 1, reduce_columns(i));
+      if (is_maximum()) code_.store(positions_, i + Term(kept_), 1, reduce_columns(i));
     });
     const Term done = (chunk.count + Term(window_lanes_ - 1)) / Term(window_lanes_) * Term(window_lanes_);
     fill(dys_, code_.let("first_without", done + Term(kept_)), groups + Term(kept_), constant(0, window_lanes_));
@@ -196,8 +196,8 @@ class PoolGradient : public WindowValues {
         for (int64_t k = s, back = 0; k < row.window; k += row.stride, ++back) {
           const Term at = q + Term(kept_ - back);
           const Term dy = code_.let("dy", kernel::load(dys_, dtype_, window_lanes_, at, 1));
-          const Term place = is_maximum() ? kernel::load(places_, dtype_, window_lanes_, at, 1) : Term();
-          sum = code_.let("sum", k == s ? share_of(dy, place, k) : sum + share_of(dy, place, k));
+          const Term position = is_maximum() ? kernel::load(positions_, dtype_, window_lanes_, at, 1) : Term();
+          sum = code_.let("sum", k == s ? share_of(dy, position, k) : sum + share_of(dy, position, k));
         }
         sums.push_back(sum);
       }
@@ -256,7 +256,7 @@ class PoolGradient : public WindowValues {
   bool is_sum_of_shares_;
   int64_t reach_;  // windows before a group's own that reach into it
   int64_t kept_;   // windows before the chunk's, in whole vectors
-  std::string sums_, dys_, places_;
+  std::string sums_, dys_, positions_;
 };
 
 }  // namespace
@@ -264,7 +264,7 @@ class PoolGradient : public WindowValues {
 void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form) {
   const PoolWindows windows = PoolWindows::of(b.node());
   if (b.node().op == &max_pool_gradient_op())
-    return PoolGradient(b, windows, Pooled::kPlace, PoolDivisor::kOne)
+    return PoolGradient(b, windows, Pooled::kPosition, PoolDivisor::kOne)
         .run(form, "out0 = in1 at the maximum of each window of in0, else 0");
   const PoolDivisor divisor = divisor_of(b.node().props);
   PoolGradient(b, windows, Pooled::kSum, divisor)
@@ -274,8 +274,8 @@ void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form) {
 void lower_pool_as(kernel::StepBuilder& b, PoolForm form) {
   if (WindowLoops::is_too_wide(PoolWindows::of(b.node()))) return b.call_reference();
   const bool is_gradient = b.node().op == &max_pool_gradient_op() || b.node().op == &sum_pool_gradient_op();
-  if (form == PoolForm::kPlaces)
-    lower_pool_places(b);
+  if (form == PoolForm::kPositions)
+    lower_pool_positions(b);
   else if (is_gradient)
     lower_pool_gradient(b, form);
   else

@@ -1,6 +1,6 @@
 // The candidates of pooling: by columns, which are reduced first and kept in a buffer, for windows of any kind; by
-// taps, with vectors of windows in registers, where windows lie side by side; and by places, for the gradient of maxima
-// of windows that share elements. Their results are the same bits.
+// taps, with vectors of windows in registers, where windows lie side by side; and by positions, for the gradient of
+// maxima of windows that share elements. Their results are the same bits.
 #include "compiler/cpu/pool/pool_kernel.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ops/candidates.h"
@@ -18,7 +18,7 @@ using kernel::Target;
 constexpr const char* kComputation = "pool";
 constexpr const char* kColumns = "columns";
 constexpr const char* kTaps = "taps";
-constexpr const char* kPlaces = "places";
+constexpr const char* kPositions = "positions";
 
 std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
   auto candidate = [](const char* name, PoolForm form) {
@@ -29,7 +29,7 @@ std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
   if (!target.has_vectors()) return out;
   const Pooling pooling = *pooling_of(key);
   if (pooling.has_taps()) out.push_back(candidate(kTaps, PoolForm::kTaps));
-  if (pooling.has_places()) out.push_back(candidate(kPlaces, PoolForm::kPlaces));
+  if (pooling.has_positions()) out.push_back(candidate(kPositions, PoolForm::kPositions));
   return out;
 }
 
@@ -38,7 +38,7 @@ std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
 std::string rule(const ChoiceKey& key, const Target& target, int, double) {
   if (!target.has_vectors()) return kColumns;
   const Pooling pooling = *pooling_of(key);
-  return pooling.has_taps() ? kTaps : pooling.has_places() ? kPlaces : kColumns;
+  return pooling.has_taps() ? kTaps : pooling.has_positions() ? kPositions : kColumns;
 }
 
 std::optional<Graph> example(const std::string& properties) {
@@ -69,7 +69,7 @@ const Computation& pool_choice() {
 }
 
 CandidateSource pool_kernels() {
-  return {kComputation, offer, nullptr, {kTaps, kColumns, kPlaces}};
+  return {kComputation, offer, nullptr, {kTaps, kColumns, kPositions}};
 }
 
 void lower_pool(StepBuilder& b) {

@@ -7,8 +7,8 @@
 namespace thtrain {
 
 /// How a kernel works: columns of the windows first, in a buffer; windows in registers with all of their elements,
-/// where Pooling::has_taps(); or the places of all maxima first, where Pooling::has_places().
-enum class PoolForm : uint8_t { kColumns, kTaps, kPlaces };
+/// where Pooling::has_taps(); or the positions of all maxima first, where Pooling::has_positions().
+enum class PoolForm : uint8_t { kColumns, kTaps, kPositions };
 
 /// Any of the five ops, in that form.
 void lower_pool_as(kernel::StepBuilder& b, PoolForm form);
@@ -16,7 +16,7 @@ void lower_pool_as(kernel::StepBuilder& b, PoolForm form);
 void lower_pooled(kernel::StepBuilder& b, PoolForm form);
 /// max_pool_gradient(x, dy), or sum_pool_gradient(dy), by columns or taps.
 void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form);
-/// max_pool_gradient(x, dy) by places.
-void lower_pool_places(kernel::StepBuilder& b);
+/// max_pool_gradient(x, dy) by positions.
+void lower_pool_positions(kernel::StepBuilder& b);
 
 }  // namespace thtrain

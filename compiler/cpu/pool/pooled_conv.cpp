@@ -5,7 +5,7 @@
 
 #include "compiler/cpu/conv/direct.h"
 #include "compiler/cpu/pool/conv_pooling.h"
-#include "compiler/cpu/pool/pooled_places.h"
+#include "compiler/cpu/pool/pooled_positions.h"
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
@@ -30,7 +30,7 @@ bool is_conv(const Node& node) {
   return node.op == &conv_op();
 }
 
-// The tiling without a chooser, which fits every processor: over filters, unless rows have too many places.
+// The tiling without a chooser, which fits every processor: over filters, unless rows have too many positions.
 DirectTiling plain_tiling(const ConvPooling& p) {
   const DirectTiling over_filters{true, 4, 1};
   return p.fits(over_filters) ? over_filters : DirectTiling{false, 4, 2};
@@ -61,9 +61,9 @@ void lower_pooled_conv(StepBuilder& b) {
   const Node &conv = node_in(body, is_conv), &pooling = node_in(body, is_pooling);
   const std::optional<ConvPooling> p = known_pooling(conv, pooling);
   TH_CHECK(p, "pooled_conv: a convolution that no kernel can pool");
-  PooledPlaces places(b, p->pooling, p->windows);
+  PooledPositions positions(b, p->pooling, p->windows);
   BodyEpilogue epilogue(b, pooling);
-  CorrelationStep step{operand_of(b, conv.inputs[0]), operand_of(b, conv.inputs[1]), b.output(), nullptr, &places};
+  CorrelationStep step{operand_of(b, conv.inputs[0]), operand_of(b, conv.inputs[1]), b.output(), nullptr, &positions};
   BodyValue before(b, conv, pooling.inputs[0]);
   if (!pooling.inputs[0].same(conv[0])) step.before = &before;
   if (body.outputs.size() != 1 || !body.outputs[0].same(pooling[0])) step.epilogue = &epilogue;
@@ -79,7 +79,7 @@ bool ends_with_more(const Node& node, std::span<const Layout>, const kernel::Cho
   return body.outputs.size() == 1 && is_pooling(body.outputs[0].node());
 }
 
-// The body of that node takes its place in the other one.
+// The body of that node replaces the node in the other one.
 std::shared_ptr<const Node> make_ended(GraphPtr body, std::vector<Expr> inputs) {
   Graph out{body->inputs, {}, {}};
   Rebuilder rebuilder;
@@ -204,7 +204,7 @@ const Op& pooled_conv_op() {
       const Graph& body = *a.bodies[0];
       a.require(known_pooling(node_in(body, is_conv), node_in(body, is_pooling)).has_value(),
                 "no kernel of a convolution can pool its result",
-                "known lengths, filters that all places share, windows over two axes at most");
+                "known lengths, filters that all positions share, windows over two axes at most");
       return out;
     };
     made.epilogue = &pooled_epilogue();

@@ -118,9 +118,9 @@ void WindowLoops::each_image_row(const WindowRow& at, const std::function<void(c
 
 void WindowLoops::each_in_window(const std::string& name, int64_t count, bool downwards,
                                  const std::function<void(Term)>& body) {
-  auto turn = [&](const Term& k) { body(downwards ? Term(count - 1) - k : k); };
-  if (!is_short(count)) return code_.loop(name, Term(count), turn);
-  for (int64_t k = 0; k < count; ++k) turn(Term(k));
+  auto iteration = [&](const Term& k) { body(downwards ? Term(count - 1) - k : k); };
+  if (!is_short(count)) return code_.loop(name, Term(count), iteration);
+  for (int64_t k = 0; k < count; ++k) iteration(Term(k));
 }
 
 Term WindowLoops::constant(double number, int lanes) const {

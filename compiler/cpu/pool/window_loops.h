@@ -68,7 +68,7 @@ class WindowLoops {
     Cover planes, rows;
     Term first_window;
   };
-  /// One row of the image: its first element; where it stands in the window.
+  /// One row of the image: its first element; where it is in the window.
   struct ImageRow {
     Term offset, plane, row, position;
   };
@@ -79,8 +79,8 @@ class WindowLoops {
 
   const Axis& columns() const { return axes_[2]; }
   int64_t rows_of_window() const { return axes_[0].window * axes_[1].window; }
-  /// Loops of so many turns are written out.
-  static bool is_short(int64_t turns) { return turns <= 16; }
+  /// Loops of so many iterations are written out.
+  static bool is_short(int64_t iterations) { return iterations <= 16; }
   bool has_known_rows() const { return !axes_[0].is_cut && !axes_[1].is_cut && is_short(rows_of_window()); }
   /// Is no window cut off?
   bool is_whole() const { return !axes_[0].is_cut && !axes_[1].is_cut && !axes_[2].is_cut; }

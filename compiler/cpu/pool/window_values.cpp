@@ -111,7 +111,7 @@ void WindowValues::reduce_rows(const WindowRow& at, const Chunk& chunk, const Te
 }
 
 Term WindowValues::reduce_columns(const Term& i) {
-  if (what_ == Pooled::kPicked || what_ == Pooled::kPlace) return chosen_column(i);
+  if (what_ == Pooled::kPicked || what_ == Pooled::kPosition) return chosen_column(i);
   const bool in_loop = !is_short(columns().window);
   auto column = [&](const Term& k) { return code_.let("column", column_of_windows(best_, i, k)); };
   const Term start = in_loop && what_ == Pooled::kSum ? constant(0, window_lanes_) : column(0);

@@ -11,8 +11,8 @@ namespace thtrain {
 enum class Pooled : uint8_t {
   kSum,
   kMaximum,
-  kPicked,  // the element of another image at the maximum
-  kPlace,   // which of the window's columns, and rows, has the maximum
+  kPicked,    // the element of another image at the maximum
+  kPosition,  // which of the window's columns, and rows, has the maximum
 };
 
 /// The first part of pooling a row of windows: every column of the image is reduced over the rows of the windows, in
@@ -46,7 +46,7 @@ class WindowValues : public WindowLoops {
 
   /// Are columns told apart by the rows of their maxima? Padding before the columns, which has none, is too.
   bool needs_row() const {
-    return (what_ == Pooled::kPicked || what_ == Pooled::kPlace) && (rows_of_window() > 1 || columns().before > 0);
+    return (what_ == Pooled::kPicked || what_ == Pooled::kPosition) && (rows_of_window() > 1 || columns().before > 0);
   }
 
   Pooled what_;

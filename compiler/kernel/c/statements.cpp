@@ -47,7 +47,7 @@ FunctionHead Statements::function(const Function& f, Helpers& h) const {
   }
   for (size_t i = 0; i < f.lengths.size(); ++i)
     head.first.push_back(str("const long ", f.lengths[i], " = lengths[", i, "];"));
-  // A number is the bits, as a double's, of what stands behind the lengths.
+  // A number is the bits, as a double's, of what follows the lengths.
   if (!f.numbers.empty() && h.need("th_number"))
     h.add(str("static inline double th_number(long bits) { double x; ", memcpy_name(),
               "(&x, &bits, sizeof x); return x; }\n"));

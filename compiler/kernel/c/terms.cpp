@@ -42,7 +42,7 @@ std::string constant_text(const TermNode& node, const SpecialFloats& special) {
     const char* suffix = dtype == DType::kFloat32 ? "f" : "";
     if (std::isnan(node.number)) return special.nan;
     if (std::isinf(node.number)) return str(node.number < 0 ? "-" : "", special.infinity);
-    // Exact as hexadecimal; the decimal beside it is for people. Small whole numbers need neither.
+    // Exact as hexadecimal; the decimal next to it is for people. Small whole numbers need neither.
     if (node.number == std::floor(node.number) && std::fabs(node.number) < 1e6)
       return str(std::signbit(node.number) ? "-" : "", static_cast<int64_t>(std::fabs(node.number)), ".0", suffix);
     char hex[48];

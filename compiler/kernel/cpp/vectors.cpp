@@ -1,19 +1,48 @@
 #include "compiler/kernel/cpp/vectors.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/kernel/cpp/types.h"
 
 namespace thtrain::kernel::cpp {
 namespace {
 
-// A whole AVX-512 vector of floats has one instruction for "n lanes of it": `instruction` of (p, v, mask). The
-// `plain` way goes through memory.
-std::string with_masks(const char* instruction, const TermType& t, const std::string& plain) {
-  if (!is_float(t.dtype) || size_of(t.dtype) * static_cast<size_t>(t.lanes) != 64) return plain;
-  bool f32 = t.dtype == DType::kFloat32;
-  return str("#ifdef __AVX512F__\n  ", instruction, f32 ? "ups" : "upd", "512_mask(p, v, (unsigned ",
-             f32 ? "short" : "char", ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
+enum class Way { kLoad, kStore };
+
+// n lanes of a whole AVX-512 vector of floats: one instruction. The `plain` way goes through memory.
+std::string lanes_of_avx512(Way way, const TermType& t, const std::string& plain) {
+  const bool is_single = t.dtype == DType::kFloat32;
+  return str("#ifdef __AVX512F__\n  ", way == Way::kLoad ? "v = __builtin_ia32_load" : "__builtin_ia32_store",
+             is_single ? "ups" : "upd", "512_mask(p, v, (unsigned ", is_single ? "short" : "char",
+             ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
+}
+
+// n lanes of a whole AVX2 vector. A load leaves 0 in the other lanes, which keep what v has. A known number of lanes is
+// stored as one, two or four elements at a time, which is faster.
+std::string lanes_of_avx2(Way way, const TermType& t, const std::string& plain, Helpers& h) {
+  const bool is_single = size_of(t.dtype) == 4;
+  const DType integer = is_single ? DType::kInt32 : DType::kInt64, real = is_single ? DType::kFloat32 : DType::kFloat64;
+  const std::string reals = vector_type(real, t.lanes, h), instruction = is_single ? "ps256" : "pd256";
+  std::vector<int> numbers(static_cast<size_t>(t.lanes));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  // The instructions take no vectors of `long`, though those are of the same size.
+  const std::string mask =
+      str("  typedef ", is_single ? "int" : "long long", " lanes __attribute__((vector_size(32)));\n",
+          "  const lanes mask = (lanes)((", vector_type(integer, t.lanes, h), "){", join(numbers, ", "), "} < (",
+          name_of_element(integer).c, ")n - (", vector_type(integer, t.lanes, h), "){});\n");
+  if (way == Way::kStore)
+    return str("#ifdef __AVX2__\n", mask, "  if (!__builtin_constant_p(n)) return __builtin_ia32_maskstore",
+               instruction, "((", reals, "*)p, mask, (", reals, ")v);\n#endif\n", plain);
+  return str("#ifdef __AVX2__\n", mask, "  v = (", vector_type(t.dtype, t.lanes, h), ")((lanes)__builtin_ia32_maskload",
+             instruction, "((const ", reals, "*)p, mask) | (~mask & (lanes)v));\n#else\n", plain, "#endif\n");
+}
+
+std::string with_lanes(Way way, const TermType& t, const std::string& plain, Helpers& h) {
+  const size_t size = size_of(t.dtype), bytes = size * static_cast<size_t>(t.lanes);
+  if (bytes == 64 && is_float(t.dtype)) return lanes_of_avx512(way, t, plain);
+  if (bytes == 32 && size >= 4) return lanes_of_avx2(way, t, plain, h);
+  return plain;
 }
 
 // The whole vector at once, where it is aligned; what is not is left to what follows.
@@ -65,7 +94,29 @@ static std::string load_near_text(const TermNode& n, const Texts& a, int64_t str
   return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
 }
 
+// One element in all lanes, by an instruction that compilers do not look into: those that load an element again in the
+// next iteration would keep it in a register of its own until then, and spread it from there, which takes longer.
+static std::string load_spread_text(const TermNode& n, const Texts& a, Helpers& h) {
+  const std::string v = vector_type(n.type.dtype, n.type.lanes, h), name = str("load_", v, "_of_one");
+  const char* element = name_of_element(n.type.dtype).c;
+  if (h.need(name)) {
+    const size_t bytes = size_of(n.type.dtype) * static_cast<size_t>(n.type.lanes);
+    const std::string plain = str("  v = *p - (", v, "){};\n"),
+                      instruction = n.type.dtype == DType::kFloat32 ? "vbroadcastss" : "vbroadcastsd";
+    const bool has_instruction = is_float(n.type.dtype) && (bytes == 32 || bytes == 64);
+    h.add(str(kInline, v, " ", name, "(const ", element, "* p) {\n  ", v, " v;\n",
+              has_instruction
+                  ? str("#ifdef ", bytes == 64 ? "__AVX512F__" : "__AVX__", "\n  __asm__(\"", instruction,
+                        " %1, %0\" : \"=", bytes == 64 ? "v" : "x", "\"(v) : \"m\"(*p));\n#else\n", plain, "#endif\n")
+                  : plain,
+              "  return v;\n}\n"));
+  }
+  return str(name, "((const ", element, "*)(", n.name, " + ", a[0], "))");
+}
+
 std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
+  if (n.type.is_vector() && a.size() == 2 && is_constant(n.args[1], 0) && n.type.dtype != DType::kBool)
+    return load_spread_text(n, a, h);
   bool near = is_constant(n.args[1], 1), padded = a.size() == 3;
   DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
   std::string v = vector_type(dtype, n.type.lanes, h);
@@ -82,7 +133,7 @@ std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
     std::string body = !near    ? str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n")
                        : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
                                 : str("  v = *(const ", unaligned_type(dtype, n.type.lanes, h), "*)p;\n");
-    if (near && padded) body = with_masks("v = __builtin_ia32_load", {dtype, n.type.lanes, 0}, body);
+    if (near && padded) body = with_lanes(Way::kLoad, {dtype, n.type.lanes, 0}, body, h);
     h.add(str(kInline, v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
               ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));
   }
@@ -112,7 +163,7 @@ std::string store_text(const Store& s, const StoreText& text, Helpers& h) {
     std::string body = !near           ? str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n")
                        : count.empty() ? str("  *(", unaligned_type(dtype, type.lanes, h), "*)p = v;\n")
                                        : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
-    if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, type.lanes, 0}, body);
+    if (near && !count.empty()) body = with_lanes(Way::kStore, {dtype, type.lanes, 0}, body, h);
     if (non_temporal) body = streaming({dtype, type.lanes, 0}, h) + body;
     h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
               count.empty() ? "" : ", long n", ") {\n", body, "}\n"));

@@ -10,7 +10,7 @@
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -51,9 +51,9 @@ class CarriedLoops {
 
   const Nest::Value& value(size_t v) const { return nest_.values()[v]; }
 
-  bool moves_inside(const Place& place) const {
+  bool moves_inside(const Location& location) const {
     for (size_t i = 0; i < nest_.axes().size(); ++i)
-      if (nest_.axes()[i].kind == AxisKind::kSequential && !nest_.axes()[i].length.is(1) && !place.strides[i].is(0))
+      if (nest_.axes()[i].kind == AxisKind::kSequential && !nest_.axes()[i].length.is(1) && !location.strides[i].is(0))
         return true;
     return false;
   }
@@ -75,7 +75,7 @@ class CarriedLoops {
     for (const Nest::Store& store : nest_.stores()) {
       Phase phase = Phase::kBefore;
       nest_.each_read(store, [&](size_t read) { phase = std::max(phase, phases_[read]); });
-      stores_inside_.push_back(phase == Phase::kInside || (phase == Phase::kBefore && moves_inside(store.place)));
+      stores_inside_.push_back(phase == Phase::kInside || (phase == Phase::kBefore && moves_inside(store.location)));
     }
   }
 
@@ -109,25 +109,25 @@ class CarriedLoops {
       if (!leaves_most(k, axis)) return false;
     const std::vector<bool> varies = tracks_.varying(axis);
     bool is_moved = false;
-    const auto is_near = [&](const Place& place, size_t track, bool is_stored) {
-      for (const Move& move : place.moves)
+    const auto is_near = [&](const Location& location, size_t track, bool is_stored) {
+      for (const Move& move : location.moves)
         if (varies[*nest_.value_of(move.position)]) return false;
       const bool is_one = axis.strides[track].is(0);
       is_moved = is_moved || !is_one;
-      return place.pair == Place::Pair::kNone && (axis.strides[track].is(1) || (is_one && !is_stored));
+      return location.pair == Location::Pair::kNone && (axis.strides[track].is(1) || (is_one && !is_stored));
     };
     for (size_t v = 0; v < nest_.values().size(); ++v) {
       const Nest::Value& now = value(v);
       if (now.kind == Kind::kWhere || now.kind == Kind::kRequire || now.kind == Kind::kPosition) return false;
       if (is_bool(now.variable.dtype())) return false;
-      if (now.kind == Kind::kLoad && !is_near(now.place, tracks_.of_value(v), false)) return false;
+      if (now.kind == Kind::kLoad && !is_near(now.location, tracks_.of_value(v), false)) return false;
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s)
-      if (!is_near(nest_.stores()[s].place, tracks_.of_store(s), true)) return false;
+      if (!is_near(nest_.stores()[s].location, tracks_.of_store(s), true)) return false;
     return is_moved;
   }
 
-  PlaceInLoops here(const std::vector<Term>& at, const Term& count) const {
+  LocationInLoops here(const std::vector<Term>& at, const Term& count) const {
     return {.at = at, .across = lanes_ > 1 ? &outer_.back() : nullptr, .lanes = lanes_, .count = count};
   }
 
@@ -174,7 +174,7 @@ class CarriedLoops {
   // What one iteration of the parallel axes gives, or a vector of them.
   void results(const std::vector<Term>& at, const Term& count) {
     values_.assign(nest_.values().size(), {});
-    const PlaceInLoops outside = here(at, count);
+    const LocationInLoops outside = here(at, count);
     compute(Phase::kBefore, outside);
     for (size_t v = 0; v < values_.size(); ++v)
       if (value(v).kind == Kind::kCarried)
@@ -188,9 +188,9 @@ class CarriedLoops {
     store_all(false, outside);
   }
 
-  void compute(Phase phase, const PlaceInLoops& place) {
+  void compute(Phase phase, const LocationInLoops& location) {
     for (size_t v = 0; v < values_.size(); ++v)
-      if (phases_[v] == phase && value(v).kind != Kind::kLast) tracks_.compute(b_, v, place, in_lanes_, values_);
+      if (phases_[v] == phase && value(v).kind != Kind::kLast) tracks_.compute(b_, v, location, in_lanes_, values_);
   }
 
   // Over the sequential axes from `depth` on, but for the iterations that are outside of the bounds. A bound cuts the
@@ -216,14 +216,14 @@ class CarriedLoops {
   }
 
   // The values from `first` on of one iteration, then its stores, and what it hands on.
-  void iteration(size_t first, const PlaceInLoops& place) {
+  void iteration(size_t first, const LocationInLoops& location) {
     for (size_t v = first; v < values_.size(); ++v) {
       if (phases_[v] != Phase::kInside || value(v).kind == Kind::kCarried || value(v).kind == Kind::kSet) continue;
       if (value(v).kind == Kind::kWhere)
-        return code_.if_(bound(nest_, value(v).term, values_), [&] { iteration(v + 1, place); });
-      tracks_.compute(b_, v, place, in_lanes_, values_);
+        return code_.if_(bound(nest_, value(v).term, values_), [&] { iteration(v + 1, location); });
+      tracks_.compute(b_, v, location, in_lanes_, values_);
     }
-    store_all(true, place);
+    store_all(true, location);
     std::vector<bool> is_set(values_.size(), false);
     for (const Nest::Value& now : nest_.values()) {
       if (now.kind != Kind::kSet) continue;
@@ -236,10 +236,10 @@ class CarriedLoops {
     }
   }
 
-  void store_all(bool inside, const PlaceInLoops& place) {
+  void store_all(bool inside, const LocationInLoops& location) {
     for (size_t s = 0; s < nest_.stores().size(); ++s)
       if (stores_inside_[s] == inside)
-        tracks_.store(b_, s, place, bound(nest_, nest_.stores()[s].value, values_), values_);
+        tracks_.store(b_, s, location, bound(nest_, nest_.stores()[s].value, values_), values_);
   }
 
   StepBuilder& b_;

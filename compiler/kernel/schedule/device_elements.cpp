@@ -3,7 +3,7 @@
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 
@@ -79,20 +79,21 @@ class DeviceElements {
   // in any order.
   void find_sum() {
     if (nest_.stores().size() != 1) return;
-    const Place& to = nest_.stores()[0].place;
+    const Location& to = nest_.stores()[0].location;
     const DType dtype = to.operand.type.dtype;
     const std::optional<size_t> stored = nest_.value_of(nest_.stores()[0].value);
     if (!stored || !is_int(dtype) || size_of(dtype) < 4 || !to.is_indexed()) return;
     const Term& sum = nest_.values()[*stored].term;
     if (!static_cast<bool>(sum) || sum.node().prim != Prim::kAdd) return;
     const std::optional<size_t> before = nest_.value_of(sum.node().args[0]);
-    if (!before || nest_.values()[*before].kind != Kind::kLoad || !is_same(nest_.values()[*before].place, to)) return;
+    if (!before || nest_.values()[*before].kind != Kind::kLoad || !is_same(nest_.values()[*before].location, to))
+      return;
     int readers = 0;
     for (const Nest::Value& value : nest_.values()) nest_.each_read(value, [&](size_t v) { readers += v == *before; });
     if (readers == 1) sum_ = Sum{*before, *stored, sum.node().args[1]};
   }
 
-  static bool is_same(const Place& a, const Place& b) {
+  static bool is_same(const Location& a, const Location& b) {
     return a.operand.index == b.operand.index && a.strides == b.strides && &a.first.node() == &b.first.node() &&
            std::equal(a.moves.begin(), a.moves.end(), b.moves.begin(), b.moves.end(), [](const Move& x, const Move& y) {
              return &x.position.node() == &y.position.node() && x.step == y.step;
@@ -120,13 +121,13 @@ class DeviceElements {
   }
 
   void body(const std::vector<Term>& at, bool is_inside) {
-    const PlaceInLoops here{.at = at, .is_inside = is_inside};
+    const LocationInLoops here{.at = at, .is_inside = is_inside};
     const std::vector<bool> in_lanes(nest_.values().size(), false);
     std::vector<Term> values(nest_.values().size());
     for (size_t v = 0; v < values.size(); ++v)
       if (!sum_ || (v != sum_->before && v != sum_->store)) tracks_.compute(b_, v, here, in_lanes, values);
     if (sum_)
-      return b_.atomic(nest_.stores()[0].place.operand, tracks_.target(b_, 0, here, values),
+      return b_.atomic(nest_.stores()[0].location.operand, tracks_.target(b_, 0, here, values),
                        bound(nest_, sum_->addend, values), AtomicKind::kAdd);
     for (size_t s = 0; s < nest_.stores().size(); ++s)
       if (!(nest_.stores()[s].is_outside && is_inside))

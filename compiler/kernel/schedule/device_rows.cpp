@@ -5,7 +5,7 @@
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 #include "compiler/kernel/schedule/row_plan.h"
 
 namespace thtrain::kernel {
@@ -203,7 +203,7 @@ class DeviceRows {
   // What loop `p` does with element `j` of the row.
   void element(size_t p, const std::vector<Term>& at, const Term& j, std::vector<Accumulator>& accumulators,
                const std::vector<std::pair<size_t, Best>>& extrema) {
-    const PlaceInLoops here{.at = unravelled(b_, reduced_, at, j)};
+    const LocationInLoops here{.at = unravelled(b_, reduced_, at, j)};
     std::vector<Term> values = values_;
     for (size_t v : plan_.needed(p)) tracks_.compute(b_, v, here, in_lanes_, values);
     for (Accumulator& a : accumulators) {
@@ -215,7 +215,7 @@ class DeviceRows {
     }
     for (const auto& [v, best] : extrema) {
       const Term x = code_.let("x", cast(bound(nest_, value(v).term, values), best.value.dtype()));
-      code_.if_(best.where == b_.length(count_) || value(v).how->better(best.value, x), [&] {
+      code_.if_(best.where == b_.length(count_) || value(v).how->better(best.value, x), [&, &best = best] {
         code_.assign(best.value, x);
         code_.assign(best.where, j);
       });
@@ -227,7 +227,7 @@ class DeviceRows {
 
   // ---- among the threads of a row ----------------------------------------------------------------------------------
 
-  // A place for each warp's part, for each number that is combined by a block.
+  // A location for each warp's part, for each number that is combined by a block.
   void declare_parts() {
     if (of_row_ <= warp_) return;
     for (size_t v = 0; v < nest_.values().size(); ++v) {
@@ -235,7 +235,7 @@ class DeviceRows {
       const Accumulation& how = *value(v).how;
       const DType dtype = how.better ? value_dtype(v) : has_total(how) ? wide_of(how.dtype) : how.dtype;
       parts_.emplace_back(v, code_.shared_array("parts", dtype, of_row_ / warp_));
-      if (how.better) places_.emplace_back(v, code_.shared_array("places", DType::kInt64, of_row_ / warp_));
+      if (how.better) locations_.emplace_back(v, code_.shared_array("locations", DType::kInt64, of_row_ / warp_));
     }
   }
 
@@ -291,11 +291,11 @@ class DeviceRows {
     }
     if (of_row_ == warp_) return code_.shuffle("all", own.where, LaneChoice::kNumber, 0);
     share(of(parts_, v), own.value);
-    share(of(places_, v), own.where);
+    share(of(locations_, v), own.where);
     code_.barrier();
     std::vector<Best> parts;
     for (int w = 0; w < of_row_ / warp_; ++w)
-      parts.push_back({shared(of(parts_, v), own.value.dtype(), w), shared(of(places_, v), DType::kInt64, w)});
+      parts.push_back({shared(of(parts_, v), own.value.dtype(), w), shared(of(locations_, v), DType::kInt64, w)});
     for (; parts.size() > 1; parts.resize(parts.size() / 2))
       for (size_t i = 0; 2 * i < parts.size(); ++i) parts[i] = better_of(v, parts[2 * i], parts[2 * i + 1]);
     return parts[0].where;
@@ -311,9 +311,9 @@ class DeviceRows {
   Dim count_ = 1;  // elements of a row
   int warp_ = 32, of_row_ = 1, threads_ = 1;
   bool has_two_levels_ = false;
-  Term lane_;                                                   // the thread's number among those of its row
-  std::vector<std::pair<size_t, std::string>> parts_, places_;  // by reduction: shared arrays
-  std::vector<Term> values_;                                    // of the row
+  Term lane_;                                                      // the thread's number among those of its row
+  std::vector<std::pair<size_t, std::string>> parts_, locations_;  // by reduction: shared arrays
+  std::vector<Term> values_;                                       // of the row
 };
 
 }  // namespace

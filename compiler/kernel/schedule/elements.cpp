@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/kernel/schedule/squares.h"
 
@@ -28,7 +28,7 @@ class ElementLoops {
     if (axes_.empty()) {
       values_.resize(nest_.values().size());
       varies_.assign(values_.size(), false);
-      const PlaceInLoops here{.at = tracks_.firsts()};
+      const LocationInLoops here{.at = tracks_.firsts()};
       compute(false, here);
       store_all(here);
       return b_.finish_kernel(std::move(name), std::move(comment), 1);
@@ -42,13 +42,13 @@ class ElementLoops {
   }
 
  private:
-  bool varies(const Place& place) const {
-    return std::any_of(place.moves.begin(), place.moves.end(),
+  bool varies(const Location& location) const {
+    return std::any_of(location.moves.begin(), location.moves.end(),
                        [&](const Move& move) { return varies_[*nest_.value_of(move.position)]; });
   }
-  // Do vectors know where their lanes are? What is computed of lanes names no places.
-  bool may_be_vector(const Place& place) const {
-    return std::all_of(place.moves.begin(), place.moves.end(), [&](const Move& move) {
+  // Do vectors know where their lanes are? What is computed of lanes names no locations.
+  bool may_be_vector(const Location& location) const {
+    return std::all_of(location.moves.begin(), location.moves.end(), [&](const Move& move) {
       const size_t v = *nest_.value_of(move.position);
       return !varies_[v] || nest_.values()[v].kind == Kind::kPosition;
     });
@@ -56,28 +56,29 @@ class ElementLoops {
 
   // ---- choices -----------------------------------------------------------------------------------------------------
 
-  // Vectors run over the innermost axis, where its turns are independent of each other and something is stored there.
-  // Elements that are only moved, from places that the data names or to places with a stride, are quicker one by one;
-  // so are those that come from places with a stride and are added where they go.
+  // Vectors run over the innermost axis, where its iterations are independent of each other and something is stored
+  // there. Elements that are only moved, from locations that the data names or to locations with a stride, are quicker
+  // one by one; so are those that come from locations with a stride and are added where they go.
   void choose_lanes() {
     using Gathers = ScheduleChoice::Gathers;
     bool computes = false, is_slow = false, adds = false,
          in_lanes = axes_.back().kind != AxisKind::kSequential && !nest_.stores().empty();
     for (const Nest::Operation& operation : nest_.operations()) computes = computes || operation.work > 0;
     for (const Nest::Value& value : nest_.values()) {
-      in_lanes = in_lanes && value.kind != Kind::kRequire && may_be_vector(value.place);
-      if (value.kind != Kind::kLoad || !value.place.is_indexed()) continue;
-      is_slow = is_slow || varies(value.place);
-      if (choice_.gathers != Gathers::kLanes) choice_.gathers = varies(value.place) ? Gathers::kLanes : Gathers::kRows;
+      in_lanes = in_lanes && value.kind != Kind::kRequire && may_be_vector(value.location);
+      if (value.kind != Kind::kLoad || !value.location.is_indexed()) continue;
+      is_slow = is_slow || varies(value.location);
+      if (choice_.gathers != Gathers::kLanes)
+        choice_.gathers = varies(value.location) ? Gathers::kLanes : Gathers::kRows;
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s) {
-      const Place& place = nest_.stores()[s].place;
-      in_lanes = in_lanes && !varies(place);
+      const Location& location = nest_.stores()[s].location;
+      in_lanes = in_lanes && !varies(location);
       is_slow = is_slow || !is_near(tracks_.of_store(s));
       // What is read before it is written is in the caches.
-      is_fresh_ = is_fresh_ && !place.is_indexed() && !nest_.is_read_again;
+      is_fresh_ = is_fresh_ && !location.is_indexed() && !nest_.is_read_again;
       for (const Nest::Value& value : nest_.values())
-        adds = adds || (value.kind == Kind::kLoad && value.place.operand.index == place.operand.index);
+        adds = adds || (value.kind == Kind::kLoad && value.location.operand.index == location.operand.index);
     }
     is_fresh_ = is_fresh_ && !adds;
     for (size_t track = 0; adds && track < tracks_.affine(); ++track) is_slow = is_slow || !is_near(track);
@@ -86,7 +87,7 @@ class ElementLoops {
     choice_.over = "elements";
   }
 
-  // Threads share the first axis whose turns are independent. What one thread takes at once has constant lengths.
+  // Threads share the first axis whose iterations are independent. What one thread takes at once has constant lengths.
   void choose_threads() {
     while (range_axis_ < axes_.size() && axes_[range_axis_].kind != AxisKind::kParallel) ++range_axis_;
     const bool may_split = range_axis_ < axes_.size() && nest_.work > 0 && !nest_.stores().empty();
@@ -107,7 +108,7 @@ class ElementLoops {
   // gather from tables too.
   bool may_gather() const {
     for (const Nest::Value& value : nest_.values())
-      if (value.kind == Kind::kPosition || value.place.is_indexed() ||
+      if (value.kind == Kind::kPosition || value.location.is_indexed() ||
           (bool(value.term) && calls_library(value.term, b_.target())))
         return true;
     for (size_t track = 0; track < tracks_.affine(); ++track)
@@ -126,14 +127,14 @@ class ElementLoops {
   void all_loops() {
     using Stores = ScheduleChoice::Stores;
     int64_t bytes = 0;  // that an element takes
-    auto count = [&](size_t track, const Place& place) {
+    auto count = [&](size_t track, const Location& location) {
       if (track < tracks_.affine() &&
           std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[track].is(0); }))
-        bytes += static_cast<int64_t>(size_of(place.operand.type.dtype));
+        bytes += static_cast<int64_t>(size_of(location.operand.type.dtype));
     };
     for (size_t v = 0; v < nest_.values().size(); ++v)
-      if (nest_.values()[v].kind == Kind::kLoad) count(tracks_.of_value(v), nest_.values()[v].place);
-    for (size_t s = 0; s < nest_.stores().size(); ++s) count(tracks_.of_store(s), nest_.stores()[s].place);
+      if (nest_.values()[v].kind == Kind::kLoad) count(tracks_.of_value(v), nest_.values()[v].location);
+    for (size_t s = 0; s < nest_.stores().size(); ++s) count(tracks_.of_store(s), nest_.stores()[s].location);
     Dim elements = 1;
     for (const LoopAxis& axis : axes_) elements = elements * axis.length;
     const MemoryLimits& limits = b_.target().memory;
@@ -179,7 +180,7 @@ class ElementLoops {
     const auto part = [&](bool is_inside) {
       return [&, is_inside](const Term& i, const Term& count) {
         values_ = outside;
-        const PlaceInLoops here{offsets, &axes_.back(), i, &axes_.back(), lanes_, count, is_inside};
+        const LocationInLoops here{offsets, &axes_.back(), i, &axes_.back(), lanes_, count, is_inside};
         compute(true, here);
         store_all(here);
       };
@@ -216,7 +217,7 @@ class ElementLoops {
   }
 
   // Are there so few whole vectors that each has code of its own? Where the kernel is the body of a loop and loads what
-  // the turn before stored, compilers then keep that in registers; they do not where it stores in an inner loop.
+  // the iteration before stored, compilers then keep that in registers; they do not where it stores in an inner loop.
   bool has_few_vectors() const {
     const int64_t vectors = axes_[0].length.value() / whole_lanes_;
     return vectors <= kFewVectors && vectors * static_cast<int64_t>(nest_.values().size()) <= kFewValues;
@@ -239,40 +240,41 @@ class ElementLoops {
   }
 
   // The values of the nest in order, which vary along the innermost loop or do not.
-  void compute(bool varying, const PlaceInLoops& here) {
+  void compute(bool varying, const LocationInLoops& here) {
     for (size_t v = 0; v < nest_.values().size(); ++v)
       if (varies_[v] == varying) {
         const Nest::Value& value = nest_.values()[v];
-        if (varying && load_lines_ > 0 && value.kind == Kind::kLoad && !value.place.is_indexed())
-          prefetch(value.place, tracks_.of_value(v), here.element(b_, tracks_.of_value(v)), here, load_lines_,
+        if (varying && load_lines_ > 0 && value.kind == Kind::kLoad && !value.location.is_indexed())
+          prefetch(value.location, tracks_.of_value(v), here.element(b_, tracks_.of_value(v)), here, load_lines_,
                    Prefetch::kL1);
         tracks_.compute(b_, v, here, varies_, values_);
       }
   }
 
-  void store_all(const PlaceInLoops& here) {
+  void store_all(const LocationInLoops& here) {
     for (size_t s = 0; s < nest_.stores().size(); ++s) {
       if (nest_.stores()[s].is_outside && here.is_inside) continue;
       if (store_lines_ > 0)
-        prefetch(nest_.stores()[s].place, tracks_.of_store(s), tracks_.target(b_, s, here, values_), here, store_lines_,
-                 Prefetch::kWrite);
+        prefetch(nest_.stores()[s].location, tracks_.of_store(s), tracks_.target(b_, s, here, values_), here,
+                 store_lines_, Prefetch::kWrite);
       tracks_.store(b_, s, here, bound(nest_, nest_.stores()[s].value, values_), values_);
     }
   }
 
   // The cache line so many lines behind a vector. No more than two such vectors lie in a line.
-  void prefetch(const Place& place, size_t track, const Term& at, const PlaceInLoops& here, int ahead, Prefetch kind) {
+  void prefetch(const Location& location, size_t track, const Term& at, const LocationInLoops& here, int ahead,
+                Prefetch kind) {
     constexpr int kLine = 64;  // bytes
-    const auto size = static_cast<int>(size_of(place.operand.type.dtype));
+    const auto size = static_cast<int>(size_of(location.operand.type.dtype));
     if (static_cast<bool>(here.count) || !tracks_.is_contiguous(track, axes_.back()) || lanes_ * size < kLine / 2)
       return;
     // Of pairs there are two vectors.
-    const int vector = place.pair == Place::Pair::kSecond ? lanes_ - 1 : 0;
-    b_.prefetch(place.operand, at + Term(ahead * kLine / size + vector), kind);
+    const int vector = location.pair == Location::Pair::kSecond ? lanes_ - 1 : 0;
+    b_.prefetch(location.operand, at + Term(ahead * kLine / size + vector), kind);
   }
 
   static constexpr int64_t kSmallVectors = 16;  // a loop of no more is worth a tail of its own
-  static constexpr size_t kSmallBody = 24;      // values of a body that may stand there several times
+  static constexpr size_t kSmallBody = 24;      // values of a body that may be there several times
   static constexpr int64_t kFewVectors = 4;     // that are written out one by one,
   static constexpr int64_t kFewValues = 48;     // with so many values of all of them together
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/kernel/schedule/accumulators.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 
@@ -25,8 +25,8 @@ class ReductionAxes {
         code_(b.code()),
         nest_(nest),
         how_(*nest.values()[1].how),
-        from_(nest.values()[0].place),
-        to_(nest.stores()[0].place),
+        from_(nest.values()[0].location),
+        to_(nest.stores()[0].location),
         element_(from_.operand.type.dtype) {
     for (LoopAxis& axis : Tracks(nest).axes())
       if (!axis.length.is(1)) (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
@@ -55,8 +55,8 @@ class ReductionAxes {
 
   /// The length of the first kept axis; 1 where none is kept.
   Dim results_range() const { return kept_.empty() ? Dim(1) : kept_[0].length; }
-  /// Elements that are read for one turn of the first kept axis.
-  Dim elements_of_turn() const {
+  /// Elements that are read for one iteration of the first kept axis.
+  Dim elements_of_iteration() const {
     Dim each = product_of(reduced_);
     for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
     return each;
@@ -95,7 +95,7 @@ class ReductionAxes {
   /// Ends the kernel: threads take parts of the first kept axis, whole vectors of it where it has the lanes.
   void finish(std::string name, std::string comment, bool by_columns) {
     if (!is_split()) return b_.finish_kernel(std::move(name), std::move(comment), 1, 0, 1, choice_.text());
-    const Dim grain = floor_div(Dim(worth_a_thread()), max(elements_of_turn(), 1)) + 1;
+    const Dim grain = floor_div(Dim(worth_a_thread()), max(elements_of_iteration(), 1)) + 1;
     b_.finish_kernel(std::move(name), std::move(comment), results_range(), grain,
                      by_columns && kept_.size() == 1 ? choice_.lanes : 1, choice_.text());
   }
@@ -104,7 +104,7 @@ class ReductionAxes {
   Code& code_;
   const Nest& nest_;
   const Accumulation& how_;
-  const Place &from_, &to_;
+  const Location &from_, &to_;
   DType element_;
   std::vector<LoopAxis> kept_, reduced_;
   ScheduleChoice choice_;
@@ -114,7 +114,7 @@ class ReductionAxes {
 
   /// Is there work for several threads, as far as is known?
   bool is_split() const {
-    const Dim elements = results_range() * elements_of_turn();
+    const Dim elements = results_range() * elements_of_iteration();
     return !kept_.empty() && !(elements.is_known() && elements.value() <= worth_a_thread());
   }
 

@@ -10,8 +10,8 @@ constexpr int64_t kCachedRowBytes = 64 << 10;  // of all cached rows
 
 using Kind = Nest::Value::Kind;
 
-// Of each value: does its own place move along a row?
-std::vector<bool> moving_places(const Nest& nest, const Tracks& tracks) {
+// Of each value: does its own location move along a row?
+std::vector<bool> moving_locations(const Nest& nest, const Tracks& tracks) {
   std::vector<bool> out;
   for (size_t v = 0; v < nest.values().size(); ++v) {
     bool moves = false;
@@ -24,7 +24,7 @@ std::vector<bool> moving_places(const Nest& nest, const Tracks& tracks) {
 
 }  // namespace
 
-RowPlan::RowPlan(const Nest& nest, const Tracks& tracks) : nest_(nest), varies_(moving_places(nest, tracks)) {
+RowPlan::RowPlan(const Nest& nest, const Tracks& tracks) : nest_(nest), varies_(moving_locations(nest, tracks)) {
   const size_t count = nest.values().size();
   phase_.assign(count, 0);
   for (size_t v = 0; v < count; ++v) {
@@ -47,7 +47,7 @@ RowPlan::RowPlan(const Nest& nest, const Tracks& tracks) : nest_(nest), varies_(
     bool moves = false;
     for (size_t i = 0; i < nest.axes().size(); ++i)
       moves = moves || (nest.axes()[i].kind == AxisKind::kReduce && !nest.axes()[i].length.is(1) &&
-                        !store.place.strides[i].is(0));
+                        !store.location.strides[i].is(0));
     bool varies = moves;
     nest.each_read(store, [&](size_t read) { varies = varies || varies_[read]; });
     stores_elements_.push_back(varies);

@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 

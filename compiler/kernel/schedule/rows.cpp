@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/schedule/accumulators.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 #include "compiler/kernel/schedule/row_plan.h"
 
 namespace thtrain::kernel {
@@ -24,7 +24,7 @@ constexpr size_t kUnrolledCode = 64;   // operations, and not more code than thi
 constexpr int64_t kLightWork = 8;      // operations of an element: several accumulators hide their latency
 constexpr int64_t kRunOverRows = 128;  // elements that a lane combines before the second level takes over
 
-// Where a loop stands in a row.
+// Where a loop is in a row.
 struct Position {
   std::vector<Term> at;  // each track's element without the innermost reduced axis
   Term j;                // along that axis
@@ -97,12 +97,13 @@ class RowLoops {
       const Nest::Value& now = value(v);
       if (now.kind == Kind::kPosition) continue;
       if (now.kind == Kind::kReduction || scalars_too || plan_.varies(v))
-        out = std::max(out, now.kind == Kind::kLoad && !now.place.is_indexed() ? size_of(now.place.operand.type.dtype)
-                                                                               : nest_.widest_of(v));
+        out = std::max(out, now.kind == Kind::kLoad && !now.location.is_indexed()
+                                ? size_of(now.location.operand.type.dtype)
+                                : nest_.widest_of(v));
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s)
       if (scalars_too || plan_.stores_elements(s))
-        out = std::max(out, size_of(nest_.stores()[s].place.operand.type.dtype));
+        out = std::max(out, size_of(nest_.stores()[s].location.operand.type.dtype));
     return out;
   }
 
@@ -117,7 +118,7 @@ class RowLoops {
     };
     for (size_t v = 0; v < nest_.values().size(); ++v) {
       const Nest::Value& now = value(v);
-      if (now.kind == Kind::kLoad && (now.place.is_indexed() || moves_along_row(tracks_.of_value(v))))
+      if (now.kind == Kind::kLoad && (now.location.is_indexed() || moves_along_row(tracks_.of_value(v))))
         count(tracks_.of_value(v));
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s)
@@ -128,7 +129,7 @@ class RowLoops {
   }
 
   int64_t load_work(size_t v) const {
-    if (value(v).place.is_indexed()) return lanes_;
+    if (value(v).location.is_indexed()) return lanes_;
     return !over_rows_ ? 0 : tracks_.is_contiguous(tracks_.of_value(v), kept_.back()) ? 1 : lanes_;  // a gather
   }
 
@@ -272,8 +273,8 @@ class RowLoops {
 
   // What loop `p` does at one position.
   void element(size_t p, const Position& position, std::vector<Accumulator>& accumulators) {
-    const PlaceInLoops here{position.at,     &reduced_.back(), position.j,
-                            lane_axis(true), lanes_,           over_rows_ ? group_ : position.count};
+    const LocationInLoops here{position.at,     &reduced_.back(), position.j,
+                               lane_axis(true), lanes_,           over_rows_ ? group_ : position.count};
     std::vector<Term> values = values_;
     if (unrolled_ && p > 0)
       for (size_t v = 0; v < values.size(); ++v)

@@ -73,7 +73,7 @@ static bool is_plain(const Nest& nest) {
   if (values.size() != 2 || nest.stores().size() != 1) return false;
   const Term& stored = nest.stores()[0].value;
   const Term result = stored.node().prim == Prim::kCast ? stored.node().args[0] : stored;
-  return !values[0].place.is_indexed() && values[1].kind == Nest::Value::Kind::kReduction &&
+  return !values[0].location.is_indexed() && values[1].kind == Nest::Value::Kind::kReduction &&
          nest.value_of(values[1].term) == size_t{0} && nest.value_of(result) == size_t{1};
 }
 

@@ -37,7 +37,7 @@ struct LoopAxis {
 };
 /// Neighbouring axes of one kind that everything steps through as through one become one; known lengths of 1 vanish.
 std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes);
-/// Joins any two axes of one kind that way, neighbours or not: where any order of the turns is as good.
+/// Joins any two axes of one kind that way, neighbours or not: where any order of the iterations is as good.
 void merge(std::vector<LoopAxis>& axes);
 
 /// Lanes of vectors that hold the widest element of the nest; 1 where a vector is no wider.

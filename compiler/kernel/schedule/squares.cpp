@@ -13,18 +13,19 @@ bool is_load(const Nest::Value& value) {
   return value.kind == Kind::kLoad;
 }
 
-// Elements of one size, whose places follow from the axes, and arithmetic.
+// Elements of one size, whose locations follow from the axes, and arithmetic.
 bool is_simple(const StepBuilder& b, const Nest& nest) {
   const size_t size = nest.widest();
-  auto fits = [&](const Place& place) {
-    const DType dtype = place.operand.type.dtype;
-    return !place.is_indexed() && place.pair == Place::Pair::kNone && is_float(dtype) && size_of(dtype) == size;
+  auto fits = [&](const Location& location) {
+    const DType dtype = location.operand.type.dtype;
+    return !location.is_indexed() && location.pair == Location::Pair::kNone && is_float(dtype) &&
+           size_of(dtype) == size;
   };
   for (const Nest::Value& value : nest.values()) {
     if (!is_load(value) && value.kind != Kind::kLet) return false;
-    if (is_load(value) ? !fits(value.place) : calls_library(value.term, b.target())) return false;
+    if (is_load(value) ? !fits(value.location) : calls_library(value.term, b.target())) return false;
   }
-  return nest.values().size() <= kMostValues && nest.stores().size() == 1 && fits(nest.stores()[0].place);
+  return nest.values().size() <= kMostValues && nest.stores().size() == 1 && fits(nest.stores()[0].location);
 }
 
 class Squares {
@@ -47,7 +48,7 @@ class Squares {
 
   void run(std::string name, std::string comment) {
     loops(0, tracks_.firsts());
-    Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one turn of the range
+    Dim work = std::max<int64_t>(nest_.work, 1) * stored_.length;  // of one iteration of the range
     for (size_t i = 1; i < outside_.size(); ++i) work = work * outside_[i].length;
     if (!outside_.empty()) work = work * loaded_.length;
     const Dim grain = nest_.work > 0 ? floor_div(Dim(b_.target().grain_of_work()), max(work, 1)) + 1 : Dim(0);
@@ -81,7 +82,7 @@ class Squares {
     });
   }
 
-  // body(first, how many) for as many turns of a known length as a vector has lanes, and for the rest.
+  // body(first, how many) for as many iterations of a known length as a vector has lanes, and for the rest.
   void each_part(const std::string& name, int64_t length, bool is_range,
                  const std::function<void(const Term&, int64_t)>& body) {
     const int64_t rest = length % lanes_;
@@ -93,7 +94,7 @@ class Squares {
     code_.if_(b_.end() == Term(length), [&] { body(Term(length - rest), rest); });
   }
 
-  // Turns i to i + count along the stores, for `rows` turns along the loads from `first` on.
+  // Iterations i to i + count along the stores, for `rows` iterations along the loads from `first` on.
   void square(const std::vector<Term>& first, const Term& i, int64_t rows, int64_t count) {
     std::vector<std::vector<Term>> turned;
     for (size_t v : across_) turned.push_back(transposed_square(v, first, i, rows, count));
@@ -101,7 +102,7 @@ class Squares {
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<Term> at;
       for (size_t k = 0; k < first.size(); ++k) at.push_back(first[k] + Term(row) * b_.length(loaded_.strides[k]));
-      const PlaceInLoops here{std::move(at), &stored_, i, &stored_, lanes_, count < lanes_ ? Term(count) : Term()};
+      const LocationInLoops here{std::move(at), &stored_, i, &stored_, lanes_, count < lanes_ ? Term(count) : Term()};
       for (size_t v = 0, next = 0; v < values.size(); ++v)
         if (next < across_.size() && across_[next] == v)
           values[v] = turned[next++][static_cast<size_t>(row)];
@@ -114,7 +115,7 @@ class Squares {
   std::vector<Term> transposed_square(size_t v, const std::vector<Term>& first, const Term& i, int64_t rows,
                                       int64_t count) {
     const size_t track = tracks_.of_value(v);
-    const Operand& from = nest_.values()[v].place.operand;
+    const Operand& from = nest_.values()[v].location.operand;
     std::vector<Term> vectors;
     for (int64_t k = 0; k < lanes_; ++k) {
       const Term at = first[track] + (i + Term(std::min(k, count - 1))) * b_.length(stored_.strides[track]);

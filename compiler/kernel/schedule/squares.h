@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
 

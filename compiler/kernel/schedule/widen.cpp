@@ -71,7 +71,7 @@ Term with_args(const TermNode& node, std::vector<Term> a) {
     default:
       break;
   }
-  TH_CHECK(false, "a nest is scalar: it has no vectors and loads only at its places");
+  TH_CHECK(false, "a nest is scalar: it has no vectors and loads only at its locations");
   return {};
 }
 

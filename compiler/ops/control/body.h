@@ -39,9 +39,9 @@ struct BodyParts {
 /// The same where the inputs are known when the body is built.
 Body make_body(const std::function<BodyParts()>& build, const std::source_location& where);
 
-/// What a derivative of a loop or a branch captures beside what its own bodies read: an output of the node itself where
-/// it prints. The derivative runs turns or a side again without their effects, so the node belongs to every function
-/// that computes the derivative, and prints there once. Empty: it has no effect.
+/// What a derivative of a loop or a branch captures besides what its own bodies read: an output of the node itself
+/// where it prints. The derivative runs iterations or a side again without their effects, so the node belongs to every
+/// function that computes the derivative, and prints there once. Empty: it has no effect.
 std::optional<Expr> kept_for_effects(const Node& node);
 
 /// Gives the bodies the same captures, each once, in the order of the list; their graphs' inputs follow.

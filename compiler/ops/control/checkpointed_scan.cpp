@@ -98,7 +98,7 @@ class Blocks {
                       .taps = parts_.taps,
                       .sequences = parts_.sequences,
                       .name = name.empty() ? name : str("blocks of ", name),
-                      .in_turns = true},
+                      .unbatched = true},
                      std::move(body.graph), std::move(inputs), where_);
   }
 

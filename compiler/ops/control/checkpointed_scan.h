@@ -19,7 +19,7 @@ Scanned<std::vector<Expr>> checkpointed_scan_of(const ScanStep& step, const Scan
 
 /// A scan that gives of outputs with an initial value the last value alone, and keeps states after every `save_every_N`
 /// steps alone; its gradient computes the steps between two of them again, block by block. With `save_every_N` = k, T
-/// steps and S bytes of states that needs S (T / k + k) bytes in the place of S T, for the time of one more forward
+/// steps and S bytes of states that needs S (T / k + k) bytes instead of S T, for the time of one more forward
 /// loop. None: the root of the number of steps, rounded up. T need not be a multiple of it: the last steps, fewer than
 /// k, are a loop of their own.
 ///

@@ -39,7 +39,7 @@ const Graph& taken(const Node& node, const Tensor& condition) {
   return *node.bodies[condition.as_int() != 0 ? 0 : 1];
 }
 
-// The outputs of a body that something reads, each in its place.
+// The outputs of a body that something reads, each in its location.
 void lower_side(kernel::RegionBuilder& b, const Graph& body) {
   Graph side{.inputs = body.inputs, .outputs = {}, .updates = {}, .effects = body.effects};
   std::vector<kernel::RegionValue> inputs, outputs;
@@ -59,7 +59,7 @@ void lower_if_else(kernel::RegionBuilder& b) {
       b.input(0), [&] { lower_side(b, *b.node().bodies[0]); }, [&] { lower_side(b, *b.node().bodies[1]); });
 }
 
-// A side that gives a captured value as it is has nothing to do where the output lies in that value's place.
+// A side that gives a captured value as it is has nothing to do where the output lies in that value's location.
 bool overwrites(const Node& node, size_t output, size_t input) {
   auto keeps = [&](const GraphPtr& body) { return input > 0 && body->outputs[output].same(body->inputs[input - 1]); };
   return keeps(node.bodies[0]) || keeps(node.bodies[1]);

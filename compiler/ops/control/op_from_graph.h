@@ -23,7 +23,7 @@ using GraphGradient = std::function<std::vector<Expr>(const std::vector<Expr>& i
 /// An op that the user makes of a graph, used as often as they like; a GraphBuilder is a function results(inputs), a
 /// GraphGradient a function cotangents_of_inputs(inputs, results, cotangents_of_results), of std::vector<Expr> each.
 /// Each call builds the graph for the types of its arguments; what it uses from outside is captured. A call is one
-/// node: its steps stand together, and passes fuse inside. Its derivative is that of the graph, whose values are
+/// node: its steps are contiguous, and passes fuse inside. Its derivative is that of the graph, whose values are
 /// computed anew. That of the arguments may be given by `gradient`, which forward mode takes as linear in the
 /// cotangents; that of the captures is the graph's own.
 class OpFromGraph {

@@ -27,12 +27,14 @@ static std::vector<Expr> next_states(std::string_view builder, const std::vector
   return out;
 }
 
-static void require_turns(std::string_view builder, int64_t turns, int64_t least, const std::source_location& where) {
-  if (turns < least)
-    fail_build(where, str(builder, ": the number of turns is less than ", least), str("at least ", least),
-               std::to_string(turns));
-  if (turns >= int64_t{1} << 62)
-    fail_build(where, str(builder, ": the number of turns is too large"), "less than 2^62", std::to_string(turns));
+static void require_iterations(std::string_view builder, int64_t iterations, int64_t least,
+                               const std::source_location& where) {
+  if (iterations < least)
+    fail_build(where, str(builder, ": the number of iterations is less than ", least), str("at least ", least),
+               std::to_string(iterations));
+  if (iterations >= int64_t{1} << 62)
+    fail_build(where, str(builder, ": the number of iterations is too large"), "less than 2^62",
+               std::to_string(iterations));
 }
 
 static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std::source_location& where) {
@@ -45,7 +47,7 @@ static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std
 std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          const std::function<std::vector<Expr>(const std::vector<Expr>& state)>& body,
                          std::source_location where) {
-  require_turns("repeat", count, 0, where);
+  require_iterations("repeat", count, 0, where);
   const std::vector<Expr> state = states_like(initial, where);
   Body made = make_body(
       state, [&] { return next_states("repeat", body(state), initial, where); }, where);
@@ -58,19 +60,20 @@ std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
 }
 
 Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
-                      const std::function<Turn(const std::vector<Expr>& state)>& body, std::source_location where) {
-  require_turns("repeat_until", limit, 1, where);
+                      const std::function<Iteration(const std::vector<Expr>& state)>& body,
+                      std::source_location where) {
+  require_iterations("repeat_until", limit, 1, where);
   std::vector<Expr> first = initial;
   first.push_back(make_constant(Tensor(int64_t{0}), where));
   const std::vector<Expr> state = states_like(first, where);
   Body made = make_body(
       state,
       [&] {
-        Turn turn = body({state.begin(), state.end() - 1});
-        turn.state = next_states("repeat_until", turn.state, initial, where);
-        turn.state.push_back(add(state.back(), 1));
-        turn.state.push_back(turn.done);
-        return turn.state;
+        Iteration iteration = body({state.begin(), state.end() - 1});
+        iteration.state = next_states("repeat_until", iteration.state, initial, where);
+        iteration.state.push_back(add(state.back(), 1));
+        iteration.state.push_back(iteration.done);
+        return iteration.state;
       },
       where);
   std::vector<Expr> inputs = first;

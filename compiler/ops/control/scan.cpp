@@ -53,7 +53,7 @@ class ScanBuilder {
   Scanned<std::vector<Expr>> all() {
     Scanned<std::vector<Expr>> out{{}, updates_};
     std::optional<Dim> ran;
-    if (until_) ran = defined_length(define_length(loop_[turns_], loop_[turns_], count_, where_));
+    if (until_) ran = defined_length(define_length(loop_[iterations_], loop_[iterations_], count_, where_));
     for (const Output& output : outputs_) {
       const bool is_state = output.state.has_value();
       const Dim depth = is_state ? Dim(taps_[*output.state].depth()) : Dim(0);
@@ -78,8 +78,9 @@ class ScanBuilder {
       if (output.state)
         out.outputs.push_back(loop_[*output.state]);
       else
-        out.outputs.push_back(until_ ? subtensor(loop_[element(output.element)], {Index(loop_[turns_] - 1, where_)})
-                                     : subtensor(loop_[element(output.element)], {Index(-1, where_)}));
+        out.outputs.push_back(until_
+                                  ? subtensor(loop_[element(output.element)], {Index(loop_[iterations_] - 1, where_)})
+                                  : subtensor(loop_[element(output.element)], {Index(-1, where_)}));
     }
     return out;
   }
@@ -337,7 +338,7 @@ class ScanBuilder {
       const Expr& done = *result.until;
       if (!done.type().is_scalar() || !is_bool(done.dtype()))
         fail("the condition of until is no bool scalar", "bool[]", value_text(done));
-      turns_ = taps_.size();
+      iterations_ = taps_.size();
       initial_.push_back(make_constant(Tensor(int64_t{0}), where_));
       taps_.push_back({});
       state_inputs_.push_back(make_body_input(initial_.back().type(), "steps", where_));
@@ -408,7 +409,7 @@ class ScanBuilder {
   std::vector<Output> outputs_;
   std::vector<Update> updates_;
   bool until_ = false;
-  size_t turns_ = 0;  // the state that counts the steps
+  size_t iterations_ = 0;  // the state that counts the steps
   std::vector<Expr> loop_;
 };
 

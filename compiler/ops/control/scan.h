@@ -83,7 +83,7 @@ Scanned<std::vector<Expr>> scan_all(const ScanStep& step, const ScanOptions& opt
 Scanned<std::vector<Expr>> scan_last(const ScanStep& step, const ScanOptions& options,
                                      const std::source_location& where);
 /// The last value of each output that has a state, all steps of the others. The loop is what `replace` makes of the
-/// scan node: its last values and elements, at the places where the node has them (ScanParts). No `until`.
+/// scan node: its last values and elements, at the locations where the node has them (ScanParts). No `until`.
 Scanned<std::vector<Expr>> scan_replaced(const ScanStep& step, const ScanOptions& options,
                                          const std::function<std::vector<Expr>(const Node& loop)>& replace,
                                          const std::source_location& where);

@@ -1,11 +1,11 @@
-// Which values of a loop depend on which of its inputs, in whichever turn.
+// Which values of a loop depend on which of its inputs, in whichever iteration.
 #include "compiler/ops/control/connections.h"
 #include "compiler/ops/control/scan_parts.h"
 
 namespace thtrain {
 namespace {
 
-// Follows values of a body from turn to turn.
+// Follows values of a body from iteration to iteration.
 class Follower {
  public:
   explicit Follower(const ScanParts& parts) : parts_(parts), in_body_(connections_of(parts.body)) {}
@@ -17,7 +17,7 @@ class Follower {
     return out;
   }
 
-  /// Of each output of the body whether it depends on these inputs of the body, in their turn or a later one.
+  /// Of each output of the body whether it depends on these inputs of the body, in their iteration or a later one.
   std::vector<bool> reached_from(std::vector<size_t> from) const {
     std::vector<bool> out(parts_.body.outputs.size()), followed(parts_.body.inputs.size());
     while (!from.empty()) {

@@ -1,4 +1,4 @@
-// The gradient of a loop: the turns backwards, each with the gradient of the body at the state that it began with.
+// The gradient of a loop: the iterations backwards, each with the gradient of the body at the state that it began with.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -10,8 +10,8 @@
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 namespace {
@@ -25,21 +25,22 @@ Type element_of(Type type) {
   return type;
 }
 
-// How many of the turns the gradient goes back through, and the first of them.
+// How many of the iterations the gradient goes back through, and the first of them.
 struct Reach {
-  Dim turns, first;
+  Dim iterations, first;
 
-  explicit Reach(const ScanParts& parts) : turns(parts.count), first(0) {
+  explicit Reach(const ScanParts& parts) : iterations(parts.count), first(0) {
     if (parts.truncate < 0 || parts.until) return;
     first = at_least_zero(parts.count - parts.truncate);
-    turns = parts.count - first;
+    iterations = parts.count - first;
   }
   bool is_all() const { return first.is(0); }
 };
 
-// Builds the backward loop. Its states are running cotangents of states and captures. A turn gives, for each way in
-// which the body reads a state, the cotangent of the value that it read. That of one turn back is what the next turn
-// (the one before it in time) begins with; that of d turns back is read d turns later: a state with the delay d.
+// Builds the backward loop. Its states are running cotangents of states and captures. An iteration gives, for each way
+// in which the body reads a state, the cotangent of the value that it read. That of one iteration back is what the next
+// iteration (the one before it in time) begins with; that of d iterations back is read d iterations later: a state with
+// the delay d.
 class Backward {
  public:
   explicit Backward(const GradientArgs& args)
@@ -49,7 +50,7 @@ class Backward {
     cotangents_of_outputs();
     std::vector<Expr> inner = a_.differentiate(body_.outputs, body_cotangents_, body_.inputs);
     inner.resize(body_.inputs.size());
-    // States that have derivatives are carried whether this turn connects them or not.
+    // States that have derivatives are carried whether this iteration connects them or not.
     std::vector<Expr> next, idle;  // of the running cotangents, then of the sequences' elements
     for (size_t i = 0; i < parts_.states; ++i)
       for (size_t d = 0; d < carried_[i].size(); ++d) {
@@ -83,7 +84,7 @@ class Backward {
       }
     for (size_t input : captures) out[input] = made_[o++];
     o = 2 * initial_.size();  // past the last states and the histories
-    for (size_t input : sequences) out[input] = from_first_turn(backwards(made_[o++]));
+    for (size_t input : sequences) out[input] = from_first_iteration(backwards(made_[o++]));
     return out;
   }
 
@@ -95,9 +96,9 @@ class Backward {
     states_.push_back(make_body_input(taps.is_plain() ? first.type() : element_of(first.type()), name));
     return states_.back();
   }
-  // A new sequence, given in the order of the forward turns; gives what the body reads.
+  // A new sequence, given in the order of the forward iterations; gives what the body reads.
   Expr walk(const Expr& sequence, const Dim& begin, Expr element) {
-    sequences_.push_back(backwards(slice_of_axis(sequence, 0, begin + reach_.first, reach_.turns)));
+    sequences_.push_back(backwards(slice_of_axis(sequence, 0, begin + reach_.first, reach_.iterations)));
     elements_.push_back(std::move(element));
     return elements_.back();
   }
@@ -106,7 +107,8 @@ class Backward {
     return cotangent.has_value() ? typed_as(cotangent, like.type()) : zeros_like(like);
   }
 
-  // Of the body's outputs: what was carried back from later turns, and what this turn's slots of the outputs get.
+  // Of the body's outputs: what was carried back from later iterations, and what this iteration's slots of the outputs
+  // get.
   void cotangents_of_outputs() {
     carried_.resize(parts_.states);
     histories_.resize(parts_.states);
@@ -156,30 +158,30 @@ class Backward {
           add(body_cotangents_[i], walk(histories_[i], taps.depth(), make_input(value, "cotangent of a state")));
   }
 
-  // Values of the turns that the gradient reaches, with zeros for those before.
-  Expr from_first_turn(const Expr& reached) const {
+  // Values of the iterations that the gradient reaches, with zeros for those before.
+  Expr from_first_iteration(const Expr& reached) const {
     if (reach_.is_all()) return reached;
     Dims before = reached.dims();
     before[0] = reach_.first;
     return join(0, {zeros(before, reached.dtype()), reached});
   }
 
-  // The cotangent of the first value of a plain state: what is carried when all turns are through, which a truncated
-  // gradient may not reach.
+  // The cotangent of the first value of a plain state: what is carried when all iterations are through, which a
+  // truncated gradient may not reach.
   Expr of_first_value(size_t i, size_t o) const {
     Expr carried = made_[o];
-    if (!reach_.is_all()) carried = subtensor(from_first_turn(backwards(made_[initial_.size() + o])), {0});
+    if (!reach_.is_all()) carried = subtensor(from_first_iteration(backwards(made_[initial_.size() + o])), {0});
     return histories_[i].has_value() ? add(carried, subtensor(histories_[i], {0})) : carried;
   }
 
-  // Of the first values of a deep state: each delay d reads the newest d of them in its first d turns, the last ones of
-  // the backward loop.
+  // Of the first values of a deep state: each delay d reads the newest d of them in its first d iterations, the last
+  // ones of the backward loop.
   Expr of_first_values(size_t i, size_t o) const {
     const int64_t depth = parts_.taps[i].depth();
     Expr out = histories_[i].has_value() ? slice_of_axis(histories_[i], 0, 0, depth) : zeros_like(a_.input(i));
     for (size_t d = 0; d < carried_[i].size(); ++d) {
       const int64_t delay = parts_.taps[i].delays[d];
-      const Expr all = from_first_turn(backwards(made_[initial_.size() + o + d]));
+      const Expr all = from_first_iteration(backwards(made_[initial_.size() + o + d]));
       out = inc_subtensor(slice_of_axis(out, 0, depth - delay, delay), slice_of_axis(all, 0, 0, delay));
     }
     return out;
@@ -195,18 +197,18 @@ class Backward {
     std::vector<Expr> defined(next.begin() + values, next.end());
     next.resize(static_cast<size_t>(values));
     if (parts_.until) {
-      // A turn that did not run, or that a truncated gradient does not reach, changes nothing: running cotangents stay,
-      // elements get zeros.
+      // An iteration that did not run, or that a truncated gradient does not reach, changes nothing: running cotangents
+      // stay, elements get zeros.
       const Expr last = length(a_.outputs[parts_.history(parts_.states - 1)], 0) - 2;  // depth 1, counted from 0
-      const Expr turn = carry(last, {}, "turn");
-      const Expr turns = make_input(a_.outputs[parts_.states - 1].type(), "turns");
+      const Expr iteration = carry(last, {}, "iteration");
+      const Expr iterations = make_input(a_.outputs[parts_.states - 1].type(), "iterations");
       // Beyond a truncated gradient's reach there is nothing to hand on.
       size_t of_states = 0;
       for (const std::vector<Expr>& carried : carried_) of_states += carried.size();
       for (size_t k = 0; parts_.truncate >= 0 && k < of_states; ++k)
-        idle[k] = switch_(ge(turn, turns), idle[k], zeros_like(idle[k]));
+        idle[k] = switch_(ge(iteration, iterations), idle[k], zeros_like(idle[k]));
       captures.push_back(a_.outputs[parts_.states - 1]);
-      inside.push_back(turns);
+      inside.push_back(iterations);
       auto then = std::make_shared<Graph>(), otherwise = std::make_shared<Graph>();
       std::vector<Expr> all = states_;
       all.insert(all.end(), elements_.begin(), elements_.end());
@@ -215,10 +217,10 @@ class Backward {
       then->outputs = next;
       then->effects = std::exchange(defined, {});
       otherwise->outputs = std::move(idle);
-      Expr runs = lt(turn, turns);
-      if (parts_.truncate >= 0) runs = logical_and(runs, ge(turn, sub(turns, parts_.truncate)));
+      Expr runs = lt(iteration, iterations);
+      if (parts_.truncate >= 0) runs = logical_and(runs, ge(iteration, sub(iterations, parts_.truncate)));
       next = make_if_else(runs, std::move(then), std::move(otherwise), std::move(all));
-      next.insert(next.begin() + static_cast<std::ptrdiff_t>(states_.size()) - 1, sub(turn, 1));
+      next.insert(next.begin() + static_cast<std::ptrdiff_t>(states_.size()) - 1, sub(iteration, 1));
     }
     auto body = std::make_shared<Graph>();
     body->outputs = std::move(next);
@@ -228,15 +230,15 @@ class Backward {
     body->inputs = states_;
     for (const auto* more : {&elements_, &inside}) body->inputs.insert(body->inputs.end(), more->begin(), more->end());
     const std::string name = a_.node.props.get_or<std::string>("name", {});
-    return make_scan({.count = reach_.turns,
+    return make_scan({.count = reach_.iterations,
                       .taps = taps_,
                       .sequences = sequences_.size(),
                       .name = name.empty() ? name : str("gradient of ", name),
-                      .in_turns = parts_.in_turns},
+                      .unbatched = parts_.unbatched},
                      std::move(body), std::move(inputs));
   }
 
-  // What the forward loop kept, the values that it gave in each turn, is read and not computed again.
+  // What the forward loop kept, the values that it gave in each iteration, is read and not computed again.
   std::vector<Expr> with_kept_values(const std::vector<Expr>& values) {
     std::unordered_set<const Node*> needed;
     for (const Node* node : topological_order(values)) needed.insert(node);
@@ -258,20 +260,20 @@ class Backward {
 
   // Values of the forward body that the gradient reads, and that take a product to compute from what is kept anyway.
   std::vector<Expr> expensive_values(const std::vector<Expr>& values) const {
-    if (parts_.until || parts_.token || parts_.in_turns || !body_.effects.empty()) return {};
+    if (parts_.until || parts_.token || parts_.unbatched || !body_.effects.empty()) return {};
     std::unordered_set<const Node*> kept, takes_product;
     for (size_t o = 0; o < parts_.states + parts_.elements; ++o) kept.insert(&body_.outputs[o].node());
     const std::vector<const Node*> forward = topological_order(body_.outputs);
     const std::unordered_set<const Node*> is_forward(forward.begin(), forward.end());
     for (const Node* node : forward) {
       if (kept.count(node)) continue;
-      bool takes = node->op && node->op->turns && node->op->turns->pays;
+      bool takes = node->op && node->op->iterations && node->op->iterations->pays;
       for (const Expr& input : node->inputs) takes = takes || takes_product.count(&input.node());
       if (takes) takes_product.insert(node);
     }
     std::vector<Expr> out;
     auto read = [&](const Expr& value) {
-      const bool is_loop = !value.node().bodies.empty();  // its values of all its turns: they are computed again
+      const bool is_loop = !value.node().bodies.empty();  // its values of all its iterations: they are computed again
       if (!takes_product.count(&value.node()) || is_loop || value.type().kind != TypeKind::kTensor) return;
       if (std::none_of(out.begin(), out.end(), [&](const Expr& e) { return e.same(value); })) out.push_back(value);
     };
@@ -282,8 +284,8 @@ class Backward {
     return out;
   }
 
-  // These values of the forward body in all turns: elements of a loop that is the forward one but for them. The pass
-  // merge_loops makes one loop of the two.
+  // These values of the forward body in all iterations: elements of a loop that is the forward one but for them. The
+  // pass merge_loops makes one loop of the two.
   std::vector<Expr> forward_elements(const std::vector<Expr>& values) const {
     auto body = std::make_shared<Graph>(body_);
     body->outputs.insert(body->outputs.end(), values.begin(), values.end());
@@ -321,7 +323,7 @@ class Backward {
 
   const GradientArgs& a_;
   const ScanParts parts_;
-  const Graph body_;  // the turns run again, and print nothing
+  const Graph body_;  // the iterations run again, and print nothing
   const Reach reach_;
   std::vector<std::vector<Expr>> carried_;  // for each state one for each delay; none: it has no derivative
   std::vector<Expr> histories_;         // the cotangents of the states' histories; empty where nothing depends on one

@@ -1,4 +1,4 @@
-// Forward mode of a loop: the same turns with a tangent beside each value that has one.
+// Forward mode of a loop: the same iterations with a tangent for each value that has one.
 #include <array>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace thtrain {
 namespace {
 
 // The tangents of the body's inputs, as new inputs, and of its outputs. A state that begins without one may get one
-// from another in some turn; then all its values have one.
+// from another in some iteration; then all its values have one.
 struct BodyTangents {
   std::vector<Expr> inputs, outputs;
   std::vector<bool> moves;  // of each state
@@ -46,8 +46,8 @@ struct BodyTangents {
   }
 };
 
-// The loop with tangents, while it is put together. Tangents stand before the values: with `until` the last state
-// counts the turns.
+// The loop with tangents, while it is put together. Tangents precede the values: with `until` the last state
+// counts the iterations.
 struct WithTangents {
   const JvpArgs& a;
   const Graph& body;
@@ -124,7 +124,7 @@ std::vector<Expr> scan_jvp(const JvpArgs& a) {
                                             .until = parts.until,
                                             .truncate = parts.truncate,
                                             .name = a.node.props.get_or<std::string>("name", {}),
-                                            .in_turns = parts.in_turns},
+                                            .unbatched = parts.unbatched},
                                            std::move(made.graph), std::move(made.inputs));
   std::vector<Expr> out(a.node.types.size());
   for (size_t k = 0; k < states.size(); ++k) {

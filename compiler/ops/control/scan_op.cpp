@@ -1,4 +1,5 @@
-// The loop: states that a body carries from turn to turn, sequences that it walks, values that it gives in each turn.
+// The loop: states that a body carries from iteration to iteration, sequences that it walks, values that it gives in
+// each iteration.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -62,7 +63,7 @@ ScanParts::ScanParts(const Node& node)
       until(node.props.get<bool>("until")),
       token(carries_token(*node.bodies[0])),
       truncate(node.props.get_or<int64_t>("truncate", -1)),
-      in_turns(node.props.get_or<bool>("in_turns", false)),
+      unbatched(node.props.get_or<bool>("unbatched", false)),
       body(*node.bodies[0]) {
   taps = decoded(node.props.get_or<Ints>("taps", {}), states);
   body_states_ = inputs_of(taps);
@@ -83,7 +84,7 @@ std::vector<Expr> make_scan(const ScanShape& shape, GraphPtr body, std::vector<E
   if (Ints taps = encoded(shape.taps); !taps.empty()) props.set("taps", std::move(taps));
   if (shape.truncate >= 0) props.set("truncate", shape.truncate);
   if (!shape.name.empty()) props.set("name", shape.name);
-  if (shape.in_turns) props.set("in_turns", true);
+  if (shape.unbatched) props.set("unbatched", true);
   const std::shared_ptr<const Node> node =
       make_node(scan_op(), std::move(inputs), std::move(props), {std::move(body)}, where);
   std::vector<Expr> out;
@@ -111,10 +112,10 @@ Type value_type(const TypeArgs& a, size_t i, const StateTaps& taps) {
 }
 
 void require_count(const TypeArgs& a, const Dim& count) {
-  const char* what = "the number of turns is negative";
+  const char* what = "the number of iterations is negative";
   if (count.is_known()) {
     a.require(count.value() >= 0, what, "at least 0");
-    a.require(count.value() < std::numeric_limits<int64_t>::max() / 2, "the number of turns is too large",
+    a.require(count.value() < std::numeric_limits<int64_t>::max() / 2, "the number of iterations is too large",
               "less than 2^62");
   } else if (!is_nonnegative(count)) {
     a.require_equal(max(count, Dim(0)), count, what);
@@ -123,7 +124,7 @@ void require_count(const TypeArgs& a, const Dim& count) {
 
 std::vector<Type> infer_scan_op(const TypeArgs& a) {
   const Graph& body = *a.bodies[0];
-  a.require(a.props.get<Dims>("count").size() == 1, "a loop has one number of turns");
+  a.require(a.props.get<Dims>("count").size() == 1, "a loop has one number of iterations");
   const Dim count = a.props.get<Dims>("count")[0];
   const size_t states = static_cast<size_t>(a.props.get<int64_t>("states"));
   const size_t sequences = static_cast<size_t>(a.props.get<int64_t>("sequences"));
@@ -141,7 +142,7 @@ std::vector<Type> infer_scan_op(const TypeArgs& a) {
   a.require(body.outputs.size() >= states + until + token, "the body must give each state its next value");
   for (size_t k = states; k < states + sequences; ++k) {
     a.require(a.type(k).rank() > 0, "a sequence is a scalar");
-    a.require_equal(a.type(k).dims[0], count, "the turns and the length of a sequence differ");
+    a.require_equal(a.type(k).dims[0], count, "the iterations and the length of a sequence differ");
   }
   std::vector<Type> out, histories;
   for (size_t i = 0; i < states; ++i) {
@@ -161,7 +162,7 @@ std::vector<Type> infer_scan_op(const TypeArgs& a) {
               str("whether the loop ends is no bool scalar, but ", readable(done.text())), "bool[]");
     a.require(states > 0 && taps[states - 1].is_plain() && a.type(states - 1).is_scalar() &&
                   a.type(states - 1).dtype == DType::kInt64,
-              "the last state does not count the turns");
+              "the last state does not count the iterations");
   }
   if (token) out.push_back(token_type());
   return out;
@@ -184,13 +185,13 @@ Tensor get(const Tensor& x, int64_t index) {
   return out;
 }
 
-// The turns of the reference, on values (or on bounds of errors beside them).
-struct Turns {
+// The iterations of the reference, on values (or on bounds of errors with them).
+struct Iterations {
   const ScanParts& parts;
   std::vector<std::vector<Tensor>> last;  // of each state the last values, the oldest first, as many as it is deep
   std::vector<Tensor> outputs;
 
-  Turns(const ScanParts& parts, std::span<const Tensor> inputs, std::vector<Tensor> zeros)
+  Iterations(const ScanParts& parts, std::span<const Tensor> inputs, std::vector<Tensor> zeros)
       : parts(parts), last(parts.states), outputs(std::move(zeros)) {
     for (size_t i = 0; i < parts.states; ++i)
       for (int64_t slot = 0; slot < parts.taps[i].depth(); ++slot) {
@@ -198,22 +199,22 @@ struct Turns {
         put(outputs[parts.history(i)], slot, last[i].back());
       }
   }
-  std::vector<Tensor> body_inputs(int64_t turn, std::span<const Tensor> inputs) const {
+  std::vector<Tensor> body_inputs(int64_t iteration, std::span<const Tensor> inputs) const {
     std::vector<Tensor> out;
     for (size_t i = 0; i < parts.states; ++i)
       for (int64_t delay : parts.taps[i].delays) out.push_back(last[i][last[i].size() - static_cast<size_t>(delay)]);
-    for (size_t k = 0; k < parts.sequences; ++k) out.push_back(get(inputs[parts.sequence(k)], turn));
+    for (size_t k = 0; k < parts.sequences; ++k) out.push_back(get(inputs[parts.sequence(k)], iteration));
     for (size_t k = 0; k < parts.captures; ++k) out.push_back(inputs[parts.capture(k)]);
     if (parts.token) out.push_back(inputs.back());
     return out;
   }
-  void take(int64_t turn, const std::vector<Tensor>& next) {
+  void take(int64_t iteration, const std::vector<Tensor>& next) {
     for (size_t i = 0; i < parts.states; ++i) {
       last[i].erase(last[i].begin());
       last[i].push_back(next[i].copy());
-      put(outputs[parts.history(i)], turn + parts.taps[i].depth(), next[i]);
+      put(outputs[parts.history(i)], iteration + parts.taps[i].depth(), next[i]);
     }
-    for (size_t k = 0; k < parts.elements; ++k) put(outputs[parts.element(k)], turn, next[parts.body_element(k)]);
+    for (size_t k = 0; k < parts.elements; ++k) put(outputs[parts.element(k)], iteration, next[parts.body_element(k)]);
   }
   std::vector<Tensor> finish() {
     for (size_t i = 0; i < parts.states; ++i) outputs[i] = last[i].back().copy();
@@ -230,17 +231,17 @@ std::vector<Tensor> reference(const ReferenceArgs& a) {
   std::vector<Tensor> zeros;
   for (size_t o = 0; o < a.node.types.size(); ++o)
     zeros.push_back(a.node.types[o].kind == TypeKind::kToken ? Tensor(false) : a.make_output(o));
-  Turns turns(parts, a.inputs, std::move(zeros));
+  Iterations iterations(parts, a.inputs, std::move(zeros));
   const int64_t count = value_of(parts.count, a.length_of);
   for (int64_t t = 0; t < count; ++t) {
-    const std::vector<Tensor> next = a.run_body(parts.body, turns.body_inputs(t, a.inputs));
-    turns.take(t, next);
+    const std::vector<Tensor> next = a.run_body(parts.body, iterations.body_inputs(t, a.inputs));
+    iterations.take(t, next);
     if (parts.until && next[parts.body_done()].as_int() != 0) break;
   }
-  return turns.finish();
+  return iterations.finish();
 }
 
-// The errors of a turn are those that the next one begins with.
+// The errors of an iteration are those that the next one begins with.
 std::vector<Tensor> error(const ErrorArgs& a) {
   const ScanParts parts(a.node);
   std::vector<Tensor> zeros, no_errors;
@@ -248,11 +249,12 @@ std::vector<Tensor> error(const ErrorArgs& a) {
     zeros.push_back(Tensor::zeros(a.node.types[o].dtype, a.outputs[o].shape()));
     no_errors.push_back(a.make_error(o));
   }
-  Turns values(parts, a.inputs, std::move(zeros)), errors(parts, a.errors, std::move(no_errors));
+  Iterations values(parts, a.inputs, std::move(zeros)), errors(parts, a.errors, std::move(no_errors));
   const int64_t count = value_of(parts.count, a.length_of);
   for (int64_t t = 0; t < count; ++t) {
     const auto [next, moved] = a.run_body(parts.body, values.body_inputs(t, a.inputs), errors.body_inputs(t, a.errors));
-    if (parts.until && moved[parts.body_done()].as_double() != 0) return unknown_errors(a);  // one turn more or less
+    if (parts.until && moved[parts.body_done()].as_double() != 0)
+      return unknown_errors(a);  // one iteration more or less
     values.take(t, next);
     errors.take(t, moved);
     if (parts.until && next[parts.body_done()].as_int() != 0) break;
@@ -262,12 +264,12 @@ std::vector<Tensor> error(const ErrorArgs& a) {
 
 // ---- native code ---------------------------------------------------------------------------------------------------
 
-// Where one state lies while the loop runs. Where its history is read, it lives there: turn t reads slots of the turns
-// before and writes slot t + depth. Else a plain state has one place, which each turn updates, and a deeper one a ring
-// of `depth` slots, of which each turn updates the oldest.
-struct StatePlace {
+// Where one state lies while the loop runs. Where its history is read, it lives there: iteration t reads slots of the
+// iterations before and writes slot t + depth. Else a plain state has one location, which each iteration updates, and a
+// deeper one a ring of `depth` slots, of which each iteration updates the oldest.
+struct StateLocation {
   bool is_history = false, is_ring = false;
-  kernel::RegionValue all;  // the history, the ring, or the one place
+  kernel::RegionValue all;  // the history, the ring, or the one location
 };
 
 class Lowering {
@@ -278,7 +280,7 @@ class Lowering {
     for (size_t i = 0; i < parts_.states; ++i) begin(i);
     for (size_t k = 0; k < parts_.elements; ++k)
       if (b_.is_read(parts_.element(k))) b_.output(parts_.element(k));
-    b_.loop(parts_.count, [&](const Dim& t) { return turn(t); });
+    b_.loop(parts_.count, [&](const Dim& t) { return iteration(t); });
   }
 
  private:
@@ -287,24 +289,24 @@ class Lowering {
   // Slot k of the values that state i has had, counted from its first one.
   kernel::RegionValue slot(size_t i, const Dim& k) {
     const Dim depth = parts_.taps[i].depth();
-    return b_.slot(places_[i].all, places_[i].is_ring ? k - depth * floor_div(k, depth) : k);
+    return b_.slot(locations_[i].all, locations_[i].is_ring ? k - depth * floor_div(k, depth) : k);
   }
 
   // The first values, where the loop finds them.
   void begin(size_t i) {
     const StateTaps& taps = parts_.taps[i];
     const bool is_plain = taps.is_plain();
-    // Which slot is the last one is not known where the body ends the loop: a plain state is then kept beside it.
+    // Which slot is the last one is not known where the body ends the loop: a plain state is then kept besides.
     const bool is_history = keeps_history(i) && !(is_plain && parts_.until);
     const bool is_ring = !is_history && !is_plain;
     const Type& first = b_.node().inputs[i].type();
-    places_.push_back({is_history, is_ring,
-                       is_history      ? b_.output(parts_.history(i))
-                       : is_ring       ? b_.temporary(first)
-                       : b_.is_read(i) ? b_.output(i)
-                                       : b_.temporary(first)});
+    locations_.push_back({is_history, is_ring,
+                          is_history      ? b_.output(parts_.history(i))
+                          : is_ring       ? b_.temporary(first)
+                          : b_.is_read(i) ? b_.output(i)
+                                          : b_.temporary(first)});
     if (is_plain) {
-      b_.copy(b_.input(i), is_history ? slot(i, 0) : places_[i].all);
+      b_.copy(b_.input(i), is_history ? slot(i, 0) : locations_[i].all);
       if (!is_history && keeps_history(i)) b_.copy(b_.input(i), b_.slot(b_.output(parts_.history(i)), 0));
     } else {
       for (int64_t k = 0; k < taps.depth(); ++k) b_.copy(b_.slot(b_.input(i), k), slot(i, k));
@@ -312,24 +314,25 @@ class Lowering {
     if ((is_history || is_ring) && !parts_.until) b_.set_output(i, slot(i, parts_.count + (taps.depth() - 1)));
     if (keeps_last_apart(i)) b_.copy(b_.slot(b_.input(i), taps.depth() - 1), b_.output(i));
   }
-  // Nobody knows in which slot the last value will be: each turn writes it to a place of its own too.
+  // Nobody knows in which slot the last value will be: each iteration writes it to a location of its own too.
   bool keeps_last_apart(size_t i) const { return !parts_.taps[i].is_plain() && parts_.until && b_.is_read(i); }
 
-  std::optional<kernel::RegionValue> turn(const Dim& t) {
+  std::optional<kernel::RegionValue> iteration(const Dim& t) {
     std::vector<kernel::RegionValue> inputs, outputs;
-    Graph turn{.inputs = parts_.body.inputs, .outputs = {}, .updates = {}, .effects = parts_.body.effects};
-    auto give = [&](size_t output, kernel::RegionValue place) {
-      turn.outputs.push_back(parts_.body.outputs[output]);
-      outputs.push_back(place);
+    Graph iteration{.inputs = parts_.body.inputs, .outputs = {}, .updates = {}, .effects = parts_.body.effects};
+    auto give = [&](size_t output, kernel::RegionValue location) {
+      iteration.outputs.push_back(parts_.body.outputs[output]);
+      outputs.push_back(location);
     };
     for (size_t i = 0; i < parts_.states; ++i) {
       const StateTaps& taps = parts_.taps[i];
-      const StatePlace& place = places_[i];
-      const bool has_slots = place.is_history || place.is_ring;
-      for (int64_t delay : taps.delays) inputs.push_back(has_slots ? slot(i, t + (taps.depth() - delay)) : place.all);
-      // In a ring the newest value takes the place of the oldest.
-      give(i, place.is_ring ? slot(i, t) : place.is_history ? slot(i, t + taps.depth()) : place.all);
-      if (!place.is_history && keeps_history(i)) give(i, b_.slot(b_.output(parts_.history(i)), t + 1));
+      const StateLocation& location = locations_[i];
+      const bool has_slots = location.is_history || location.is_ring;
+      for (int64_t delay : taps.delays)
+        inputs.push_back(has_slots ? slot(i, t + (taps.depth() - delay)) : location.all);
+      // In a ring the newest value replaces the oldest.
+      give(i, location.is_ring ? slot(i, t) : location.is_history ? slot(i, t + taps.depth()) : location.all);
+      if (!location.is_history && keeps_history(i)) give(i, b_.slot(b_.output(parts_.history(i)), t + 1));
       if (keeps_last_apart(i)) give(i, b_.output(i));
     }
     for (size_t k = 0; k < parts_.sequences; ++k) inputs.push_back(b_.slot(b_.input(parts_.sequence(k)), t));
@@ -342,21 +345,20 @@ class Lowering {
       if (b_.is_read(parts_.element(k))) give(parts_.body_element(k), b_.slot(b_.output(parts_.element(k)), t));
     std::optional<kernel::RegionValue> done;
     if (parts_.until) give(parts_.body_done(), *(done = b_.temporary(parts_.body.outputs[parts_.body_done()].type())));
-    b_.body(turn, inputs, outputs);
+    b_.body(iteration, inputs, outputs);
     return done;
   }
 
   kernel::RegionBuilder& b_;
   const ScanParts parts_;
-  std::vector<StatePlace> places_;
+  std::vector<StateLocation> locations_;
 };
 
 void lower_scan_op(kernel::RegionBuilder& b) {
   Lowering(b).run();
 }
 
-// ---- cases
-// ---------------------------------------------------------------------------------------------------------
+// ---- cases ----------------------------------------------------------------------------------------------------------
 
 std::vector<OpCase> cases_scan_op() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
@@ -370,7 +372,7 @@ std::vector<OpCase> cases_scan_op() {
   auto build_until = [](const std::vector<Expr>& x) {
     const Repeated out = repeat_until(5, {x[0]}, [&](const std::vector<Expr>& s) {
       Expr next = 1.5 * s[0] + x[1];
-      return Turn{{next}, gt(sum(sqr(next)), 6)};
+      return Iteration{{next}, gt(sum(sqr(next)), 6)};
     });
     return out.state;
   };
@@ -389,7 +391,7 @@ const Op& scan_op() {
       .name = "scan",
       .doc =
           "state = body(state, element of each sequence, captures), `count` times, or until the body says so. A state "
-          "may be read several turns back. Inputs: first values of the states, sequences [count, ...], captures; "
+          "may be read several iterations back. Inputs: first values of the states, sequences [count, ...], captures; "
           "outputs: the last values of the states, all their values [depth + count, ...], elements [count, ...] of "
           "what else the body gives.",
       .infer = infer_scan_op,

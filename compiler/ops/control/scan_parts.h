@@ -9,9 +9,9 @@
 
 namespace thtrain {
 
-/// How a loop reads one of its states: the values of the turns so many before. A state that is read one turn back is
-/// `plain`: its first value has the type of a value. Of any other the first values stand along an axis in front, the
-/// oldest first, as many as the longest way back.
+/// How a loop reads one of its states: the values of the iterations so many before. A state that is read one iteration
+/// back is `plain`: its first value has the type of a value. Of any other the first values are along an axis in
+/// front, the oldest first, as many as the longest way back.
 struct StateTaps {
   std::vector<int64_t> delays = {1};  // each 1 or more, in the order in which the body takes them
 
@@ -23,16 +23,17 @@ struct StateTaps {
 /// Inputs of the node: states (their first values), sequences [count, ...], captures. Inputs of its body: for each
 /// state one value for each of its delays, an element of each sequence, captures. Outputs of the body: the next value
 /// of each state, elements, and where `until` is set whether the loop ends. Outputs of the node: the last value of each
-/// state; histories, each [depth + count, ...], the first values and those after each turn; elements, each [count,
-/// ...]. With `until` the last state is plain and counts the turns, and what histories and elements hold of turns that
-/// did not run is not defined. Where the body carries a token (ir/effects.h), it is the last input and output of both.
+/// state; histories, each [depth + count, ...], the first values and those after each iteration; elements, each [count,
+/// ...]. With `until` the last state is plain and counts the iterations, and what histories and elements hold of
+/// iterations that did not run is not defined. Where the body carries a token (ir/effects.h), it is the last input and
+/// output of both.
 struct ScanParts {
   Dim count;
   std::vector<StateTaps> taps;  // of each state
   size_t states, sequences, captures, elements;
   bool until, token;
-  int64_t truncate;  // the gradient goes back through that many turns at most; -1: through all
-  bool in_turns;     // no pass computes or keeps values of all turns at once: see ScanShape
+  int64_t truncate;  // the gradient goes back through that many iterations at most; -1: through all
+  bool unbatched;    // no pass computes or keeps values of all iterations at once: see ScanShape
   const Graph& body;
 
   explicit ScanParts(const Node& node);
@@ -59,9 +60,9 @@ struct ScanShape {
   bool until = false;
   int64_t truncate = -1;
   std::string name = {};  // of the loop, for texts and the profile
-  /// What a turn computes stays in the turn, in the loop's gradient too: values of all turns at once, which batch_loops
-  /// makes, would take memory in proportion to the turns.
-  bool in_turns = false;
+  /// What an iteration computes stays in the iteration, in the loop's gradient too: values of all iterations at once,
+  /// which batch_loops makes, would take memory in proportion to the iterations.
+  bool unbatched = false;
 };
 
 /// So many plain states.
@@ -74,7 +75,7 @@ std::vector<Expr> make_scan(const ScanShape& shape, GraphPtr body, std::vector<E
 /// By states, sequences and captures: Op::connection.
 ConnectionTable scan_connections(const Node& node);
 
-/// The gradient: one loop over the turns from the last to the first, which reads the histories. Op::gradient.
+/// The gradient: one loop over the iterations from the last to the first, which reads the histories. Op::gradient.
 std::vector<Expr> scan_gradient(const GradientArgs& args);
 
 /// Forward mode: the loop with tangents as further states, sequences, captures and elements. Op::jvp.

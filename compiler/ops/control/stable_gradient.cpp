@@ -12,7 +12,7 @@ const Op& stable_gradient_op() {
       .name = "stable_gradient",
       .doc =
           "x, of which y is a form that stays finite in more cases; x and y have one type. A view of x. The optimizer "
-          "puts y in its place, but for the level strict. d/dx = 1, d/dy = 0.",
+          "replaces it by y, but for the level strict. d/dx = 1, d/dy = 0.",
       .infer =
           [](const TypeArgs& a) {
             a.require(a.type(0) == a.type(1), "the two forms have different types");

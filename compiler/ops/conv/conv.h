@@ -12,7 +12,7 @@ namespace thtrain {
 
 /// How many zeros are around an image. `valid`: none, the filter stays inside. `full`: a window for every overlap
 /// with the image. `half`: as many on both sides as half the filter spans, so that odd filters with stride 1 keep the
-/// lengths. `causal`: before the image as many as the filter spans but one, and none behind it: no place sees what
+/// lengths. `causal`: before the image as many as the filter spans but one, and none behind it: no position sees what
 /// comes after it, and with stride 1 the lengths are kept.
 class ConvPadding {
  public:

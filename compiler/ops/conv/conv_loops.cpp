@@ -1,5 +1,5 @@
 // The convolutions by their definition, for any lengths, as one nest: the products of an element of the output are
-// added in the order of channels (or filters, or places and images) and taps. The same bits on every machine.
+// added in the order of channels (or filters, or positions and images) and taps. The same bits on every machine.
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 using kernel::AxisKind;
-using kernel::Place;
+using kernel::Location;
 using kernel::Term;
 
 // Of y[n, g, f, o] = sum over c, k of x[n, g, c, s] w[g, f, c, k], where s = o stride + k dilation - before, two are
@@ -23,14 +23,14 @@ class ConvNest {
 
   void run() {
     const Op* op = b_.node().op;
-    bound_places();
+    bound_positions();
     const bool is_weight = op == &conv_weight_gradient_op(), is_forward = op == &conv_op();
     const kernel::Operand &first = b_.input(0), &second = b_.input(1), &out = b_.output();
-    const Place left = is_loop_over_images_ ? w_place(first) : x_place(first),
-                right = is_forward ? w_place(second) : y_place(second);
+    const Location left = is_loop_over_images_ ? w_position(first) : x_position(first),
+                   right = is_forward ? w_position(second) : y_position(second);
     const Term total = nest_.carried("sum", kernel::constant(out.type.dtype, 0));
     nest_.set(total, total + nest_.load("left", left) * nest_.load("right", right));
-    nest_.store(is_forward ? y_place(out) : is_weight ? w_place(out) : x_place(out), nest_.last(total));
+    nest_.store(is_forward ? y_position(out) : is_weight ? w_position(out) : x_position(out), nest_.last(total));
     kernel::schedule(b_, nest_, str(op->name, "_loops"), str(op->name, ", by its definition"));
   }
 
@@ -53,81 +53,83 @@ class ConvNest {
     add(f_, {filters_}, is_loop_over_images_);
     add(c_, {channels_}, !is_weight && !is_loop_over_images_);
     if (is_weight) add(k_, l_.kernel, false);
-    add(place_, is_loop_over_images_ ? l_.in : l_.out, is_weight && !g_.unshared);
+    add(position_, is_loop_over_images_ ? l_.in : l_.out, is_weight && !g_.unshared);
     if (!is_weight) add(k_, l_.kernel, true);
     if (is_weight) add(n_, {l_.n}, true);
     return out;
   }
 
-  // Where a place of the result is not an axis, it follows from that of the image and the tap.
-  void bound_places() {
+  // Where a position of the result is not an axis, it follows from that of the image and the tap.
+  void bound_positions() {
     for (size_t i = 0; i < g_.rank(); ++i) {
       const Dim stride = g_.stride[i], dilation = g_.dilation[i];
       kernel::Bound bound{.strides = Dims(nest_.axes().size(), Dim(0)), .first = 0, .length = 0};
-      bound.strides[place_ + i] = is_loop_over_images_ ? Dim(1) : stride;
+      bound.strides[position_ + i] = is_loop_over_images_ ? Dim(1) : stride;
       bound.strides[k_ + i] = is_loop_over_images_ ? Dim(0) - dilation : dilation;
       bound.first = is_loop_over_images_ ? g_.before[i] : Dim(0) - g_.before[i];
       bound.length = is_loop_over_images_ ? l_.out[i] * stride : l_.in[i];
       const bool is_padded = !g_.before[i].is(0) || !g_.after[i].is(0);
       if (is_loop_over_images_ || is_padded) nest_.bounds.push_back(bound);
-      places_.emplace_back();
+      positions_.emplace_back();
       if (!is_loop_over_images_ || g_.stride[i] == 1) continue;
-      const Term at =
-          nest_.let("at", nest_.axis(place_ + i) + b_.length(g_.before[i]) - nest_.axis(k_ + i) * Term(g_.dilation[i]));
+      const Term at = nest_.let(
+          "at", nest_.axis(position_ + i) + b_.length(g_.before[i]) - nest_.axis(k_ + i) * Term(g_.dilation[i]));
       nest_.where(at % Term(g_.stride[i]) == Term(0));
-      places_[i] = nest_.let("place", at / Term(g_.stride[i]));
+      positions_[i] = nest_.let("position", at / Term(g_.stride[i]));
     }
   }
 
-  Place at_first(const kernel::Operand& operand) const { return {operand, Dims(nest_.axes().size(), Dim(0))}; }
-  void add(Place& place, size_t axis, const Dim& stride) { place.strides[axis] = place.strides[axis] + stride; }
+  Location at_first(const kernel::Operand& operand) const { return {operand, Dims(nest_.axes().size(), Dim(0))}; }
+  void add(Location& position, size_t axis, const Dim& stride) {
+    position.strides[axis] = position.strides[axis] + stride;
+  }
 
-  // Moves a place with strides `steps` of the spatial axes to the elements of the image.
-  void move_in_image(Place& place, const Dim* steps) {
+  // Moves a position with strides `steps` of the spatial axes to the elements of the image.
+  void move_in_image(Location& position, const Dim* steps) {
     for (size_t i = 0; i < g_.rank(); ++i) {
-      add(place, place_ + i, is_loop_over_images_ ? steps[i] : steps[i] * Dim(g_.stride[i]));
+      add(position, position_ + i, is_loop_over_images_ ? steps[i] : steps[i] * Dim(g_.stride[i]));
       if (is_loop_over_images_) continue;
-      add(place, k_ + i, steps[i] * Dim(g_.dilation[i]));
-      place.first = place.first - b_.length(g_.before[i] * steps[i]);
+      add(position, k_ + i, steps[i] * Dim(g_.dilation[i]));
+      position.first = position.first - b_.length(g_.before[i] * steps[i]);
     }
   }
   // And to those of the result.
-  void move_in_result(Place& place, const Dim* steps) {
+  void move_in_result(Location& position, const Dim* steps) {
     for (size_t i = 0; i < g_.rank(); ++i) {
-      if (static_cast<bool>(places_[i])) {
-        place = place.at(places_[i], steps[i]);
+      if (static_cast<bool>(positions_[i])) {
+        position = position.at(positions_[i], steps[i]);
         continue;
       }
-      add(place, place_ + i, steps[i]);
+      add(position, position_ + i, steps[i]);
       if (!is_loop_over_images_) continue;
-      add(place, k_ + i, Dim(0) - steps[i] * Dim(g_.dilation[i]));
-      place.first = place.first + b_.length(g_.before[i] * steps[i]);
+      add(position, k_ + i, Dim(0) - steps[i] * Dim(g_.dilation[i]));
+      position.first = position.first + b_.length(g_.before[i] * steps[i]);
     }
   }
 
-  Place x_place(const kernel::Operand& x) {
+  Location x_position(const kernel::Operand& x) {
     const Dims& steps = x.layout.strides;
-    Place out = at_first(x);
+    Location out = at_first(x);
     add(out, n_, steps[0]);
     add(out, group_, channels_ * steps[1]);
     add(out, c_, steps[1]);
     move_in_image(out, &steps[2]);
     return out;
   }
-  Place y_place(const kernel::Operand& y) {
+  Location y_position(const kernel::Operand& y) {
     const Dims& steps = y.layout.strides;
-    Place out = at_first(y);
+    Location out = at_first(y);
     add(out, n_, steps[0]);
     add(out, group_, filters_ * steps[1]);
     add(out, f_, steps[1]);
     move_in_result(out, &steps[2]);
     return out;
   }
-  // Unshared filters have the places of the result behind the filter's axis.
-  Place w_place(const kernel::Operand& w) {
+  // Unshared filters have the positions of the result behind the filter's axis.
+  Location w_position(const kernel::Operand& w) {
     const Dims& steps = w.layout.strides;
     const size_t channel = g_.unshared ? 1 + g_.rank() : 1;
-    Place out = at_first(w);
+    Location out = at_first(w);
     add(out, group_, filters_ * steps[0]);
     add(out, f_, steps[0]);
     if (g_.unshared) move_in_result(out, &steps[1]);
@@ -140,10 +142,11 @@ class ConvNest {
   const ConvGeometry g_;
   const ConvLengths l_;
   bool is_loop_over_images_ = false;
-  Dim channels_ = 1, filters_ = 1;                                // of a group
-  size_t n_ = 0, group_ = 0, f_ = 0, c_ = 0, place_ = 0, k_ = 0;  // axes of the nest; of `place_` and `k_` the first
+  Dim channels_ = 1, filters_ = 1;  // of a group
+  size_t n_ = 0, group_ = 0, f_ = 0, c_ = 0, position_ = 0,
+         k_ = 0;  // axes of the nest; of `position_` and `k_` the first
   kernel::Nest nest_;
-  std::vector<Term> places_;  // of the result, where they are no axes and follow from no stride
+  std::vector<Term> positions_;  // of the result, where they are no axes and follow from no stride
 };
 
 }  // namespace

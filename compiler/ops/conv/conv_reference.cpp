@@ -37,7 +37,7 @@ ErrorRule conv_error() {
       for (size_t i = first; i < shape.size(); ++i) out *= shape[i];
       return out;
     };
-    // The products of one element: of all taps and channels (filters), or of all images and places.
+    // The products of one element: of all taps and channels (filters), or of all images and positions.
     int64_t terms = 0;
     if (args.node.op == &conv_op())
       terms = product_of(b, b.size() - g.rank() - 1);

@@ -1,45 +1,21 @@
 #include "compiler/ops/conv/convolution.h"
 
-#include <charconv>
-
 #include "compiler/base/str.h"
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/geometry.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
 
-// Reads keys from the left.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  bool take(std::string_view expected) {
-    if (!rest_.starts_with(expected)) return false;
-    rest_.remove_prefix(expected.size());
-    return true;
-  }
-  bool number(int64_t& out) {
-    constexpr int64_t kMost = int64_t{1} << 40;
-    auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), out);
-    if (error != std::errc() || out < 0 || out > kMost) return false;
-    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
-    return true;
-  }
-  bool is_at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
 // A number for each spatial axis: "3x5".
-bool read_axes(Reader& reader, Convolution& c, int64_t ConvAxis::*number) {
+bool read_axes(KeyReader& reader, Convolution& c, int64_t ConvAxis::*number) {
   for (size_t i = 3 - c.rank; i < 3; ++i)
     if ((i > 3 - c.rank && !reader.take("x")) || !reader.number(c.axes[i].*number)) return false;
   return true;
 }
 
-bool read_padding(Reader& reader, Convolution& c) {
+bool read_padding(KeyReader& reader, Convolution& c) {
   for (size_t i = 3 - c.rank; i < 3; ++i)
     if ((i > 3 - c.rank && !reader.take("x")) || !reader.number(c.axes[i].before) || !reader.take(":") ||
         !reader.number(c.axes[i].after))
@@ -47,7 +23,7 @@ bool read_padding(Reader& reader, Convolution& c) {
   return true;
 }
 
-bool read_image(Reader& reader, Convolution& c) {
+bool read_image(KeyReader& reader, Convolution& c) {
   int64_t lengths[3] = {};
   c.rank = 0;
   if (!reader.take(" i") || !reader.number(c.c)) return false;
@@ -71,7 +47,7 @@ bool complete(Convolution& c) {
 }  // namespace
 
 double Convolution::flops() const {
-  return 2.0 * static_cast<double>(n) * static_cast<double>(f) * static_cast<double>(places()) *
+  return 2.0 * static_cast<double>(n) * static_cast<double>(f) * static_cast<double>(positions()) *
          static_cast<double>(channels() * taps());
 }
 
@@ -117,7 +93,7 @@ std::optional<Convolution> convolution_of(const kernel::ChoiceKey& key) {
   for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient})
     if (key.computation == name_of(pass)) c.pass = pass;
   if (key.computation != name_of(c.pass)) return std::nullopt;
-  Reader reader(key.properties);
+  KeyReader reader(key.properties);
   if (reader.take("float64"))
     c.dtype = DType::kFloat64;
   else if (!reader.take("float32"))

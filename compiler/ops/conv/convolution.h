@@ -34,7 +34,7 @@ struct Convolution {
   int64_t channels() const { return c / groups; }  // of a group
   int64_t filters() const { return f / groups; }
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
-  int64_t places() const { return axes[0].out * axes[1].out * axes[2].out; }
+  int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out; }
   int64_t filter_elements() const { return f * channels() * taps(); }
   int64_t pixels() const { return axes[0].in * axes[1].in * axes[2].in; }
   double flops() const;

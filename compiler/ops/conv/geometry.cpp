@@ -130,7 +130,7 @@ void check_forward(const TypeArgs& args, const ConvGeometry& g, const ConvLength
                                    : str("channels of the image and ", g.groups, " times those of the filters differ"));
   if (g.unshared)
     for (size_t axis = 0; axis < g.rank(); ++axis)
-      args.require_equal(w[axis + 1], l.out[axis], "unshared filters are not as many as places");
+      args.require_equal(w[axis + 1], l.out[axis], "unshared filters are not as many as positions");
 }
 
 void check_output(const TypeArgs& args, const ConvGeometry& g, const ConvLengths& l) {
@@ -208,7 +208,7 @@ void for_each_conv_term(const ConvGeometry& g, const Ints& before, const Shape& 
     axes[3 - rank + i] = {x[2 + i], w[w.size() - rank + i], y[2 + i], g.stride[i], g.dilation[i], before[i]};
   const auto& [d, h, v] = axes;
   const int64_t n = x[0], c = x[1], f = y[1], of_group = c / g.groups, filters = f / g.groups;
-  const int64_t places = d.out * h.out * v.out;
+  const int64_t positions = d.out * h.out * v.out;
   struct Location {
     int64_t d, h, v;
   };
@@ -219,11 +219,11 @@ void for_each_conv_term(const ConvGeometry& g, const Ints& before, const Shape& 
   auto is_inside = [](const Axis& axis, int64_t i) { return i >= 0 && i < axis.in; };
   for (int64_t image = 0; image < n; ++image)
     for (int64_t filter = 0; filter < f; ++filter)
-      for (int64_t place = 0; place < places; ++place) {
-        const Location first{place / (h.out * v.out) * d.stride - d.before, place / v.out % h.out * h.stride - h.before,
-                             place % v.out * v.stride - v.before};
-        const int64_t to = (image * f + filter) * places + place;
-        int64_t at_w = (g.unshared ? filter * places + place : filter) * of_group * std::ssize(taps);
+      for (int64_t position = 0; position < positions; ++position) {
+        const Location first{position / (h.out * v.out) * d.stride - d.before,
+                             position / v.out % h.out * h.stride - h.before, position % v.out * v.stride - v.before};
+        const int64_t to = (image * f + filter) * positions + position;
+        int64_t at_w = (g.unshared ? filter * positions + position : filter) * of_group * std::ssize(taps);
         for (int64_t channel = 0; channel < of_group; ++channel) {
           const int64_t at_c = image * c + filter / filters * of_group + channel;
           for (const Location& tap : taps) {

@@ -1,4 +1,4 @@
-// What the three convolutions share: how taps, places and padding belong together, and the types that fit.
+// What the three convolutions share: how taps, positions and padding belong together, and the types that fit.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,8 @@ ConvLengths conv_weight_lengths(const TypeArgs& args, const Type& x, const Type&
 /// Of a node of one of the three ops.
 ConvLengths lengths_of_conv(const Node& node);
 
-/// Calls `term` for every product x[i] w[j] that y[k] sums, by their row-major places. `before`: the padding's values.
+/// Calls `term` for every product x[i] w[j] that y[k] sums, by their row-major positions. `before`: the padding's
+/// values.
 void for_each_conv_term(const ConvGeometry& geometry, const Ints& before, const Shape& x, const Shape& w,
                         const Shape& y, const std::function<void(int64_t i, int64_t j, int64_t k)>& term);
 

@@ -1,9 +1,9 @@
 // Arithmetic, but for what divides with a remainder (division.cpp) and powers (exponential.cpp).
 #include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
@@ -71,8 +71,8 @@ static constexpr Accumulation kOuterProduct{
       return apply(ger_op(), {target, alpha, as_vector(factors[0], 0), as_vector(factors[1], 1)});
     }};
 
-// The sum over the turns of the products of a column [m, 1] and a row [1, n] is one product of matrices.
-static constexpr TurnsRule kSumOfOuterProducts{
+// The sum over the iterations of the products of a column [m, 1] and a row [1, n] is one product of matrices.
+static constexpr IterationsRule kSumOfOuterProducts{
     .summed =
         [](const Node& node) {
           for (size_t first : {size_t{0}, size_t{1}}) {
@@ -104,8 +104,8 @@ const Op& mul_op() {
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
-      .turns = &kSumOfOuterProducts,
-      .complex_ulps = 1,  // g++ 12 may contract a c - b d beside a d + b c, whatever -ffp-contract says
+      .iterations = &kSumOfOuterProducts,
+      .complex_ulps = 1,  // g++ 12 may contract a c - b d next to a d + b c, whatever -ffp-contract says
       .spread =
           [](const double* x, const double* e, double) {
             double out = e[0] * e[1];

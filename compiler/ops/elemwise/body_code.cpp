@@ -51,15 +51,15 @@ std::vector<Term> terms_of(const std::vector<Parts>& values) {
   return out;
 }
 
-// One of the two numbers at a place of complex ones.
-kernel::Place part_of(const kernel::Place& place, int part) {
-  kernel::Place out = place;
-  out.operand.type.dtype = real_dtype(place.operand.type.dtype);
+// One of the two numbers at a location of complex ones.
+kernel::Location part_of(const kernel::Location& location, int part) {
+  kernel::Location out = location;
+  out.operand.type.dtype = real_dtype(location.operand.type.dtype);
   for (Dim& stride : out.operand.layout.strides) stride = stride * 2;
   for (Dim& stride : out.strides) stride = stride * 2;
-  out.first = place.first * Term(2) + Term(part);
+  out.first = location.first * Term(2) + Term(part);
   for (kernel::Move& move : out.moves) move.step = move.step * 2;
-  out.pair = part == 0 ? kernel::Place::Pair::kFirst : kernel::Place::Pair::kSecond;
+  out.pair = part == 0 ? kernel::Location::Pair::kFirst : kernel::Location::Pair::kSecond;
   return out;
 }
 
@@ -188,17 +188,17 @@ void write_node(kernel::Names& names, const Node& node, BodyValues& values) {
   }
 }
 
-Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Place& place) {
-  if (!is_complex(place.operand.type.dtype)) return nest.load(name, place);
-  Parts out = nest.load(name + "_re", part_of(place, 0));
-  out.im = nest.load(name + "_im", part_of(place, 1));
+Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Location& location) {
+  if (!is_complex(location.operand.type.dtype)) return nest.load(name, location);
+  Parts out = nest.load(name + "_re", part_of(location, 0));
+  out.im = nest.load(name + "_im", part_of(location, 1));
   return out;
 }
 
-void store_value(kernel::Nest& nest, const kernel::Place& place, const Parts& value) {
-  if (!value.is_complex()) return nest.store(place, value.re);
-  nest.store(part_of(place, 0), value.re);
-  nest.store(part_of(place, 1), value.im);
+void store_value(kernel::Nest& nest, const kernel::Location& location, const Parts& value) {
+  if (!value.is_complex()) return nest.store(location, value.re);
+  nest.store(part_of(location, 0), value.re);
+  nest.store(part_of(location, 1), value.im);
 }
 
 void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values) {

@@ -52,9 +52,9 @@ class BodyValues {
 
 /// Writes the code of one elementwise node, whose inputs are known, and notes its outputs.
 void write_node(kernel::Names& names, const Node& node, BodyValues& values);
-/// Loads the value at a place of a nest, or stores one there: of a complex operand two numbers side by side.
-Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Place& place);
-void store_value(kernel::Nest& nest, const kernel::Place& place, const Parts& value);
+/// Loads the value at a location of a nest, or stores one there: of a complex operand two numbers side by side.
+Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Location& location);
+void store_value(kernel::Nest& nest, const kernel::Location& location, const Parts& value);
 /// Adds the nodes whose values are not there yet to a nest, in order.
 void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values);
 

@@ -5,56 +5,52 @@
 
 namespace thtrain {
 
+// `compare` of two numbers, or of two terms; `of_bools`, where 0 is less than 1.
+template <class Compare, class OfBools>
+static ScalarOp ordering(const char* name, const char* symbol, Compare compare, OfBools of_bools) {
+  return {.name = name,
+          .doc = str("a ", symbol, " b in the promoted dtype; false where either is NaN. Not connected."),
+          .arity = 2,
+          .signature = promoted_to_bool(kBools | kReals),
+          .reference = reference2<kBools | kReals>(compare),
+          .code = code2<kBools | kReals>([compare, of_bools](const Term& a, const Term& b) {
+            return is_bool(a.dtype()) ? of_bools(a, b) : compare(a, b);
+          }),
+          .symbol = symbol};
+}
+
 const Op& lt_op() {
-  static const ScalarOp record{
-      .name = "lt",
-      .doc = "a < b in the promoted dtype; false where either is NaN. Not connected.",
-      .arity = 2,
-      .signature = promoted_to_bool(kBools | kReals),
-      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a < b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a && b : a < b; }),
-      .symbol = "<"};
+  static const ScalarOp record = ordering(
+      "lt", "<", [](auto a, auto b) { return a < b; }, [](Term a, Term b) { return !a && b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& le_op() {
-  static const ScalarOp record{
-      .name = "le",
-      .doc = "a <= b in the promoted dtype; false where either is NaN. Not connected.",
-      .arity = 2,
-      .signature = promoted_to_bool(kBools | kReals),
-      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a <= b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a || b : a <= b; }),
-      .symbol = "<="};
+  static const ScalarOp record = ordering(
+      "le", "<=", [](auto a, auto b) { return a <= b; }, [](Term a, Term b) { return !a || b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& gt_op() {
-  static const ScalarOp record{
-      .name = "gt",
-      .doc = "a > b in the promoted dtype; false where either is NaN. Not connected.",
-      .arity = 2,
-      .signature = promoted_to_bool(kBools | kReals),
-      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a > b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && !b : a > b; }),
-      .symbol = ">"};
+  static const ScalarOp record = ordering(
+      "gt", ">", [](auto a, auto b) { return a > b; }, [](Term a, Term b) { return a && !b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& ge_op() {
-  static const ScalarOp record{
-      .name = "ge",
-      .doc = "a >= b in the promoted dtype; false where either is NaN. Not connected.",
-      .arity = 2,
-      .signature = promoted_to_bool(kBools | kReals),
-      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a >= b; }),
-      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || !b : a >= b; }),
-      .symbol = ">="};
+  static const ScalarOp record = ordering(
+      "ge", ">=", [](auto a, auto b) { return a >= b; }, [](Term a, Term b) { return a || !b; });
   static const Op& op = define_elementwise(record);
   return op;
+}
+
+// Unknown where the errors may make them equal, or unequal.
+static double spread_of_equality(const double* x, const double* e, double) {
+  const double error = e[0] + e[1];
+  return error > 0 && std::abs(x[0] - x[1]) <= error ? std::numeric_limits<double>::infinity() : 0;
 }
 
 const Op& eq_op() {
@@ -69,9 +65,7 @@ const Op& eq_op() {
       .complex_code = complex2([](const Parts& a, const Parts& b) { return Parts(a.re == b.re && a.im == b.im); }),
       .symbol = "==",
       .commutative = true,
-      .spread = [](const double* x, const double* e, double) {
-        return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
-      }};
+      .spread = spread_of_equality};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -88,15 +82,17 @@ const Op& neq_op() {
       .complex_code = complex2([](const Parts& a, const Parts& b) { return Parts(a.re != b.re || a.im != b.im); }),
       .symbol = "!=",
       .commutative = true,
-      .spread = [](const double* x, const double* e, double) {
-        return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
-      }};
+      .spread = spread_of_equality};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 static std::optional<Signature> asked_of_each(std::span<const DType> inputs, const Props&) {
   return Signature{.inputs = {inputs[0]}, .outputs = {DType::kBool}};
+}
+
+static double spread_of_question(const double*, const double* e, double) {
+  return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0;
 }
 
 const Op& isnan_op() {
@@ -108,9 +104,7 @@ const Op& isnan_op() {
       .code = code1<kBools | kReals>(
           [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); }),
       .complex_code = complex1([](const Parts& z) { return Parts(z.re != z.re || z.im != z.im); }),
-      .spread = [](const double*, const double* e, double) {
-        return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
-      }};
+      .spread = spread_of_question};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -138,9 +132,7 @@ const Op& isinf_op() {
       }),
       .code = code1<kBools | kReals>(exceeds_largest),
       .complex_code = complex1([](const Parts& z) { return Parts(exceeds_largest(z.re) || exceeds_largest(z.im)); }),
-      .spread = [](const double*, const double* e, double) {
-        return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
-      }};
+      .spread = spread_of_question};
   static const Op& op = define_elementwise(record);
   return op;
 }

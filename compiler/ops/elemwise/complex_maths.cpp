@@ -66,7 +66,7 @@ Term exponent(const Term& x) {
                       x.dtype());
 }
 
-// 1 or 0 with the sign of x: what an infinity or a finite number counts as beside an infinity.
+// 1 or 0 with the sign of x: what an infinity or a finite number counts as with an infinity.
 Term boxed(const Term& x) {
   return copy_sign(select(is_infinite(x), number(x, 1), number(x, 0)), x);
 }
@@ -187,7 +187,7 @@ Parts complex_exp(const Parts& z) {
 }
 
 // With m the larger of |x| and |y| and n the other one: log m + log(1 + (n / m)^2) / 2, in which neither the sum nor a
-// square overflows, and in which what cancels is small beside the imaginary part.
+// square overflows, and in which what cancels is small compared with the imaginary part.
 Parts complex_log(const Parts& z) {
   const Term a = fabs(z.re), b = fabs(z.im), inf = infinity(a), zero = number(a, 0);
   const Term is_steep = a < b;

@@ -44,7 +44,7 @@ kernel::Term gathered(kernel::StepBuilder& b, kernel::Nest& nest, const Node& no
   const bool checked = !loops_check_indices(b, form, dims, false);
   if (checked) check_indices(b, node, form, indices);
   nest.operation(0, size_of(node.types[0].dtype));
-  const kernel::Place from = indexed_place(nest, node, form, dims, read[0], indices, checked, onto);
+  const kernel::Location from = indexed_location(nest, node, form, dims, read[0], indices, checked, onto);
   return nest.load(identifier(node.name.empty() ? node.op->name : node.name), from);
 }
 

@@ -19,7 +19,7 @@ bool reads_through_index(std::span<const Node* const> nodes, const Expr& input);
 
 /// Adds to a nest the load of a node that reads through an index. `inputs` are the body's; the step's inputs come in
 /// the same order. `onto` gives strides along the nest's axes from those along the result's. First adds kernels that
-/// check every index, unless the loops check them all and nothing is lost that they wrote before: where no axis beside
+/// check every index, unless the loops check them all and nothing is lost that they wrote before: where no axis besides
 /// the indices' can be empty, and no variable is written.
 kernel::Term gathered(
     kernel::StepBuilder& b, kernel::Nest& nest, const Node& node, std::span<const Expr> inputs,

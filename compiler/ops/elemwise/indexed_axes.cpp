@@ -6,11 +6,11 @@ namespace thtrain {
 
 using kernel::StepBuilder;
 
-static kernel::Index index_at(const Node& node, const IndexedAxes& form, size_t k, kernel::Place place, bool checked,
-                              Dims row) {
+static kernel::Index index_at(const Node& node, const IndexedAxes& form, size_t k, kernel::Location location,
+                              bool checked, Dims row) {
   const IndexCheck& check = form.checks[k];
   kernel::Index out{
-      .place = std::move(place), .length = node.inputs[0].dims()[form.named[k]], .from_end = check.from_end};
+      .location = std::move(location), .length = node.inputs[0].dims()[form.named[k]], .from_end = check.from_end};
   if (!checked) out.check = kernel::RuntimeCheck{check.what, check.expected, node.origin};
   if (form.reports_row) out.reported = std::move(row);
   return out;
@@ -36,9 +36,9 @@ bool loops_check_indices(const StepBuilder& b, const IndexedAxes& form, const Di
   return !b.writes_variable();
 }
 
-kernel::Place indexed_place(kernel::Nest& nest, const Node& node, const IndexedAxes& form, const Dims& elements,
-                            const kernel::Operand& x, std::span<const kernel::Operand> indices, bool checked,
-                            const std::function<Dims(const Dims&)>& onto) {
+kernel::Location indexed_location(kernel::Nest& nest, const Node& node, const IndexedAxes& form, const Dims& elements,
+                                  const kernel::Operand& x, std::span<const kernel::Operand> indices, bool checked,
+                                  const std::function<Dims(const Dims&)>& onto) {
   const Dims still(elements.size(), Dim(0));
   Dims source = still, row = still;
   if (elements.size() > form.axes.size()) source.back() = x.layout.strides.back();
@@ -46,7 +46,7 @@ kernel::Place indexed_place(kernel::Nest& nest, const Node& node, const IndexedA
     if (form.axes[i].of_x && !elements[i].is(1)) source[i] = x.layout.strides[*form.axes[i].of_x];
   if (form.reports_row && !elements[0].is(1)) row[0] = 1;
 
-  kernel::Place out{x, onto(source)};
+  kernel::Location out{x, onto(source)};
   for (size_t k = 0; k < indices.size(); ++k) {
     Dims strides = still;
     for (size_t i = 0; i < form.axes.size(); ++i)

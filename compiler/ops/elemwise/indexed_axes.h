@@ -44,7 +44,7 @@ bool loops_check_indices(const kernel::StepBuilder& b, const IndexedAxes& form, 
 /// The named element of `x` in a nest, whose positions are added to it. `x` may have an axis more than the node's input
 /// 0, of the parts of complex numbers. `onto` gives strides along the nest's axes from those along the elements'.
 /// `checked`: check_indices() has added a check, and the nest needs none.
-kernel::Place indexed_place(
+kernel::Location indexed_location(
     kernel::Nest& nest, const Node& node, const IndexedAxes& form, const Dims& elements, const kernel::Operand& x,
     std::span<const kernel::Operand> indices, bool checked,
     const std::function<Dims(const Dims&)>& onto = [](const Dims& strides) { return strides; });

@@ -45,41 +45,38 @@ const Op& logical_not_op() {
   return op;
 }
 
+// `combine` of the bits of two integers; `of_bools` of two truth values.
+template <class Combine, class OfBools>
+static ScalarOp bitwise(const char* name, const char* symbol, Combine combine, OfBools of_bools) {
+  return {.name = name,
+          .doc = str("a ", symbol, " b of the bits of integers, or of bools. Not connected."),
+          .arity = 2,
+          .signature = same_as_promoted(kBools | kInts),
+          .reference =
+              reference2<kBools | kInts>([combine](auto a, auto b) { return static_cast<decltype(a)>(combine(a, b)); }),
+          .code = code2<kBools | kInts>([combine, of_bools](const Term& a, const Term& b) {
+            return is_bool(a.dtype()) ? of_bools(a, b) : combine(a, b);
+          }),
+          .commutative = true};
+}
+
 const Op& bitwise_and_op() {
-  static const ScalarOp record{
-      .name = "bitwise_and",
-      .doc = "a & b of the bits of integers, or of bools. Not connected.",
-      .arity = 2,
-      .signature = same_as_promoted(kBools | kInts),
-      .reference = reference2<kBools | kInts>([](auto a, auto b) { return static_cast<decltype(a)>(a & b); }),
-      .code = code2<kBools | kInts>([](Term a, Term b) { return is_bool(a.dtype()) ? a && b : a & b; }),
-      .commutative = true};
+  static const ScalarOp record = bitwise(
+      "bitwise_and", "&", [](auto a, auto b) { return a & b; }, [](Term a, Term b) { return a && b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& bitwise_or_op() {
-  static const ScalarOp record{
-      .name = "bitwise_or",
-      .doc = "a | b of the bits of integers, or of bools. Not connected.",
-      .arity = 2,
-      .signature = same_as_promoted(kBools | kInts),
-      .reference = reference2<kBools | kInts>([](auto a, auto b) { return static_cast<decltype(a)>(a | b); }),
-      .code = code2<kBools | kInts>([](Term a, Term b) { return is_bool(a.dtype()) ? a || b : a | b; }),
-      .commutative = true};
+  static const ScalarOp record = bitwise(
+      "bitwise_or", "|", [](auto a, auto b) { return a | b; }, [](Term a, Term b) { return a || b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& bitwise_xor_op() {
-  static const ScalarOp record{
-      .name = "bitwise_xor",
-      .doc = "a ^ b of the bits of integers, or of bools. Not connected.",
-      .arity = 2,
-      .signature = same_as_promoted(kBools | kInts),
-      .reference = reference2<kBools | kInts>([](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); }),
-      .code = code2<kBools | kInts>([](Term a, Term b) { return is_bool(a.dtype()) ? exclusive_or(a, b) : a ^ b; }),
-      .commutative = true};
+  static const ScalarOp record = bitwise(
+      "bitwise_xor", "^", [](auto a, auto b) { return a ^ b; }, exclusive_or);
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -8,82 +8,52 @@ static Exprs zero_gradient(const ScalarGradientArgs& g) {
   return {zeros_like(g.dout())};
 }
 
+// `round` of a float; integers and bools stay.
+template <class Round>
+static ScalarOp rounding(const char* name, const char* doc, Round round, Term (*code)(Term)) {
+  return {.name = name,
+          .doc = str(doc, " Its derivative is 0."),
+          .signature = same_as_promoted(kBools | kReals),
+          .reference = reference1<kBools | kReals>([round](auto x) {
+            if constexpr (std::is_integral_v<decltype(x)>)
+              return x;
+            else
+              return round(x);
+          }),
+          .code = code1<kBools | kReals>([code](Term x) { return is_float(x.dtype()) ? code(x) : x; }),
+          .gradient = zero_gradient,
+          .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
+          .smooth = false,
+          .rounding = Rounding::kExact};
+}
+
 const Op& floor_op() {
-  static const ScalarOp record{
-      .name = "floor",
-      .doc = "The largest integer not above x, in the dtype of x. Its derivative is 0.",
-      .signature = same_as_promoted(kBools | kReals),
-      .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>)
-          return x;
-        else
-          return std::floor(x);
-      }),
-      .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::floor(x) : x; }),
-      .gradient = zero_gradient,
-      .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record = rounding(
+      "floor", "The largest integer not above x, in the dtype of x.", [](auto x) { return std::floor(x); },
+      kernel::floor);
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& ceil_op() {
-  static const ScalarOp record{
-      .name = "ceil",
-      .doc = "The smallest integer not below x, in the dtype of x; -0 for x in (-1, 0). Its derivative is 0.",
-      .signature = same_as_promoted(kBools | kReals),
-      .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>)
-          return x;
-        else
-          return std::ceil(x);
-      }),
-      .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::ceil(x) : x; }),
-      .gradient = zero_gradient,
-      .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record = rounding(
+      "ceil", "The smallest integer not below x, in the dtype of x; -0 for x in (-1, 0).",
+      [](auto x) { return std::ceil(x); }, kernel::ceil);
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& trunc_op() {
-  static const ScalarOp record{
-      .name = "trunc",
-      .doc = "x without its fraction, in the dtype of x. Its derivative is 0.",
-      .signature = same_as_promoted(kBools | kReals),
-      .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>)
-          return x;
-        else
-          return std::trunc(x);
-      }),
-      .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::trunc(x) : x; }),
-      .gradient = zero_gradient,
-      .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record = rounding(
+      "trunc", "x without its fraction, in the dtype of x.", [](auto x) { return std::trunc(x); }, kernel::trunc);
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& round_op() {
-  static const ScalarOp record{
-      .name = "round",
-      .doc = "The nearest integer, of two the even one, in the dtype of x. Its derivative is 0.",
-      .signature = same_as_promoted(kBools | kReals),
-      .reference = reference1<kBools | kReals>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>)
-          return x;
-        else
-          return std::nearbyint(x);
-      }),
-      .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::rint(x) : x; }),
-      .gradient = zero_gradient,
-      .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record = rounding(
+      "round", "The nearest integer, of two the even one, in the dtype of x.", [](auto x) { return std::nearbyint(x); },
+      kernel::rint);
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -135,14 +135,14 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
 }
 
 // The term of input `i` in the tangent of output `o`; empty: none. The Jacobian is diagonal, so the gradient's rule
-// with the tangent in the place of the cotangent multiplies by the same derivative. Of complex numbers that holds where
+// with the tangent instead of the cotangent multiplies by the same derivative. Of complex numbers that holds where
 // the output is complex (ScalarGradientArgs); a real one changes by Re(r dz), r being what the rule gives for 1.
 Expr jvp_term(const ScalarOp& record, const JvpArgs& args, std::span<const Expr> seen, size_t i, size_t o) {
   const Expr tangent = cast(args.tangents[i], seen[i].dtype());
   const DType output = args.node.types[o].dtype;
   const bool is_part = is_complex(tangent.dtype()) && !is_complex(output);
   std::vector<Expr> cotangents(args.node.types.size());
-  cotangents[o] = is_part ? Operand(1).beside(output) : tangent;
+  cotangents[o] = is_part ? Operand(1).for_dtype(output) : tangent;
   const Expr term = record.gradient({seen, args.outputs, cotangents, args.node.props})[i];
   return is_part && term.has_value() ? real(term * tangent) : term;
 }
@@ -220,7 +220,7 @@ const Op& define_elementwise(const ScalarOp& record) {
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
       .accumulation = record.accumulation,
-      .turns = record.turns,
+      .iterations = record.iterations,
       .commutative = record.commutative,
       .symbolic = record.symbolic,
       .cost = cost,

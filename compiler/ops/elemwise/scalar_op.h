@@ -58,7 +58,7 @@ struct ScalarOp {
   std::function<std::vector<Parts>(std::span<const Parts>, const Signature&)> complex_code = {};
   /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: no
   /// output is floating.
-  /// Forward mode asks it too, with the tangent of an input in the place of the cotangent, of a shape that broadcasts.
+  /// Forward mode asks it too, with the tangent of an input instead of the cotangent, of a shape that broadcasts.
   /// So each result is the cotangent times the derivative there, or, of complex numbers, the cotangent's conjugate.
   std::function<std::vector<Expr>(const ScalarGradientArgs&)> gradient = {};
   const char* symbol = nullptr;  // of the operator in formulas: between two operands, before one; null: a call
@@ -68,11 +68,11 @@ struct ScalarOp {
   /// The input by which the derivative divides, so that it may overflow where the value does not; -1: none.
   int singular_in = -1;
   const Accumulation* accumulation = nullptr;
-  const TurnsRule* turns = nullptr;
+  const IterationsRule* iterations = nullptr;
 
   // What tests and fuzzers draw from.
   double low = -2, high = 2;            // where it is smooth enough for finite differences
-  std::vector<double> edge_cases = {};  // beside 0, -0, inf, -inf, NaN, the largest and smallest numbers
+  std::vector<double> edge_cases = {};  // besides 0, -0, inf, -inf, NaN, the largest and smallest numbers
   bool smooth = true;
   double ulps = 0;          // native against reference, float dtypes; 0: equal bits
   double complex_ulps = 0;  // of complex numbers, in units of the modulus; no less than `ulps`

@@ -187,7 +187,7 @@ void lower(kernel::StepBuilder& b) {
   const kernel::Operand in = bits_of(b.input(0)), out = bits_of(b.output());
   kernel::Nest nest(out.type.dims);
   nest.work = kMoveWork;
-  kernel::Place from = kernel::placed(in);
+  kernel::Location from = kernel::placed(in);
   const bool is_constant = padding.mode == PadMode::kConstant;
   for (size_t axis = 0; axis < padding.before.size(); ++axis) {
     if (!padding.is_padded(axis)) continue;
@@ -308,7 +308,7 @@ const Op& pad_op() {
       .lower = lower,
       .destinations =
           [](const Node& node, const Layout& output) {
-            // The other modes read the value beside writing the result.
+            // The other modes read the value besides writing the result.
             return Padding(node.props).mode == PadMode::kConstant ? destinations(node, output) : std::vector<Layout>{};
           },
       .cost =

@@ -12,14 +12,14 @@
 namespace thtrain {
 namespace {
 
-// The axis is interpolated: each place of the result lies `part` of the way from element `low` to `high`.
+// The axis is interpolated: each position of the result lies `part` of the way from element `low` to `high`.
 Expr interpolated(const Expr& x, int64_t axis, const UpsamplingRatio& ratio) {
   if (ratio.up == 1 && ratio.down == 1) return x;
   const int64_t shift = (ratio.up - 1) / 2;
   const Expr n = length(x, axis), count = floor_div(n * ratio.up + (ratio.down - 1), ratio.down);
-  const Expr place = clip(arange(count) * ratio.down - shift, 0, (n - 1) * ratio.up), low = floor_div(place, ratio.up),
-             high = minimum(low + 1, n - 1);
-  Expr part = cast(place - low * ratio.up, x.dtype()) / static_cast<double>(ratio.up);
+  const Expr position = clip(arange(count) * ratio.down - shift, 0, (n - 1) * ratio.up),
+             low = floor_div(position, ratio.up), high = minimum(low + 1, n - 1);
+  Expr part = cast(position - low * ratio.up, x.dtype()) / static_cast<double>(ratio.up);
   if (axis + 1 < static_cast<int64_t>(x.rank())) part = dimshuffle(part, {0, -1});
   return (1.0 - part) * take(x, low, axis) + part * take(x, high, axis);
 }

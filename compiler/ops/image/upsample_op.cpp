@@ -22,8 +22,8 @@ struct Ratio {
   // How much of source `i` of `length` is in element `o` of the result, along one axis, in parts of `ratio`.
   int64_t parts(int64_t i, int64_t o, int64_t length) const {
     if (!is_linear) return o / ratio == i ? ratio : 0;
-    const int64_t place = std::clamp<int64_t>(o - shift(), 0, (length - 1) * ratio);
-    return std::max<int64_t>(ratio - std::abs(place - i * ratio), 0);
+    const int64_t position = std::clamp<int64_t>(o - shift(), 0, (length - 1) * ratio);
+    return std::max<int64_t>(ratio - std::abs(position - i * ratio), 0);
   }
 
   int64_t ratio;
@@ -151,10 +151,10 @@ class ImageLoops {
   // Between two rows of the image, then between columns.
   void linear_row(const Term& row, const Term& from, const Term& to_row) {
     const Term ratio = r_.ratio, last = rows_ - Term(1);
-    const Term place = code_.let("place", clamped(row - Term(r_.shift()), last * ratio));
-    const Term above = code_.let("above", place / ratio);
+    const Term position = code_.let("position", clamped(row - Term(r_.shift()), last * ratio));
+    const Term above = code_.let("above", position / ratio);
     const Term below = code_.let("below", select(above < last, above + Term(1), above));
-    const Term way = code_.let("way", part(place - above * ratio));
+    const Term way = code_.let("way", part(position - above * ratio));
     const Term first = code_.let("first", from + above * stride(in(), 2));
     const Term second = code_.let("second", from + below * stride(in(), 2));
     auto blended = [&](const Term& j) {

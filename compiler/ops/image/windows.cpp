@@ -124,12 +124,12 @@ std::vector<Tensor> added_reference(const ReferenceArgs& args) {
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_index(w.shape(), [&](const Shape& at) {
-      const int64_t place = sums.offset(axes.source_of(at));
+      const int64_t position = sums.offset(axes.source_of(at));
       const T x = w.data<T>()[w.offset(at)];
       if constexpr (std::is_same_v<T, float>)
-        sums.data<double>()[place] += static_cast<double>(x);
+        sums.data<double>()[position] += static_cast<double>(x);
       else
-        sums.data<T>()[place] = wrapping_add(sums.data<T>()[place], x);
+        sums.data<T>()[position] = wrapping_add(sums.data<T>()[position], x);
     });
   });
   return {wide ? sums.cast(DType::kFloat32) : sums};
@@ -153,8 +153,8 @@ bool covers_all(const WindowAxes& w, const Dims& x) {
 }
 
 // Of what is added, from the outermost loop on: the axes before the first that windows move along, whose elements no
-// two threads share; the windows' numbers but the last, and the places in the windows; the last windows' numbers, and
-// the axes after them. So the innermost loop writes each element once; other iterations of the loops around it
+// two threads share; the windows' numbers but the last, and the positions in the windows; the last windows' numbers,
+// and the axes after them. So the innermost loop writes each element once; other iterations of the loops around it
 // write the same ones.
 void lower_added(kernel::StepBuilder& b) {
   const WindowAxes w(b.node().props);

@@ -11,7 +11,7 @@ namespace thtrain {
 
 /// Parts of fixed lengths along some axes of x: size[k] elements of axis axes[k], the next part step[k] further.
 /// Element [..., i, ..., j] is x[..., i step + j, ...]: axes[k] has the number of whole parts, (length - size) / step +
-/// 1 rounded down, and new last axes have the sizes, in the order of `axes`. A view: what is read twice stands in
+/// 1 rounded down, and new last axes have the sizes, in the order of `axes`. A view: what is read twice is in
 /// memory once. The gradient adds up the parts. UserError: an axis that is not there or named twice, a size or step
 /// below 1, an axis that is shorter than its size.
 Expr windows(const Operand& x, const std::vector<int64_t>& axes, const std::vector<int64_t>& sizes,

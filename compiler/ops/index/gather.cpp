@@ -142,7 +142,8 @@ void lower_gather(kernel::StepBuilder& b) {
   if (checked) check_indices(b, node, form, indices);
   const kernel::Operand out = bits_of(b.output());
   kernel::Nest nest(out.type.dims);
-  const kernel::Place from = indexed_place(nest, node, form, out.type.dims, bits_of(b.input(0)), indices, checked);
+  const kernel::Location from =
+      indexed_location(nest, node, form, out.type.dims, bits_of(b.input(0)), indices, checked);
   nest.store(kernel::placed(out), nest.load("x", from));
   nest.work = kMoveWork;
   kernel::schedule(b, nest, node.op->name, str("elements of in0 at ", indices_text(node, 1)));

@@ -67,7 +67,7 @@ void write_inc_subtensor(kernel::StepBuilder& b, const Node& node, const Element
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written", true);
   const bool set = is_set(node);
   const SliceWindow window = slice_window(b, node, StridedSlice::of(node), b.output(), 2);
-  const kernel::Place part = kernel::placed(window.part, window.first);
+  const kernel::Location part = kernel::placed(window.part, window.first);
   kernel::Nest nest(window.part.type.dims);
   kernel::Term value = set ? kernel::Term() : nest.load("before", part);
   value = set ? y.add_to(nest) : nest.let("sum", value + y.add_to(nest));
@@ -146,7 +146,7 @@ static bool is_masked(const Node& part) {
 
 // y as new elements of a value of that dtype, under the lengths of the part.
 static Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
-  Expr value = y.beside(part.dtype());
+  Expr value = y.for_dtype(part.dtype());
   if (value.dtype() != part.dtype()) {
     if (promote(value.dtype(), part.dtype()) != part.dtype())
       fail_build(y.where(), str(builder, ": the new elements do not fit the dtype"), std::string(name_of(part.dtype())),
@@ -162,10 +162,10 @@ static Expr fitted(const Operand& y, const Expr& part, std::string_view builder)
 // x of x[mask] with the values written where the mask is true. A mask of several axes has chosen from x as a vector.
 static Expr written_at_mask(const Node& part, const Expr& value, bool set, const std::source_location& where) {
   Expr x = part.inputs[0];
-  const Expr& places = part.inputs[1];
+  const Expr& indices = part.inputs[1];
   const auto written = [&] { return scatter_like(part, x, value, set, where); };
   auto is_of_mask_lengths = [](const Expr& e) { return e.node().op == &specify_lengths_op(); };
-  if (places.node().props.get_or<int64_t>("axes", 1) == 1) {
+  if (indices.node().props.get_or<int64_t>("axes", 1) == 1) {
     // The scatter checks the mask's length itself: into x as it is, so that it may be written in place.
     if (is_of_mask_lengths(x)) x = x.node().inputs[0];
     return written();

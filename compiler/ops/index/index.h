@@ -70,7 +70,7 @@ Expr set_subtensor(const Expr& part, const Operand& y);
 Expr inc_subtensor(const Expr& part, const Operand& y);
 
 /// y[..., i_0, i_1, ..., ...] = x[..., indices[i_0, i_1, ...], ...]: elements of an axis by number, negative ones from
-/// the end. The lengths of `indices` stand where the axis was.
+/// the end. The lengths of `indices` are where the axis was.
 Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// x with y added to the elements that take(x, indices, axis) reads; an element that is named twice gets both, in
 /// order.

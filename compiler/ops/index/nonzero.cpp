@@ -35,9 +35,9 @@ void lower_nonzero(kernel::StepBuilder& b) {
   kernel::Nest nest({{mask.type.dims[0], kernel::AxisKind::kSequential}});
   const kernel::Term found = nest.carried("found", 0), i = nest.axis(0);
   nest.where(found < b.length(out.type.dims[0]));
-  nest.store(kernel::Place{out, {0}}.at(found, out.layout.strides[0]), i);
+  nest.store(kernel::Location{out, {0}}.at(found, out.layout.strides[0]), i);
   nest.set(found, found + kernel::cast(nest.load("is_true", kernel::placed(mask)), DType::kInt64));
-  kernel::schedule(b, nest, "nonzero", "the places of the elements of in0 that are true");
+  kernel::schedule(b, nest, "nonzero", "the indices of the elements of in0 that are true");
 }
 
 std::vector<OpCase> cases_nonzero() {
@@ -59,25 +59,25 @@ std::vector<OpCase> cases_nonzero() {
 }  // namespace
 
 const Op& nonzero_op() {
-  static const Op op{
-      .name = "nonzero",
-      .doc =
-          "The places of the true elements of a vector, in order. Shapes: mask [n], count [], y [dims]; the length is\n"
-          "that which count defines. dtypes: bool and int64, gives int64. Not differentiable.",
-      .infer = infer_nonzero,
-      .reference = reference_nonzero,
-      .lower = lower_nonzero,
-      .cost =
-          [](const Node& node) {
-            const Dim elements = node.inputs[0].type().elements();
-            return Cost{elements, elements + Dim(8) * node.types[0].elements()};
-          },
-      .cases = cases_nonzero};
+  static const Op op{.name = "nonzero",
+                     .doc =
+                         "The indices of the true elements of a vector, in order. Shapes: mask [n], count [], y "
+                         "[dims]; the length is\n"
+                         "that which count defines. dtypes: bool and int64, gives int64. Not differentiable.",
+                     .infer = infer_nonzero,
+                     .reference = reference_nonzero,
+                     .lower = lower_nonzero,
+                     .cost =
+                         [](const Node& node) {
+                           const Dim elements = node.inputs[0].type().elements();
+                           return Cost{elements, elements + Dim(8) * node.types[0].elements()};
+                         },
+                     .cases = cases_nonzero};
   return op;
 }
 
 // The mask is a bool value with axes; the length is named after `of`.
-static Expr places_of(const Expr& mask, const Expr& of, const std::source_location& where) {
+static Expr indices_of(const Expr& mask, const Expr& of, const std::source_location& where) {
   const Expr flat = flatten(Operand(mask, where));
   const Expr count = define_length(sum(cast(flat, DType::kInt64)), of, flat.dims()[0], where);
   Props props{{"dims", Dims{defined_length(count)}}};
@@ -87,15 +87,16 @@ static Expr places_of(const Expr& mask, const Expr& of, const std::source_locati
 
 Expr flatnonzero(const Operand& operand) {
   const Expr x = operand.expr();
-  if (x.rank() == 0) fail_build(operand.where(), "nonzero: a scalar has no places", "a value with axes", value_text(x));
-  return places_of(is_bool(x.dtype()) ? x : neq(x, 0), x, operand.where());
+  if (x.rank() == 0)
+    fail_build(operand.where(), "nonzero: a scalar has no indices", "a value with axes", value_text(x));
+  return indices_of(is_bool(x.dtype()) ? x : neq(x, 0), x, operand.where());
 }
 
 std::vector<Expr> nonzero(const Operand& operand) {
   const Expr x = operand.expr();
-  const Expr places = flatnonzero(operand);
+  const Expr indices = flatnonzero(operand);
   std::vector<Expr> out(x.rank());
-  Expr rest = places;
+  Expr rest = indices;
   for (size_t axis = x.rank(); axis-- > 1;) {
     const Expr size = length(x, static_cast<int64_t>(axis));
     out[axis] = mod(rest, size);
@@ -114,11 +115,11 @@ Expr masked(const Operand& operand, const Operand& mask) {
                : x.rank() == 1 ? "a bool vector"
                                : str("a bool vector, or bools of ", x.rank(), " axes"),
                str(value_text(x), " and ", value_text(chosen)));
-  // Checked on the side of x: the places are the same for all values that one mask chooses from.
+  // Checked on the side of x: the indices are the same for all values that one mask chooses from.
   Dims lengths = x.dims();
   std::copy(chosen.dims().begin(), chosen.dims().end(), lengths.begin());
   const Expr fitting = specify_lengths(operand, lengths);
-  return take(chosen.rank() == 1 ? fitting : flatten(fitting), places_of(chosen, chosen, mask.where()));
+  return take(chosen.rank() == 1 ? fitting : flatten(fitting), indices_of(chosen, chosen, mask.where()));
 }
 
 }  // namespace thtrain

@@ -15,7 +15,7 @@ Expr one_hot(const Operand& operand, const Length& n, std::optional<DType> dtype
   const DType wanted = dtype.value_or(floatX());
   const DType number = is_bool(wanted) ? DType::kInt8 : wanted;
   const Dim rows = product(labels.dims());
-  const Expr ones = broadcast_to(Operand(1, operand.where()).beside(number), Dims{rows});
+  const Expr ones = broadcast_to(Operand(1, operand.where()).for_dtype(number), Dims{rows});
   Props props = by_row_props(Negative::kRefused);
   props.set("set", false);
   props.set("builder", std::string("one_hot"));

@@ -95,7 +95,8 @@ void write_scatter(kernel::StepBuilder& b, const Node& node, const Elements& ele
       in_order = true;
     }
   kernel::Nest nest(std::move(axes));
-  const kernel::Place target = indexed_place(nest, node, form, elements.dims, parts_of(b.output()), indices, true);
+  const kernel::Location target =
+      indexed_location(nest, node, form, elements.dims, parts_of(b.output()), indices, true);
   const kernel::Term before = set ? kernel::Term() : nest.load("before", target), value = elements.add_to(nest);
   nest.store(target, set ? value : nest.let("sum", before + value));
   nest.work = elements.work;
@@ -181,7 +182,7 @@ const Op& scatter_op() {
   static const Op op{
       .name = "scatter",
       .doc =
-          "x with y[a, i, c] added to x[a, indices_0[i], indices_1[i], ..., c], or with `set` in its place: the\n"
+          "x with y[a, i, c] added to x[a, indices_0[i], indices_1[i], ..., c], or with `set` stored there: the\n"
           "elements that gather reads, for one i after the other in row-major order.\n"
           "Shapes: x and y as the x and y of gather. Indices outside their axes fail before anything is written.\n"
           "dtypes: x and y the same, numbers where they are added; indices any integer.\n"
@@ -218,14 +219,14 @@ Expr scatter_add(const Operand& operand, const Operand& indices, const Operand& 
   const auto at = static_cast<int64_t>(axis_of(axis, x, "scatter_add", operand.where()));
   const Props props{{"axes", Ints{at}}, {"set", false}};
   const Dims dims = axes_of_elements(props, x.rank(), which.rank()).dims(x.dims(), which.dims());
-  const Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), dims);
+  const Expr y = broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), dims);
   return apply(scatter_op(), {x, y, which}, props, operand.where());
 }
 
 Expr scatter_add_rows(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {
   const Expr x = operand.expr();
   const Expr y =
-      broadcast_to(Operand(added.beside(x.dtype()), added.where()), x.rank() == 0 ? Dims{} : Dims{x.dims()[0]});
+      broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), x.rank() == 0 ? Dims{} : Dims{x.dims()[0]});
   Props props = by_row_props(negative);
   props.set("set", false);
   return apply(scatter_op(), {x, y, columns.expr()}, std::move(props), operand.where());

@@ -33,7 +33,7 @@ BodyValues BodyElements::load(const std::vector<Term>& index, int lanes, const T
   BodyValues values = known_;
   for (const Read& read : reads_) {
     const Expr& input = body_.inputs[read.input];
-    const Term at = place(read.strides, index);
+    const Term at = location(read.strides, index);
     const bool repeated = lanes == 1 || read.strides[lane_axis_].is(0);
     Term value = repeated ? b_.load(read.operand, at)
                           : b_.load(read.operand, at, lanes, b_.length(read.strides[lane_axis_]), count);
@@ -53,10 +53,10 @@ void BodyElements::compute(BodyValues& values) const {
 void BodyElements::each_whole(const std::vector<Term>& index,
                               const std::function<void(const kernel::Operand&, const Term&)>& visit) const {
   for (const Read& read : reads_)
-    if (has_each_element(domain_, read.strides)) visit(read.operand, place(read.strides, index));
+    if (has_each_element(domain_, read.strides)) visit(read.operand, location(read.strides, index));
 }
 
-Term BodyElements::place(const Dims& strides, const std::vector<Term>& index) const {
+Term BodyElements::location(const Dims& strides, const std::vector<Term>& index) const {
   Term out = 0;
   for (size_t i = 0; i < index.size(); ++i)
     if (!strides[i].is(0)) out = out + index[i] * b_.length(strides[i]);

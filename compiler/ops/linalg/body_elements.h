@@ -34,7 +34,7 @@ class BodyElements {
     kernel::Operand operand;
     Dims strides;
   };
-  kernel::Term place(const Dims& strides, const std::vector<kernel::Term>& index) const;
+  kernel::Term location(const Dims& strides, const std::vector<kernel::Term>& index) const;
 
   kernel::StepBuilder& b_;
   const Graph& body_;

@@ -11,7 +11,7 @@ using kernel::Term;
 
 namespace {
 
-size_t place_in(const Graph& body, const Expr& e) {
+size_t location_in(const Graph& body, const Expr& e) {
   for (size_t k = 0; k < body.inputs.size(); ++k)
     if (body.inputs[k].same(e)) return k;
   TH_CHECK(false, "what a product or a convolution reads is no input of its loop's body");
@@ -77,7 +77,7 @@ BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor, std::vector<const
       nodes_(std::move(nodes)) {}
 
 kernel::Operand BodyEpilogue::operand(size_t i) const {
-  return b_.input(place_in(body_, anchor_.inputs[i]));
+  return b_.input(location_in(body_, anchor_.inputs[i]));
 }
 
 std::string BodyEpilogue::name() const {

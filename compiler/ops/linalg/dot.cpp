@@ -5,6 +5,7 @@
 #include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/library_functions.h"
@@ -14,7 +15,6 @@
 #include "compiler/ops/loop_form.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 namespace {
@@ -217,20 +217,20 @@ std::vector<OpCase> cases_dot() {
 
 }  // namespace
 
-// Of one operand that varies the rows of all turns are one matrix. Two that vary would be as many small products.
+// Of one operand that varies the rows of all iterations are one matrix. Two that vary would be as many small products.
 static bool is_one_product(const Node& node, const std::vector<bool>& varies) {
   const size_t left = node.inputs[0].rank(), right = node.inputs[1].rank();
   return varies[0] != varies[1] && (varies[0] || (left == 2 && right == 1));
 }
 
-static Expr product_of_all_turns(const Node& node, const Dim& turns, std::span<const Expr> inputs,
-                                 const std::vector<bool>& varies) {
-  if (varies[1]) return dot(inputs[1], transpose(inputs[0]));  // [m, k] . [k] in each turn
+static Expr product_of_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                      const std::vector<bool>& varies) {
+  if (varies[1]) return dot(inputs[1], transpose(inputs[0]));  // [m, k] . [k] in each iteration
   const Expr& a = node.inputs[0];
   if (a.rank() == 1) return dot(inputs[0], inputs[1]);
-  const Expr rows = dot(reshape(inputs[0], {turns * a.dims()[0], a.dims()[1]}), inputs[1]);
+  const Expr rows = dot(reshape(inputs[0], {iterations * a.dims()[0], a.dims()[1]}), inputs[1]);
   Dims lengths = node.types[0].dims;
-  lengths.insert(lengths.begin(), turns);
+  lengths.insert(lengths.begin(), iterations);
   return reshape(rows, lengths);
 }
 
@@ -242,16 +242,16 @@ static std::vector<Expr> factors_of_sum(const Node& node) {
   return {order && *order == Ints{1, 0} ? a.node().inputs[0] : transpose(a), b};
 }
 
-static Expr sum_of_products(const Dim& turns, std::span<const Expr> factors) {
-  auto rows = [&](const Expr& x) { return reshape(x, {turns * x.dims()[1], x.dims()[2]}); };
+static Expr sum_of_products(const Dim& iterations, std::span<const Expr> factors) {
+  auto rows = [&](const Expr& x) { return reshape(x, {iterations * x.dims()[1], x.dims()[2]}); };
   return dot(transpose(rows(factors[0])), rows(factors[1]));
 }
 
-static constexpr TurnsRule kProductOfTurns{.applies = is_one_product,
-                                           .all = product_of_all_turns,
-                                           .pays = true,
-                                           .summed = factors_of_sum,
-                                           .sum = sum_of_products};
+static constexpr IterationsRule kProductOfIterations{.applies = is_one_product,
+                                                     .all = product_of_all_iterations,
+                                                     .pays = true,
+                                                     .summed = factors_of_sum,
+                                                     .sum = sum_of_products};
 
 const Op& dot_op() {
   static const Op op{
@@ -265,7 +265,7 @@ const Op& dot_op() {
       .lower = lower_dot,
       .loop_form = &kRowSums,
       .accumulation = &kIntoMatrix,
-      .turns = &kProductOfTurns,
+      .iterations = &kProductOfIterations,
       .epilogue = &product_epilogue(),
       .accepts_layout = accepts_layout,
       .cost =

@@ -1,10 +1,10 @@
 #include "compiler/ops/linalg/gemm_kernel.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "compiler/base/ceil_div.h"
+#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
@@ -295,14 +295,21 @@ class Gemm {
 
   // C = beta C + alpha sums in the first slab, C += alpha sums in the others.
   void write(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
+    // All are computed before one is stored: a load of C waits for a store next to it whose lanes it may overlap.
     auto each = [&](bool first) {
-      for (int r = 0; r < block.rows; ++r)
-        for (int w = 0; w < block.vectors; ++w) {
-          Term row = i + Term(r), column = s.column + Term(w * lanes_);
-          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          builder_.store(call_.c, row * Term(call_.ldc) + column, result(sum, row, column, count(block, w), first), 1,
-                         count(block, w));
-        }
+      Sums results(sums.size());
+      auto each_vector = [&](const std::function<void(size_t, size_t, const Term&, const Term&, const Term&)>& body) {
+        for (int r = 0; r < block.rows; ++r)
+          for (int w = 0; w < block.vectors; ++w)
+            body(static_cast<size_t>(r), static_cast<size_t>(w), i + Term(r), s.column + Term(w * lanes_),
+                 count(block, w));
+      };
+      each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
+        results[r].push_back(code_.let("result", result(sums[r][w], row, column, lanes, first)));
+      });
+      each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
+        builder_.store(call_.c, row * Term(call_.ldc) + column, results[r][w], 1, lanes);
+      });
     };
     if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true);
     code_.if_(
@@ -313,13 +320,13 @@ class Gemm {
   void write_epilogue(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
     const int64_t width = int64_t{block.vectors} * lanes_;
     Term first_row = is_one_slab(tiling_, p_) ? Term(0) : i * Term(width);
-    auto place = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
+    auto location = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
     auto load = [&](const Term& at) { return kernel::load(sums_, p_.dtype, lanes_, at, 1); };
     auto each = [&](bool first) {
       for (int r = 0; r < block.rows; ++r)
         for (int w = 0; w < block.vectors; ++w) {
           const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          Term at = place(Term(r), Term(w * lanes_));
+          Term at = location(Term(r), Term(w * lanes_));
           code_.store(sums_, at, 1, first ? sum : load(at) + sum);
         }
     };
@@ -328,7 +335,7 @@ class Gemm {
       code_.loop("r", 0, block.rows, 1, LoopMark::kSequential, [&](Term r) {
         Term row = code_.let("row", i + r);
         auto vector = [&](const Term& at, const Term& count) {
-          Term sum = code_.let("sum", load(place(r, at)));
+          Term sum = code_.let("sum", load(location(r, at)));
           call_.epilogue->write(sum, {row, code_.let("at", s.column + at)}, count);
         };
         if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
@@ -378,20 +385,13 @@ std::string name_of(const GemmTiling& tiling) {
 }
 
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
-  constexpr std::string_view kTile = "tile ", kRows = "rows ";
   constexpr int64_t kMost = 1 << 20;
-  const bool by_rows = name.starts_with(kRows);
-  if (!by_rows && !name.starts_with(kTile)) return std::nullopt;
-  const char *at = name.data() + kTile.size(), *end = name.data() + name.size();
-  int64_t numbers[3] = {1, 1, kMost};
-  for (int i = 0; i < (by_rows ? 2 : 3); ++i) {
-    if (i > 0 && (at == end || *at++ != 'x')) return std::nullopt;
-    auto [after, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc() || numbers[i] < 1 || numbers[i] > kMost) return std::nullopt;
-    at = after;
-  }
-  if (at != end) return std::nullopt;
-  return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
+  KeyReader reader(name);
+  GemmTiling out{.depth = kMost, .by_rows = reader.take("rows ")};
+  if (!out.by_rows && !reader.take("tile ")) return std::nullopt;
+  if (!reader.numbers({&out.rows, &out.vectors}, 1, kMost)) return std::nullopt;
+  if (!out.by_rows && (!reader.take("x") || !reader.number(out.depth, 1, kMost))) return std::nullopt;
+  return reader.is_at_end() ? std::optional(out) : std::nullopt;
 }
 
 bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {

@@ -19,7 +19,7 @@
 // bottleneck: "by rows" copies all of B into panels first (the second cache holds them), and then computes C row by
 // row, which is its order in memory.
 //
-// Each element's products are added in the order of p, slab by slab, whatever the thread or the place in C: the bits
+// Each element's products are added in the order of p, slab by slab, whatever the thread or the location in C: the bits
 // depend on `depth` alone.
 #pragma once
 

@@ -105,7 +105,7 @@ void lower_inverse(StepBuilder& b) {
 }
 
 std::vector<OpCase> cases_inverse() {
-  // More on the diagonal than beside it in a row, 2 for each of 17 elements, keeps the matrix far from a singular one.
+  // More on the diagonal than off it in a row, 2 for each of 17 elements, keeps the matrix far from a singular one.
   auto build = [](const std::vector<Expr>& in) {
     return std::vector{inverse(in[0] + 40.0 * eye(in[0].dims()[0], {}, 0, in[0].dtype()))};
   };

@@ -7,7 +7,7 @@
 namespace thtrain {
 
 using kernel::AxisKind;
-using kernel::Place;
+using kernel::Location;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -17,8 +17,8 @@ namespace {
 enum : size_t { kRow, kColumn, kSummed };
 
 // Of an operand with these axes of the nest.
-Place along(const kernel::Operand& operand, size_t first, size_t second, size_t of_vector) {
-  Place out{operand, Dims(3, Dim(0))};
+Location along(const kernel::Operand& operand, size_t first, size_t second, size_t of_vector) {
+  Location out{operand, Dims(3, Dim(0))};
   const Dims& steps = operand.layout.strides;
   if (steps.size() == 1) out.strides[of_vector] = steps[0];
   if (steps.size() == 2) {

@@ -1,11 +1,11 @@
 // The candidates of a matrix product (docs/decisions/0006): BLAS, oneDNN, and generated kernels in several tilings; and
 // the rule that picks one where nothing was measured.
 #include <algorithm>
-#include <charconv>
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/ir/node.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/ops/key_reader.h"
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -20,7 +20,7 @@ using kernel::Target;
 
 constexpr const char* kComputation = "matrix_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "3";
+constexpr const char* kTilingVersion = "4";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {
@@ -40,9 +40,14 @@ std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p, const Target&
   return shapes;
 }
 
-// C of more than the second cache holds, and so many rows that copying all of B does not matter.
+int64_t bytes_of_rows(const MatrixProduct& p) {
+  return p.m * std::max(p.n, p.k) * static_cast<int64_t>(size_of(p.dtype));
+}
+
+// More rows of A or C than the second cache holds, which a column tile would read or write anew, and so many that
+// copying all of B does not matter.
 bool is_large_and_flat(const MatrixProduct& p) {
-  return p.m * p.n * static_cast<int64_t>(size_of(p.dtype)) > (1 << 20) && p.m >= 4 * p.k;
+  return bytes_of_rows(p) > (1 << 20) && p.m >= 4 * p.k;
 }
 
 std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
@@ -58,19 +63,22 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
-  // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
-  // used once, which OpenBLAS's small kernels do better.
+  // Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each used once, which
+  // OpenBLAS's small kernels, those of AVX-512, do better.
   constexpr double kMaxProducts = 1e9;
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
-  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || (p.trans_a && vectors_in(p, target) == 1))
+  const bool has_small_kernels = target.lanes_of(DType::kFloat64) == 8;
+  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small ||
+      (p.trans_a && vectors_in(p, target) == 1 && has_small_kernels))
     return "library";
-  // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
-  const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));
-  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_c > (2 << 20))
+  // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
+  // next.
+  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
     return name_of(tilings.front());
   auto [rows, vectors] = shapes_of(p, target).front();
   if (threads > 1 && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
-  return name_of(GemmTiling{rows, vectors, depth_of(p.k, 512)});
+  // A^T is read in columns: a slab of few rows of it stays in the first cache.
+  return name_of(GemmTiling{rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
 }
 
 // The step as training has it: C is updated in place where it is accumulated into, by a known factor.
@@ -129,23 +137,9 @@ std::optional<Candidate> find_tiling(const ChoiceKey& key, const std::string& na
   return by_tiling(p, *tiling);
 }
 
-// Takes a whole number off the front of `text`.
-bool take_number(std::string_view& text, int64_t& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || out < 1) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
-
-bool take(std::string_view& text, std::string_view expected) {
-  if (!text.starts_with(expected)) return false;
-  text.remove_prefix(expected.size());
-  return true;
-}
-
-bool take_transpose(std::string_view& text, bool& out) {
-  out = text.starts_with('T');
-  return take(text, out ? "T" : "N");
+bool take_transpose(KeyReader& reader, bool& out) {
+  out = reader.take("T");
+  return out || reader.take("N");
 }
 
 }  // namespace
@@ -187,17 +181,16 @@ ChoiceKey key_of(const MatrixProduct& p) {
 
 std::optional<MatrixProduct> product_of(const std::string& properties) {
   MatrixProduct p;
-  std::string_view rest = properties;
-  if (take(rest, "float64 "))
+  KeyReader reader(properties);
+  if (reader.take("float64 "))
     p.dtype = DType::kFloat64;
-  else if (!take(rest, "float32 "))
+  else if (!reader.take("float32 "))
     return std::nullopt;
-  if (!take_number(rest, p.m) || !take(rest, "x") || !take_number(rest, p.k) || !take(rest, "x") ||
-      !take_number(rest, p.n) || !take(rest, " ") || !take_transpose(rest, p.trans_a) ||
-      !take_transpose(rest, p.trans_b))
+  if (!reader.numbers({&p.m, &p.k, &p.n}, 1, int64_t{1} << 40) || !reader.take(" ") ||
+      !take_transpose(reader, p.trans_a) || !take_transpose(reader, p.trans_b))
     return std::nullopt;
-  p.accumulates = take(rest, " added");
-  if (!rest.empty()) return std::nullopt;
+  p.accumulates = reader.take(" added");
+  if (!reader.is_at_end()) return std::nullopt;
   return p;
 }
 

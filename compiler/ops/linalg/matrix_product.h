@@ -47,7 +47,7 @@ struct ProductNest {
 
   kernel::Nest nest;
   kernel::Term sum;
-  kernel::Place to;
+  kernel::Location to;
 };
 
 /// Input 0 in the output, so that a product can be added to it: a copy, unless the step writes over input 0.

@@ -26,7 +26,7 @@ void require_positive(const std::string& builder, double epsilon, const std::sou
 
 // A parameter of the axes that stay, under the rank of x: [C] or a scalar -> [1, C, 1, 1].
 Expr fitted(const std::string& builder, const char* name, const Operand& operand, const Expr& x, const Ints& axes) {
-  Expr p = operand.beside(x.dtype());
+  Expr p = operand.for_dtype(x.dtype());
   Dims stay;
   Ints order;
   for (size_t axis = 0; axis < x.rank(); ++axis) {

@@ -9,7 +9,7 @@ namespace thtrain {
 // ---- neural networks -----------------------------------------------------------------------------------------------
 
 // x: [..., n, ...] with n along `axis`; a row is the n elements along it. Integers and bool are cast to floatX.
-// Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf beside finite ones gives 0 (the
+// Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf among finite ones gives 0 (the
 // logarithm: -inf); a row that has NaN or +inf, or nothing but -inf, gives NaN in every element.
 
 /// exp(x) / sum(exp(x)) for each row; no overflow for finite x. dx = y (dy - sum(dy y)).

@@ -56,9 +56,10 @@ std::vector<Type> infer_pick(const TypeArgs& args) {
 
 // ---- references ----------------------------------------------------------------------------------------------------
 
-// The place of the maximum of window `at`: the first element that no other is greater than; the first NaN is greatest.
+// The position of the maximum of window `at`: the first element that no other is greater than; the first NaN is
+// greatest.
 template <class T>
-int64_t place_of_maximum(const PoolWindows& windows, const Tensor& x, const Shape& at) {
+int64_t position_of_maximum(const PoolWindows& windows, const Tensor& x, const Shape& at) {
   const T* elements = x.data<T>();
   int64_t best = -1;
   windows.each_inside(x.shape(), at, [&](int64_t i) {
@@ -67,7 +68,7 @@ int64_t place_of_maximum(const PoolWindows& windows, const Tensor& x, const Shap
   return best;
 }
 
-// f(zero of the dtype of x, the place of the maximum in x, the number of the window), for each window.
+// f(zero of the dtype of x, the position of the maximum in x, the number of the window), for each window.
 template <class F>
 void each_maximum(const ReferenceArgs& args, const Shape& pooled, F f) {
   const Tensor& x = args.inputs[0];
@@ -76,18 +77,18 @@ void each_maximum(const ReferenceArgs& args, const Shape& pooled, F f) {
     using T = decltype(zero);
     if constexpr (!is_complex_v<T>) {
       int64_t window = 0;
-      for_each_index(pooled, [&](const Shape& at) { f(zero, place_of_maximum<T>(windows, x, at), window++); });
+      for_each_index(pooled, [&](const Shape& at) { f(zero, position_of_maximum<T>(windows, x, at), window++); });
     }
   });
 }
 
-// Element `place` of the last input: of the image itself, or of what is picked from.
+// Element `position` of the last input: of the image itself, or of what is picked from.
 std::vector<Tensor> reference_pick(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   const Tensor& from = args.inputs.back();
-  each_maximum(args, out.shape(), [&](auto zero, int64_t place, int64_t window) {
+  each_maximum(args, out.shape(), [&](auto zero, int64_t position, int64_t window) {
     using T = decltype(zero);
-    out.data<T>()[window] = from.data<T>()[place];
+    out.data<T>()[window] = from.data<T>()[position];
   });
   return {out};
 }
@@ -96,7 +97,7 @@ std::vector<Tensor> reference_gradient_max_pool(const ReferenceArgs& args) {
   const Tensor& dy = args.inputs[1];
   Tensor sums = Tensor::zeros(DType::kFloat64, args.shapes[0]);
   each_maximum(args, dy.shape(),
-               [&](auto, int64_t place, int64_t window) { sums.data<double>()[place] += dy.as_double(window); });
+               [&](auto, int64_t position, int64_t window) { sums.data<double>()[position] += dy.as_double(window); });
   return {sums.cast(dy.dtype())};
 }
 
@@ -108,8 +109,8 @@ std::vector<Tensor> error_max(const ErrorArgs& args) {
   return {args.evaluate(apply(max_pool_op(), {moved}, args.node.props).node(), std::vector{args.errors[0]})[0]};
 }
 
-// f(window, place, i): for each window the place of its maximum, and each element i that may be it within the errors,
-// itself too.
+// f(window, position, i): for each window the position of its maximum, and each element i that may be it within the
+// errors, itself too.
 template <class F>
 void each_candidate(const ErrorArgs& args, const Shape& pooled, F f) {
   const Tensor& x = args.inputs[0];
@@ -120,10 +121,10 @@ void each_candidate(const ErrorArgs& args, const Shape& pooled, F f) {
     if constexpr (std::is_floating_point_v<T>) {
       int64_t window = 0;
       for_each_index(pooled, [&](const Shape& at) {
-        const int64_t place = place_of_maximum<T>(windows, x, at);
+        const int64_t position = position_of_maximum<T>(windows, x, at);
         windows.each_inside(x.shape(), at, [&](int64_t i) {
-          const double reach = error[i] + error[place], distance = x.as_double(place) - x.as_double(i);
-          if (i == place || (reach > 0 && !(distance > reach))) f(window, place, i);
+          const double reach = error[i] + error[position], distance = x.as_double(position) - x.as_double(i);
+          if (i == position || (reach > 0 && !(distance > reach))) f(window, position, i);
         });
         ++window;
       });
@@ -135,9 +136,9 @@ std::vector<Tensor> error_pick(const ErrorArgs& args) {
   const Tensor& g = args.inputs[1];
   const double* error = args.errors[1].data<double>();
   Tensor out = args.make_error();
-  each_candidate(args, out.shape(), [&](int64_t window, int64_t place, int64_t i) {
+  each_candidate(args, out.shape(), [&](int64_t window, int64_t position, int64_t i) {
     double& to = out.data<double>()[window];
-    to = std::max(to, error[i] + (i == place ? 0 : std::abs(g.as_double(place) - g.as_double(i))));
+    to = std::max(to, error[i] + (i == position ? 0 : std::abs(g.as_double(position) - g.as_double(i))));
   });
   return {out};
 }
@@ -148,12 +149,12 @@ std::vector<Tensor> error_gradient(const ErrorArgs& args) {
   Tensor out = args.make_error();
   const int64_t sharing = PoolWindows::of(args.node).sharing();
   const double rounding = sharing == 1 ? 0 : static_cast<double>(sharing) * precision_of(dy.dtype()).unit;
-  each_candidate(args, dy.shape(), [&](int64_t window, int64_t place, int64_t i) {
+  each_candidate(args, dy.shape(), [&](int64_t window, int64_t position, int64_t i) {
     const double size = std::abs(dy.as_double(window));
     out.data<double>()[i] += error[window] + rounding * size;
-    if (i == place) return;
+    if (i == position) return;
     out.data<double>()[i] += size;
-    out.data<double>()[place] += size;
+    out.data<double>()[position] += size;
   });
   return {out};
 }

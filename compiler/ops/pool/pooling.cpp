@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "compiler/base/str.h"
+#include "compiler/ops/key_reader.h"
 #include "compiler/ops/pool/pool.h"
 
 namespace thtrain {
@@ -16,17 +16,12 @@ bool is_sum(const Op* op) {
 
 // "2x3": numbers of at least `least`.
 std::optional<Ints> numbers(const std::string& text, int64_t least) {
-  constexpr int64_t kMost = int64_t{1} << 40;
+  KeyReader reader(text);
   Ints out;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find('x', begin), text.size());
-    int64_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end || value < least || value > kMost) return std::nullopt;
-    out.push_back(value);
-    begin = end + 1;
-  }
-  return out;
+  do {
+    if (!reader.number(out.emplace_back(), least)) return std::nullopt;
+  } while (reader.take("x"));
+  return reader.is_at_end() ? std::optional(out) : std::nullopt;
 }
 
 // "0:0x1:1"
@@ -76,7 +71,7 @@ bool Pooling::has_taps() const {
   return windows.stride.back() == window && (window == 2 || window == 4) && elements <= kMostElements;
 }
 
-bool Pooling::has_places() const {
+bool Pooling::has_positions() const {
   constexpr int64_t kMostElements = 25, kMostBytes = 2048;
   if (op != &max_pool_gradient_op() || windows.axes() > 2 || windows.sharing() == 1) return false;
   const int64_t stride = windows.stride.back();

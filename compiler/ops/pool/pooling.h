@@ -21,7 +21,7 @@ struct Pooling {
   bool has_taps() const;
   /// Is it the gradient of maxima of windows that share elements, one or two axes of them, of at most 25 elements, 1, 2
   /// or 4 columns from window to window, in rows of at most 2 KiB?
-  bool has_places() const;
+  bool has_positions() const;
 };
 
 /// "pool max_pool float32 16x64x56x56 w2x2 s2x2 p0:0x0:0": the op, dtype, lengths of the image, window, stride and

@@ -34,7 +34,7 @@ void distribution_function(const double* p, int64_t k, double* out) {
   for (int64_t i = 0; i < k; ++i) out[i] /= sum;
 }
 
-int64_t place_in(const double* sums, int64_t k, double u) {
+int64_t position_in(const double* sums, int64_t k, double u) {
   return std::upper_bound(sums, sums + k, u) - sums;
 }
 
@@ -107,7 +107,7 @@ void choose(RandomState& state, const double* p, int64_t k, int64_t n, bool with
   if (n == 0) return;
   if (with_replacement) {
     distribution_function(p, k, sums);
-    for (int64_t i = 0; i < n; ++i) out[i] = place_in(sums, k, state.random_sample());
+    for (int64_t i = 0; i < n; ++i) out[i] = position_in(sums, k, state.random_sample());
     return;
   }
   // As many numbers as are missing are drawn at a time; of equal ones the first counts.
@@ -117,10 +117,10 @@ void choose(RandomState& state, const double* p, int64_t k, int64_t n, bool with
     distribution_function(left, k, sums);
     state.uniforms(0, 1, u, static_cast<size_t>(n - found));
     for (int64_t i = 0, count = n - before; i < count; ++i) {
-      const int64_t place = place_in(sums, k, u[i]);
-      if (std::find(out + before, out + found, place) != out + found) continue;
-      out[found++] = place;
-      left[place] = 0;
+      const int64_t position = position_in(sums, k, u[i]);
+      if (std::find(out + before, out + found, position) != out + found) continue;
+      out[found++] = position;
+      left[position] = 0;
     }
   }
 }
@@ -136,22 +136,16 @@ const kernel::LibraryFunction& choice_function() {
 }
 
 const Op& mt_choice_op() {
-  static const Op op{
-      .name = "mt_choice",
-      .doc =
-          "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
-          "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
-          "numbers, int64 [dims]. Not differentiable.",
-      .infer = infer_choice,
-      .reference = reference_choice,
-      .error = drawn_error,
-      .lower = lower_choice,
-      .accepts_layout = takes_row_major,
-      .aliases = {{.output = 0, .input = 0}},
-      .foldable = false,
-      .advances = Advance{},
-      .cost = [](const Node& node) { return drawn_cost(node, 40); },
-      .cases = cases_choice};
+  static const Op op = draw_op(
+      {.name = "mt_choice",
+       .doc = "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
+              "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
+              "numbers, int64 [dims]. Not differentiable.",
+       .infer = infer_choice,
+       .reference = reference_choice,
+       .lower = lower_choice,
+       .cases = cases_choice},
+      40);
   return op;
 }
 

@@ -184,18 +184,18 @@ const Distribution* find_distribution(std::string_view name) {
 std::array<DrawnNumber, 2> DrawParameters::at(const Distribution& of, int64_t element) const {
   std::array<DrawnNumber, 2> out{};
   for (size_t k = 0; k < of.count; ++k) {
-    const int64_t at = places[k].step * element;
+    const int64_t at = locations[k].step * element;
     if (of.parameters[k].is_whole)
-      out[k].whole = static_cast<const int64_t*>(places[k].first)[at];
+      out[k].whole = static_cast<const int64_t*>(locations[k].first)[at];
     else
-      out[k].real = static_cast<const double*>(places[k].first)[at];
+      out[k].real = static_cast<const double*>(locations[k].first)[at];
   }
   return out;
 }
 
 std::optional<int64_t> DrawParameters::first_unfit(const Distribution& of, int64_t n) const {
   bool varies = false;
-  for (size_t k = 0; k < of.count; ++k) varies = varies || places[k].step != 0;
+  for (size_t k = 0; k < of.count; ++k) varies = varies || locations[k].step != 0;
   for (int64_t i = 0; i < (varies ? n : std::min<int64_t>(n, 1)); ++i)
     if (!of.fits(at(of, i).data())) return i;
   return std::nullopt;

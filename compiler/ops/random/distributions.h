@@ -52,11 +52,11 @@ const Distribution* find_distribution(std::string_view name);
 
 /// Where the parameters of a draw are: one number for all elements where the step is 0.
 struct DrawParameters {
-  struct Place {
+  struct Location {
     const void* first;
     int64_t step;
   };
-  std::array<Place, 2> places;
+  std::array<Location, 2> locations;
 
   /// Those of an element.
   std::array<DrawnNumber, 2> at(const Distribution& of, int64_t element) const;

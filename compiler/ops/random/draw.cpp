@@ -43,7 +43,7 @@ std::vector<Tensor> reference(const Distribution& of, const ReferenceArgs& args)
   Tensor out = args.make_output(1);
   DrawParameters parameters{};
   for (size_t k = 0; k < of.count; ++k)
-    parameters.places[k] = {args.inputs[k + 1].raw(), args.inputs[k + 1].rank() == 0 ? 0 : 1};
+    parameters.locations[k] = {args.inputs[k + 1].raw(), args.inputs[k + 1].rank() == 0 ? 0 : 1};
   if (const std::optional<int64_t> unfit = parameters.first_unfit(of, out.size()))
     throw UserError({.what = unfit_what(of),
                      .expected = unfit_expected(of, std::to_string(*unfit + 1)),
@@ -63,15 +63,15 @@ std::vector<Tensor> reference(const Distribution& of, const ReferenceArgs& args)
 
 void lower(const Distribution& of, StepBuilder& b) {
   const kernel::Operand& out = b.output(1);
-  std::array<int, 2> places{0, 0};  // the state stands for a parameter that is not there
+  std::array<int, 2> locations{0, 0};  // the state stands for a parameter that is not there
   std::array<Dim, 2> steps{0, 0};
   for (size_t k = 0; k < of.count; ++k) {
-    places[k] = b.input(k + 1).index;
+    locations[k] = b.input(k + 1).index;
     steps[k] = b.input(k + 1).type.is_scalar() ? 0 : 1;
   }
   b.call_library({draw_function(of, out.type.dtype),
-                  {out.type.elements(), PointerTo{b.input(0).index}, PointerTo{b.output(0).index}, PointerTo{places[0]},
-                   steps[0], PointerTo{places[1]}, steps[1], PointerTo{out.index}},
+                  {out.type.elements(), PointerTo{b.input(0).index}, PointerTo{b.output(0).index},
+                   PointerTo{locations[0]}, steps[0], PointerTo{locations[1]}, steps[1], PointerTo{out.index}},
                   kernel::RuntimeCheck{unfit_what(of), unfit_expected(of, "{value}"), b.node().origin}});
 }
 
@@ -163,18 +163,12 @@ Op define(std::string_view name) {
                    "), each a number or one for each element. Gives the next state and the numbers, [dims].")};
   op.infer = [&of](const TypeArgs& a) { return infer(of, a); };
   op.reference = [&of](const ReferenceArgs& a) { return reference(of, a); };
-  op.error = drawn_error;
   const bool differentiable = of.derivative != Reparametrization::kNone;
   if (differentiable) op.gradient = [&of](const GradientArgs& a) { return gradient(of, a); };
   op.lower = [&of](StepBuilder& b) { lower(of, b); };
-  op.accepts_layout = takes_row_major;
-  op.aliases = {{.output = 0, .input = 0}};
-  op.foldable = false;
-  op.advances = Advance{};
-  op.cost = [](const Node& node) { return drawn_cost(node, 30); };
   op.connection = [differentiable](const Node&, size_t i, size_t o) { return differentiable && i > 0 && o == 1; };
   op.cases = [&of] { return cases(of); };
-  return op;
+  return draw_op(std::move(op), 30);
 }
 
 // Numbers that are known are looked at before there is a graph.
@@ -184,7 +178,7 @@ void check_constants(const Distribution& of, const std::vector<Expr>& inputs, co
   for (size_t k = 0; k < of.count; ++k) {
     const Tensor* value = inputs[k + 1].rank() == 0 ? constant_value(inputs[k + 1]) : nullptr;
     if (!value) return;
-    parameters.places[k] = {value->raw(), 0};
+    parameters.locations[k] = {value->raw(), 0};
     values += str(k ? ", " : "", of.parameters[k].name, " ", value->text());
   }
   if (parameters.first_unfit(of, 1)) fail_build(where, unfit_what(of), std::string(of.range), values);
@@ -297,7 +291,7 @@ Drawn draw(const std::string& distribution, const Operand& state, const LengthLi
   DType widest = floatX();
   for (size_t k = 0; k < of->count; ++k) {
     const DType wanted = dtype_of_parameter(*of, k);
-    const Expr given = parameters[k].is_literal() ? parameters[k].beside(wanted) : parameters[k].expr();
+    const Expr given = parameters[k].is_literal() ? parameters[k].for_dtype(wanted) : parameters[k].expr();
     const bool is_number = is_float(given.dtype()) ? wanted == DType::kFloat64 : !is_complex(given.dtype());
     if (!is_number)
       fail_build(where, str(distribution, ": the parameter ", of->parameters[k].name, " has another dtype"),

@@ -35,23 +35,29 @@ const Dims& drawn_dims(const TypeArgs& args) {
   return dims;
 }
 
-std::vector<Tensor> drawn_error(const ErrorArgs& args) {
-  if (!std::all_of(args.errors.begin(), args.errors.end(), all_zero)) return unknown_errors(args);
-  std::vector<Tensor> out;
-  for (size_t o = 0; o < args.outputs.size(); ++o) out.push_back(args.make_error(o));
-  return out;
-}
-
-bool takes_row_major(const Node& node, size_t input, const Layout& layout) {
-  return is_row_major(node.inputs[input].dims(), layout);
-}
-
-Cost drawn_cost(const Node& node, int64_t flops) {
-  Dim bytes = 0;
-  for (const Type& type : node.types) bytes = bytes + type.elements() * Dim(static_cast<int64_t>(size_of(type.dtype)));
-  for (const Expr& input : node.inputs)
-    bytes = bytes + input.type().elements() * Dim(static_cast<int64_t>(size_of(input.dtype())));
-  return {node.types[1].elements() * Dim(flops), bytes};
+Op draw_op(Op op, int64_t flops) {
+  op.error = [](const ErrorArgs& args) {
+    if (!std::all_of(args.errors.begin(), args.errors.end(), all_zero)) return unknown_errors(args);
+    std::vector<Tensor> out;
+    for (size_t o = 0; o < args.outputs.size(); ++o) out.push_back(args.make_error(o));
+    return out;
+  };
+  op.accepts_layout = [](const Node& node, size_t input, const Layout& layout) {
+    return is_row_major(node.inputs[input].dims(), layout);
+  };
+  op.aliases = {{.output = 0, .input = 0}};
+  op.foldable = false;
+  op.advances = Advance{};
+  op.cost = [flops](const Node& node) {
+    Dim bytes = 0;
+    const auto count = [&](const Type& type) {
+      bytes = bytes + type.elements() * Dim(static_cast<int64_t>(size_of(type.dtype)));
+    };
+    for (const Type& type : node.types) count(type);
+    for (const Expr& input : node.inputs) count(input.type());
+    return Cost{node.types[1].elements() * Dim(flops), bytes};
+  };
+  return op;
 }
 
 Drawn drawn(const Op& op, std::vector<Expr> inputs, Props props, const std::source_location& where) {

@@ -13,12 +13,9 @@ namespace thtrain {
 Type state_type(const TypeArgs& args);
 /// The property "dims", each length of which is at least 0.
 const Dims& drawn_dims(const TypeArgs& args);
-/// Of draws whose results are exact, natively too: nothing is known where an input is not.
-std::vector<Tensor> drawn_error(const ErrorArgs& args);
-/// Inputs are row-major.
-bool takes_row_major(const Node& node, size_t input, const Layout& layout);
-/// Bytes of the results, and `flops` for each number.
-Cost drawn_cost(const Node& node, int64_t flops);
+/// The op with what all draws share: results are exact, natively too, but nothing is known where an input is not;
+/// inputs are row-major; the next state may be written over the state. `flops`: for each number.
+Op draw_op(Op op, int64_t flops);
 /// The next state and the numbers of such a node.
 Drawn drawn(const Op& op, std::vector<Expr> inputs, Props props, const std::source_location& where);
 /// A state whose words are the input (uint32 [624]) and which has used `position` of them, for cases.

@@ -100,7 +100,7 @@ void lower_mrg_uniform(StepBuilder& b) {
     Nest nest({{end - first}, {numbers, kernel::AxisKind::kSequential}});
     nest.work = kWork;
     const auto word = [&](const kernel::Operand& of, size_t k) {
-      return kernel::Place{of, {1, 0}, b.length(streams * static_cast<int64_t>(k) + first)};
+      return kernel::Location{of, {1, 0}, b.length(streams * static_cast<int64_t>(k) + first)};
     };
     Words words;
     for (size_t k = 0; k < kWords; ++k) words.push_back(nest.carried("word", nest.load("start", word(state, k))));
@@ -141,22 +141,16 @@ std::vector<OpCase> cases_mrg_uniform() {
 }  // namespace
 
 const Op& mrg_uniform_op() {
-  static const Op op{
-      .name = "mrg_uniform",
-      .doc =
-          "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams. In float32 the\n"
-          "factor is 4.6566126e-10, and no number is 1. Input: a state int32 [6, streams], the words x[n-1],\n"
-          "x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each. Gives the next state and the numbers, [dims].",
-      .infer = infer_mrg_uniform,
-      .reference = reference_mrg_uniform,
-      .error = drawn_error,
-      .lower = lower_mrg_uniform,
-      .accepts_layout = takes_row_major,
-      .aliases = {{.output = 0, .input = 0}},
-      .foldable = false,
-      .advances = Advance{},
-      .cost = [](const Node& node) { return drawn_cost(node, kWork); },
-      .cases = cases_mrg_uniform};
+  static const Op op = draw_op(
+      {.name = "mrg_uniform",
+       .doc = "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams. In float32 the\n"
+              "factor is 4.6566126e-10, and no number is 1. Input: a state int32 [6, streams], the words x[n-1],\n"
+              "x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each. Gives the next state and the numbers, [dims].",
+       .infer = infer_mrg_uniform,
+       .reference = reference_mrg_uniform,
+       .lower = lower_mrg_uniform,
+       .cases = cases_mrg_uniform},
+      kWork);
   return op;
 }
 

@@ -91,22 +91,16 @@ const kernel::LibraryFunction& multinomial_function() {
 }
 
 const Op& mt_multinomial_op() {
-  static const Op op{
-      .name = "mt_multinomial",
-      .doc =
-          "How often each of k results comes in n trials with the probabilities p, by NumPy's\n"
-          "RandomState.multinomial, bit for bit. Inputs: a state of MT19937; n, one number or int64 [rows]; p,\n"
-          "float64 [k] or [rows, k]. Gives the next state and int64 [rows, k]. Not differentiable.",
-      .infer = infer_multinomial,
-      .reference = reference_multinomial,
-      .error = drawn_error,
-      .lower = lower_multinomial,
-      .accepts_layout = takes_row_major,
-      .aliases = {{.output = 0, .input = 0}},
-      .foldable = false,
-      .advances = Advance{},
-      .cost = [](const Node& node) { return drawn_cost(node, 100); },
-      .cases = cases_multinomial};
+  static const Op op = draw_op(
+      {.name = "mt_multinomial",
+       .doc = "How often each of k results comes in n trials with the probabilities p, by NumPy's\n"
+              "RandomState.multinomial, bit for bit. Inputs: a state of MT19937; n, one number or int64 [rows]; p,\n"
+              "float64 [k] or [rows, k]. Gives the next state and int64 [rows, k]. Not differentiable.",
+       .infer = infer_multinomial,
+       .reference = reference_multinomial,
+       .lower = lower_multinomial,
+       .cases = cases_multinomial},
+      100);
   return op;
 }
 
@@ -118,7 +112,7 @@ Drawn draw_multinomial(const Operand& state, const LengthList& size, const Opera
   Dims dims = size.dims;
   if (dims.empty()) dims.assign(chances.dims().begin(), chances.dims().end() - 1);
   dims.push_back(chances.dims().back());
-  const Expr trials = n.is_literal() ? n.beside(DType::kInt64) : cast(n, DType::kInt64);
+  const Expr trials = n.is_literal() ? n.for_dtype(DType::kInt64) : cast(n, DType::kInt64);
   return drawn(mt_multinomial_op(), {state.expr(), trials, chances}, {{"dims", dims}}, p.where());
 }
 

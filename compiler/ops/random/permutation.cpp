@@ -53,20 +53,15 @@ const kernel::LibraryFunction& permutation_function() {
 }
 
 const Op& mt_permutation_op() {
-  static const Op op{.name = "mt_permutation",
-                     .doc =
-                         "Permutations of 0 to n - 1 along the last axis, one after the other, by NumPy's\n"
-                         "RandomState.permutation. Input: a state of MT19937. Gives the next state and int64 [dims].",
-                     .infer = infer_permutation,
-                     .reference = reference_permutation,
-                     .error = drawn_error,
-                     .lower = lower_permutation,
-                     .accepts_layout = takes_row_major,
-                     .aliases = {{.output = 0, .input = 0}},
-                     .foldable = false,
-                     .advances = Advance{},
-                     .cost = [](const Node& node) { return drawn_cost(node, 10); },
-                     .cases = cases_permutation};
+  static const Op op =
+      draw_op({.name = "mt_permutation",
+               .doc = "Permutations of 0 to n - 1 along the last axis, one after the other, by NumPy's\n"
+                      "RandomState.permutation. Input: a state of MT19937. Gives the next state and int64 [dims].",
+               .infer = infer_permutation,
+               .reference = reference_permutation,
+               .lower = lower_permutation,
+               .cases = cases_permutation},
+              10);
   return op;
 }
 

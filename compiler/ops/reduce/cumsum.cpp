@@ -40,16 +40,16 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-// y[0] = x[0], then y[i + 1] = y[i] + x[i + 1]: the first elements by a kernel of their own. Turns along the other axes
-// are independent.
+// y[0] = x[0], then y[i + 1] = y[i] + x[i + 1]: the first elements by a kernel of their own. Iterations along the other
+// axes are independent.
 void lower_cumsum(kernel::StepBuilder& b) {
   const kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
   const size_t axis = axis_number(b.node());
   const Dim length = out.type.dims[axis];
-  auto nest_of = [&](const Dim& turns) {
+  auto nest_of = [&](const Dim& iterations) {
     std::vector<kernel::NestAxis> axes;
     for (const Dim& dim : out.type.dims) axes.push_back({dim});
-    axes[axis] = {turns, kernel::AxisKind::kSequential};
+    axes[axis] = {iterations, kernel::AxisKind::kSequential};
     return kernel::Nest(std::move(axes));
   };
   if (!b.overwrites(0)) {

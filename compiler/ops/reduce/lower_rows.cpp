@@ -22,7 +22,7 @@ void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
   for (size_t k = 0; k < body.inputs.size(); ++k) {
     const Expr& input = body.inputs[k];
     if (!reads_through_index(nodes, input))
-      values.set(input, load_value(nest, name_of_input(input, k), place_of_input(domain, nodes, input, b.input(k))));
+      values.set(input, load_value(nest, name_of_input(input, k), location_of_input(domain, nodes, input, b.input(k))));
   }
   nest.work = 1;
   for (const Node* node : nodes) {
@@ -46,7 +46,7 @@ void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
     }
   }
   for (size_t o = 0; o < body.outputs.size(); ++o)
-    store_value(nest, place_of_output(domain, body.outputs[o], b.output(o)), values.parts(body.outputs[o]));
+    store_value(nest, location_of_output(domain, body.outputs[o], b.output(o)), values.parts(body.outputs[o]));
   kernel::schedule(b, nest, kernel_name(nodes), kernel_comment(nodes, body.inputs, body.outputs));
 }
 

@@ -31,7 +31,7 @@ void largest(DType element, const void* elements, int64_t n, void* result) {
 }
 
 Expr gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&) {
-  return switch_(logical_or(eq(abs(x), y), isnan(x)), dy * sign(x), Operand(0).beside(x.dtype()));
+  return switch_(logical_or(eq(abs(x), y), isnan(x)), dy * sign(x), Operand(0).for_dtype(x.dtype()));
 }
 
 // It moves no farther than the element that moves most.

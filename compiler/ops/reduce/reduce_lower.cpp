@@ -54,10 +54,10 @@ kernel::RuntimeCheck no_elements_check(const Node& node) {
 
 namespace {
 
-// A nest over the axes of input 0, the places of the two, and the way from what is loaded to what is stored.
+// A nest over the axes of input 0, the locations of the two, and the way from what is loaded to what is stored.
 struct Plain {
   kernel::Nest nest;
-  kernel::Place from, to;
+  kernel::Location from, to;
 };
 
 Plain plain_nest(StepBuilder& b) {
@@ -65,7 +65,7 @@ Plain plain_nest(StepBuilder& b) {
   const Ints& reduced = b.node().props.get<Ints>("axes");
   const bool keepdims = b.node().props.get<bool>("keepdims");
   std::vector<kernel::NestAxis> axes;
-  kernel::Place from{in, in.layout.strides}, to{out, {}};
+  kernel::Location from{in, in.layout.strides}, to{out, {}};
   size_t next = 0;
   for (size_t i = 0; i < in.type.rank(); ++i) {
     const bool goes = std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(i)) != reduced.end();

@@ -70,7 +70,7 @@ std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
 }
 
 // What the gradient makes of an element's cotangent does not look at other cotangents, so the tangents of the elements
-// may stand in their place: each times its element's derivative, and the result is their sum.
+// may replace them: each times its element's derivative, and the result is their sum.
 std::vector<Expr> jvp(const Reduction& record, const JvpArgs& args) {
   const Node& node = args.node;
   const Expr parts = record.gradient(args.input(0), with_keepdims(node, args.outputs[0]), args.tangent(),

@@ -37,7 +37,7 @@ struct Reduction {
   /// Combines n elements, side by side, into one of the accumulator's dtype: the definition.
   std::function<void(DType element, const void* elements, int64_t n, void* result)> reference;
   /// The input's cotangent; `out` and `cotangent` have the reduced axes with length 1. Null: no result is floating.
-  /// Forward mode asks it with the input's tangent in the place of `cotangent`, and adds up what it gives: an element's
+  /// Forward mode asks it with the input's tangent instead of `cotangent`, and adds up what it gives: an element's
   /// result may look at no other element of `cotangent`.
   std::function<Expr(const Expr& x, const Expr& out, const Expr& cotangent, const Ints& axes)> gradient = {};
   /// What rounding and the elements' errors do to a result: Op::error.

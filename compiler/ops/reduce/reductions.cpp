@@ -57,8 +57,8 @@ std::optional<DType> truth(DType) {
   return DType::kBool;
 }
 
-Expr zeros_beside(const Expr& like) {
-  return Operand(0).beside(like.dtype());
+Expr scalar_zero_of(const Expr& like) {
+  return Operand(0).for_dtype(like.dtype());
 }
 
 // Elements for each result.
@@ -72,10 +72,10 @@ int64_t reduced_elements(const ErrorArgs& a) {
 // zero and 0 elsewhere; with more, 0.
 Expr prod_gradient(const Expr& x, const Expr&, const Expr& dy, const Ints& axes) {
   Expr zero = eq(x, 0);
-  Expr nonzero = switch_(zero, Operand(1).beside(x.dtype()), x);
+  Expr nonzero = switch_(zero, Operand(1).for_dtype(x.dtype()), x);
   Expr p = dy * prod(nonzero, axes, true);
   Expr zeros = sum(zero, axes, true);
-  Expr at_zero = switch_(logical_and(eq(zeros, 1), zero), p, zeros_beside(x));
+  Expr at_zero = switch_(logical_and(eq(zeros, 1), zero), p, scalar_zero_of(x));
   return switch_(eq(zeros, 0), p / nonzero, at_zero);
 }
 
@@ -123,7 +123,7 @@ auto extremum_reference() {
 }
 
 Expr extremum_gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&) {
-  return switch_(logical_or(eq(x, y), isnan(x)), dy, zeros_beside(x));
+  return switch_(logical_or(eq(x, y), isnan(x)), dy, scalar_zero_of(x));
 }
 
 // The extremum moves no farther than the element that moves most.
@@ -131,6 +131,22 @@ std::vector<Tensor> extremum_error(const ErrorArgs& a) {
   if (all_zero(a.errors[0])) return {a.make_error()};
   const Expr error = make_input({.dtype = DType::kFloat64, .dims = a.node.inputs[0].dims()}, "e");
   return {a.evaluate(apply(max_op(), {error}, a.node.props).node(), std::vector{a.errors[0]})[0]};
+}
+
+template <bool is_max, bool lowest_of_none = false>
+Reduction extremum(const char* name, const char* doc) {
+  return {.name = name,
+          .doc = doc,
+          .dtype = ordered,
+          .identity = extremum_identity<is_max>,
+          .combine = extremum_combine<is_max>,
+          .lanes = is_max ? "max" : "min",
+          .empty_allowed = lowest_of_none,
+          .reference = extremum_reference<is_max, lowest_of_none>(),
+          .gradient = extremum_gradient,
+          .error = extremum_error,
+          .int_low = -100,
+          .int_high = 100};
 }
 
 // A record and its op, which points to it.
@@ -142,7 +158,9 @@ struct Defined {
   Defined(const Defined&) = delete;
 };
 
-const Defined& sum_defined() {
+}  // namespace
+
+const Op& sum_op() {
   static const Defined defined{
       {.name = "sum",
        .doc = "sum of x over axes; 0 without elements. Integers and bool give int64 or uint64 and wrap around. Floats "
@@ -161,10 +179,10 @@ const Defined& sum_defined() {
        .error = [](const ErrorArgs& a) { return multilinear_error(a, roundings_of_sum(reduced_elements(a))); },
        .ulps = 8},
       sum_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& prod_defined() {
+const Op& prod_op() {
   static const Defined defined{
       {.name = "prod",
        .doc =
@@ -187,66 +205,39 @@ const Defined& prod_defined() {
        .ulps = 256,
        .int_low = 1},
       prod_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& min_defined() {
+const Op& min_op() {
   static const Defined defined{
-      {.name = "min",
-       .doc = "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-              "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
-       .dtype = ordered,
-       .identity = extremum_identity<false>,
-       .combine = extremum_combine<false>,
-       .lanes = "min",
-       .empty_allowed = false,
-       .reference = extremum_reference<false>(),
-       .gradient = extremum_gradient,
-       .error = extremum_error,
-       .int_low = -100,
-       .int_high = 100},
+      extremum<false>(
+          "min",
+          "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+          "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said."),
       min_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& max_defined() {
+const Op& max_op() {
   static const Defined defined{
-      {.name = "max",
-       .doc = "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-              "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
-       .dtype = ordered,
-       .identity = extremum_identity<true>,
-       .combine = extremum_combine<true>,
-       .lanes = "max",
-       .empty_allowed = false,
-       .reference = extremum_reference<true>(),
-       .gradient = extremum_gradient,
-       .error = extremum_error,
-       .int_low = -100,
-       .int_high = 100},
+      extremum<true>(
+          "max",
+          "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+          "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said."),
       max_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& max_or_lowest_defined() {
+const Op& max_or_lowest_op() {
   static const Defined defined{
-      {.name = "max_or_lowest",
-       .doc = "as max, and -inf without elements (of integers the lowest). The optimizer takes it for log(sum(exp(x))) "
-              "over lengths that only the call knows.",
-       .dtype = ordered,
-       .identity = extremum_identity<true>,
-       .combine = extremum_combine<true>,
-       .lanes = "max",
-       .reference = extremum_reference<true, true>(),
-       .gradient = extremum_gradient,
-       .error = extremum_error,
-       .int_low = -100,
-       .int_high = 100},
+      extremum<true, true>("max_or_lowest",
+                           "as max, and -inf without elements (of integers the lowest). The optimizer takes it for "
+                           "log(sum(exp(x))) over lengths that only the call knows."),
       max_or_lowest_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& any_defined() {
+const Op& any_op() {
   static const Defined defined{{.name = "any",
                                 .doc = "is an element of x over axes true: unequal to 0; false without elements.",
                                 .dtype = truth,
@@ -261,10 +252,10 @@ const Defined& any_defined() {
                                 .error = extremum_error,
                                 .int_high = 2},
                                any_op};
-  return defined;
+  return defined.op;
 }
 
-const Defined& all_defined() {
+const Op& all_op() {
   static const Defined defined{{.name = "all",
                                 .doc = "are all elements of x over axes true: unequal to 0; true without elements.",
                                 .dtype = truth,
@@ -279,31 +270,7 @@ const Defined& all_defined() {
                                 .error = extremum_error,
                                 .int_high = 2},
                                all_op};
-  return defined;
-}
-
-}  // namespace
-
-const Op& sum_op() {
-  return sum_defined().op;
-}
-const Op& prod_op() {
-  return prod_defined().op;
-}
-const Op& min_op() {
-  return min_defined().op;
-}
-const Op& max_op() {
-  return max_defined().op;
-}
-const Op& max_or_lowest_op() {
-  return max_or_lowest_defined().op;
-}
-const Op& any_op() {
-  return any_defined().op;
-}
-const Op& all_op() {
-  return all_defined().op;
+  return defined.op;
 }
 
 const std::vector<const Op*>& reduction_ops() {

@@ -49,18 +49,18 @@ Dims around_reduced(const RowDomain& domain, const Dims& over) {
   return out;
 }
 
-static kernel::Place place_of(const RowDomain& domain, const kernel::Operand& operand, bool dropped) {
+static kernel::Location location_of(const RowDomain& domain, const kernel::Operand& operand, bool dropped) {
   return {operand, dropped ? around_reduced(domain, strides_over(domain.dropped(), operand))
                            : strides_over(domain.dims, operand)};
 }
 
-kernel::Place place_of_input(const RowDomain& domain, std::span<const Node* const> nodes, const Expr& input,
-                             const kernel::Operand& operand) {
-  return place_of(domain, operand, reads_dropped(domain, nodes, input));
+kernel::Location location_of_input(const RowDomain& domain, std::span<const Node* const> nodes, const Expr& input,
+                                   const kernel::Operand& operand) {
+  return location_of(domain, operand, reads_dropped(domain, nodes, input));
 }
 
-kernel::Place place_of_output(const RowDomain& domain, const Expr& output, const kernel::Operand& operand) {
-  return place_of(domain, operand, is_dropped(domain, output));
+kernel::Location location_of_output(const RowDomain& domain, const Expr& output, const kernel::Operand& operand) {
+  return location_of(domain, operand, is_dropped(domain, output));
 }
 
 }  // namespace thtrain

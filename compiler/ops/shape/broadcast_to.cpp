@@ -1,9 +1,9 @@
 // Repeating a value along axes without copying it; zeros, ones and full are such views of a scalar.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 #include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
@@ -71,18 +71,18 @@ std::vector<OpCase> cases_broadcast_to() {
 
 }  // namespace
 
-static Expr repeated_in_all_turns(const Node& node, const Dim& turns, std::span<const Expr> inputs,
-                                  const std::vector<bool>&) {
+static Expr repeated_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                       const std::vector<bool>&) {
   const size_t own = node.inputs[0].rank(), rank = node.types[0].rank();
   Ints order = {0};
   order.insert(order.end(), rank - own, -1);
   for (size_t axis = 1; axis <= own; ++axis) order.push_back(static_cast<int64_t>(axis));
   Dims lengths = node.types[0].dims;
-  lengths.insert(lengths.begin(), turns);
+  lengths.insert(lengths.begin(), iterations);
   return broadcast_to(dimshuffle(inputs[0], order), lengths);
 }
-static constexpr TurnsRule kAllTurns_broadcast_to{.applies = [](const Node&, const std::vector<bool>&) { return true; },
-                                                  .all = repeated_in_all_turns};
+static constexpr IterationsRule kAllIterations_broadcast_to{
+    .applies = [](const Node&, const std::vector<bool>&) { return true; }, .all = repeated_in_all_iterations};
 
 const Op& broadcast_to_op() {
   static const Op op{
@@ -97,7 +97,7 @@ const Op& broadcast_to_op() {
       .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
       .jvp = linear_jvp,
-      .turns = &kAllTurns_broadcast_to,
+      .iterations = &kAllIterations_broadcast_to,
       .aliases = {{.output = 0, .input = 0, .view = view_broadcast_to}},
       .foldable = false,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
@@ -130,7 +130,7 @@ Expr ones(const LengthList& lengths, std::optional<DType> dtype, std::source_loc
 }
 
 Expr full(const LengthList& lengths, const Operand& value, std::optional<DType> dtype) {
-  Expr scalar = dtype ? value.beside(*dtype) : value.expr();
+  Expr scalar = dtype ? value.for_dtype(*dtype) : value.expr();
   if (scalar.rank() != 0)
     fail_build(value.where(), "full: the value has axes", "a scalar", value_text(scalar), "broadcast_to repeats it");
   if (dtype && scalar.dtype() != *dtype) {

@@ -30,7 +30,7 @@ kernel::Operand bits_of(const kernel::Operand& operand) {
   return out;
 }
 
-void move_kernel(StepBuilder& b, const kernel::Place& from, const kernel::Place& to, const std::string& name,
+void move_kernel(StepBuilder& b, const kernel::Location& from, const kernel::Location& to, const std::string& name,
                  const std::string& comment, bool is_read_again) {
   kernel::Nest nest(to.operand.type.dims);
   nest.store(to, nest.load("x", from));

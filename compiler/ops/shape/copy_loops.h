@@ -19,9 +19,9 @@ kernel::Operand parts_of(const kernel::Operand& operand);
 /// The same where elements are moved and nothing else: bools are the bytes that they are stored as.
 kernel::Operand bits_of(const kernel::Operand& operand);
 
-/// A kernel that copies every element of a place to another; the nest has a parallel axis for each of their axes.
-void move_kernel(kernel::StepBuilder& b, const kernel::Place& from, const kernel::Place& to, const std::string& name,
-                 const std::string& comment, bool is_read_again = false);
+/// A kernel that copies every element of a location to another; the nest has a parallel axis for each of their axes.
+void move_kernel(kernel::StepBuilder& b, const kernel::Location& from, const kernel::Location& to,
+                 const std::string& name, const std::string& comment, bool is_read_again = false);
 
 /// A kernel that copies input i to output 0, which is row-major over the same elements (perhaps under other lengths).
 /// `is_read_again`: by the step itself.

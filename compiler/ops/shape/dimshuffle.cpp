@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
@@ -90,14 +90,14 @@ std::vector<OpCase> cases_dimshuffle() {
 
 }  // namespace
 
-static Expr shuffled_in_all_turns(const Node& node, const Dim&, std::span<const Expr> inputs,
-                                  const std::vector<bool>&) {
+static Expr shuffled_in_all_iterations(const Node& node, const Dim&, std::span<const Expr> inputs,
+                                       const std::vector<bool>&) {
   Ints order = {0};
   for (int64_t axis : order_of(node)) order.push_back(axis < 0 ? -1 : axis + 1);
   return dimshuffle(inputs[0], order);
 }
-static constexpr TurnsRule kAllTurns_dimshuffle{.applies = [](const Node&, const std::vector<bool>&) { return true; },
-                                                .all = shuffled_in_all_turns};
+static constexpr IterationsRule kAllIterations_dimshuffle{
+    .applies = [](const Node&, const std::vector<bool>&) { return true; }, .all = shuffled_in_all_iterations};
 
 const Op& dimshuffle_op() {
   static const Op op{
@@ -112,7 +112,7 @@ const Op& dimshuffle_op() {
       .gradient = gradient_dimshuffle,
       .jvp = linear_jvp,
       .access = access,
-      .turns = &kAllTurns_dimshuffle,
+      .iterations = &kAllIterations_dimshuffle,
       .axis_order = order_of,
       .aliases = {{.output = 0, .input = 0, .view = view_dimshuffle}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
@@ -159,7 +159,7 @@ Expr expand_dims(const Operand& operand, const std::vector<int64_t>& axes) {
   for (int64_t axis : axes) {
     size_t at = axis_in(axis, rank, x, "expand_dims", operand.where());
     if (is_new[at])
-      fail_build(operand.where(), str("expand_dims: axis ", axis, " is given twice"), "different places",
+      fail_build(operand.where(), str("expand_dims: axis ", axis, " is given twice"), "different positions",
                  value_text(x));
     is_new[at] = true;
   }

@@ -71,7 +71,7 @@ std::vector<Layout> destinations(const Node& node, const Layout& output) {
   return out;
 }
 
-// A kernel for each value that was not computed in its place.
+// A kernel for each value that was not computed in its location.
 void lower_join(kernel::StepBuilder& b) {
   const kernel::Operand out = bits_of(b.output());
   const size_t axis = axis_of_join(b.node());
@@ -154,7 +154,7 @@ static std::vector<Expr> promoted(const std::vector<Operand>& values, std::strin
   }
   std::vector<Expr> out;
   for (const Operand& value : values) {
-    Expr x = dtype ? value.beside(*dtype) : value.expr();
+    Expr x = dtype ? value.for_dtype(*dtype) : value.expr();
     out.push_back(dtype && x.dtype() != *dtype ? cast(Operand(x, value.where()), *dtype) : x);
   }
   return out;

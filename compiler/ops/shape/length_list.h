@@ -61,7 +61,7 @@ void require_same_shape(const Node& node, const Shape& left, const Shape& right,
 
 /// `axis` of a value of that rank as a number from 0; UserError names the builder and the value.
 size_t axis_of(int64_t axis, const Expr& x, std::string_view builder, const std::source_location& where);
-/// The same for a place in a result of that rank.
+/// The same for an axis of a result of that rank.
 size_t axis_in(int64_t axis, size_t rank, const Expr& x, std::string_view builder, const std::source_location& where);
 
 /// A builder's own complaint, before there is a node.

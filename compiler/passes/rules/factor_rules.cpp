@@ -1,4 +1,4 @@
-// Products as a whole: numbers come together, and what stands above and below the line cancels.
+// Products as a whole: numbers come together, and what is above and below the line cancels.
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
@@ -28,7 +28,7 @@ Expr collect_factors(const Expr& value, RuleContext& context) {
   return product.value(value.dtype());
 }
 
-// What stands above and below; where `covered`, only what does not take a value out of the expression altogether.
+// What is above and below; where `covered`, only what does not take a value out of the expression altogether.
 Expr cancel_factors(const Expr& value, RuleContext& context, bool covered) {
   Product product = factors_of(value, &context);
   bool found = false;

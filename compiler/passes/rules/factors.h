@@ -49,7 +49,7 @@ Product factors_of(const Expr& value, const RuleContext* context);
 /// The value of an expression over constants: a constant.
 Expr folded(const Expr& numbers);
 
-/// Does `value`, or what a few steps of arithmetic make it from, still stand in one of `kept`? Then a NaN in it is not
+/// Does `value`, or what a few steps of arithmetic make it from, still occur in one of `kept`? Then a NaN in it is not
 /// lost where the value itself is cancelled.
 bool is_covered(const Expr& value, const std::vector<Expr>& kept);
 

@@ -21,7 +21,7 @@ const std::vector<Rule>& inverse_rules() {
         {"arcsinh_of_sinh", arcsinh(sinh(x)), x, kRange},
         {"sinh_of_arcsinh", sinh(arcsinh(x)), x, kReassociating},
         {"arctanh_of_tanh", arctanh(tanh(x)), x, kRange},
-        // It is not: beside its domain there is a NaN, which stays.
+        // It is not: outside of its domain there is a NaN, which stays.
         {"exp_of_log", exp(log(x)), switch_(ge(x, 0), x, nan), kReassociating},
         {"exp2_of_log2", exp2(log2(x)), switch_(ge(x, 0), x, nan), kReassociating},
         {"expm1_of_log1p", expm1(log1p(x)), switch_(ge(x, -1), x, nan), kReassociating},

@@ -201,7 +201,7 @@ const std::vector<Quotient>& quotients_by_expm1() {
   return table;
 }
 
-// y * sinh(x) / cosh(x) -> y * tanh(x), and so on, wherever the two stand in a product.
+// y * sinh(x) / cosh(x) -> y * tanh(x), and so on, wherever the two are in a product.
 RuleFunction quotient_in(const std::vector<Quotient>& table) {
   return [&table](const Expr& value, RuleContext& context) {
     return read_once_or_not(value, context, [&](Product product) -> Expr {

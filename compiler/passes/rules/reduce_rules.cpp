@@ -66,16 +66,16 @@ Expr reduction_of_shuffled(const Expr& value, RuleContext&) {
   if (!is_op(inner, dimshuffle_op())) return {};
   const Expr& x = input_of(inner, 0);
   const Ints& order = inner.node().props.get<Ints>("order");
-  Ints axes, places(x.rank(), -1), out;  // places: where an axis of x is after the reduction
+  Ints axes, indices(x.rank(), -1), out;  // indices: where an axis of x is after the reduction
   for (size_t k = 0; k < order.size(); ++k)
     if (order[k] >= 0 && contains(axes_of(value), k)) axes.push_back(order[k]);
   std::sort(axes.begin(), axes.end());
   int64_t kept = 0;
   for (size_t axis = 0; axis < x.rank(); ++axis)
-    if (!contains(axes, axis)) places[axis] = kept++;
+    if (!contains(axes, axis)) indices[axis] = kept++;
   for (size_t k = 0; k < order.size(); ++k)
     if (!contains(axes_of(value), k))
-      out.push_back(order[k] < 0 ? -1 : places[static_cast<size_t>(order[k])]);
+      out.push_back(order[k] < 0 ? -1 : indices[static_cast<size_t>(order[k])]);
     else if (keeps_axes(value))
       out.push_back(-1);
   return dimshuffle(reduced(value, x, axes), out);

@@ -26,7 +26,7 @@ bool holds_all(DType from, DType to) {
   return digits(to) >= digits(from);
 }
 
-// cast(cast(x, float64), float32) -> x: what stands between holds all of x.
+// cast(cast(x, float64), float32) -> x: what is between holds all of x.
 Expr cast_of_cast(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
   if (!is_op(inner, cast_op())) return {};

@@ -119,11 +119,11 @@ Expr slice_of_dimshuffle(const Expr& value, RuleContext&) {
     if (slice->has(slice->dropped, k)) out.dropped.push_back(order[k]);
   }
   std::sort(out.dropped.begin(), out.dropped.end());
-  Ints places(x.rank(), -1), shuffled;
+  Ints indices(x.rank(), -1), shuffled;
   int64_t next = 0;
-  for (size_t axis : out.kept()) places[axis] = next++;
+  for (size_t axis : out.kept()) indices[axis] = next++;
   for (size_t k = 0; k < order.size(); ++k)
-    if (!slice->has(slice->dropped, k)) shuffled.push_back(order[k] < 0 ? -1 : places[static_cast<size_t>(order[k])]);
+    if (!slice->has(slice->dropped, k)) shuffled.push_back(order[k] < 0 ? -1 : indices[static_cast<size_t>(order[k])]);
   return dimshuffle(slice_of(x, out), shuffled);
 }
 
@@ -146,17 +146,17 @@ Expr join_of_slices(const Expr& value, const StridedSlice& slice, size_t axis, R
   Dim begin = 0;
   for (const Expr& piece : joined.node().inputs) {
     const Dim end = begin + piece.dims()[axis];
-    auto place = [&](const Dim& at) { return smaller(larger(at, begin), end) - begin; };
+    auto index = [&](const Dim& at) { return smaller(larger(at, begin), end) - begin; };
     StridedSlice out = slice;
-    out.starts[axis] = place(slice.starts[axis]);
-    out.counts[axis] = place(slice.starts[axis] + slice.counts[axis]) - out.starts[axis];
+    out.starts[axis] = index(slice.starts[axis]);
+    out.counts[axis] = index(slice.starts[axis] + slice.counts[axis]) - out.starts[axis];
     if (!out.counts[axis].is(0)) parts.push_back(slice_of(piece, out));
     begin = end;
   }
   if (parts.empty()) return {};
   const std::vector<size_t> kept = slice.kept();
-  const auto place = std::find(kept.begin(), kept.end(), axis) - kept.begin();
-  return specify_lengths(join(place, parts), value.dims());
+  const auto index = std::find(kept.begin(), kept.end(), axis) - kept.begin();
+  return specify_lengths(join(index, parts), value.dims());
 }
 
 // join(0, a, b)[i] -> a[i], where the part lies in one value.
@@ -211,10 +211,10 @@ Expr slice_of_reduction(const Expr& value, RuleContext& context) {
   const bool keeps = inner.node().props.get<bool>("keepdims");
   StridedSlice out = full_slice(x);
   Ints reduced;
-  size_t axis = 0, place = 0;  // of the reduction's result, of the part of x
+  size_t axis = 0, index = 0;  // of the reduction's result, of the part of x
   for (size_t k = 0; k < x.rank(); ++k) {
     if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(k)) != axes.end()) {
-      reduced.push_back(static_cast<int64_t>(place++));
+      reduced.push_back(static_cast<int64_t>(index++));
       if (!keeps) continue;
       if (slice->has(slice->dropped, axis) || !slice->counts[axis].is(1)) return {};
       ++axis;
@@ -226,7 +226,7 @@ Expr slice_of_reduction(const Expr& value, RuleContext& context) {
     if (slice->has(slice->dropped, axis))
       out.dropped.push_back(static_cast<int64_t>(k));
     else
-      ++place;
+      ++index;
     ++axis;
   }
   Props props = inner.node().props;
@@ -246,8 +246,8 @@ Expr slice_of_softmax(const Expr& value, RuleContext& context) {
   StridedSlice out = *slice;
   out.inside = {};
   const std::vector<size_t> kept = out.kept();
-  const auto place = std::find(kept.begin(), kept.end(), axis) - kept.begin();
-  return apply(*inner.node().op, {slice_of(input_of(inner, 0), out)}, {{"axis", static_cast<int64_t>(place)}});
+  const auto index = std::find(kept.begin(), kept.end(), axis) - kept.begin();
+  return apply(*inner.node().op, {slice_of(input_of(inner, 0), out)}, {{"axis", static_cast<int64_t>(index)}});
 }
 
 // take(x, 3) -> x[3]: a view.
@@ -294,10 +294,10 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 
 }  // namespace
 
-// All values of a state of a loop, which is read one turn back or two.
-Expr states_of(const Expr& first, int64_t turns, bool deep) {
+// All values of a state of a loop, which is read one iteration back or two.
+Expr states_of(const Expr& first, int64_t iterations, bool deep) {
   const ScanOutput state(deep ? stack({first, first * 2}) : first, {deep ? -2 : -1});
-  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns}).outputs;
+  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = iterations}).outputs;
   return all.node().inputs[0];
 }
 

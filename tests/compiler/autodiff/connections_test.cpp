@@ -46,7 +46,7 @@ TEST(Connections, OfALoopAreThoseOfItsStates) {
   EXPECT_EQ(connections_text(repeat(1, {x, y}, forgets), {x, y}), " y; y");
   EXPECT_EQ(connections_text(repeat(0, {x, y}, forgets), {x, y}), " x y; y");
   const Values until = repeat_until(4, {x, y}, [](const Values& s) {
-                         return Turn{{s[0] * 2, s[1] * z}, gt(sum(s[0]), 3)};
+                         return Iteration{{s[0] * 2, s[1] * z}, gt(sum(s[0]), 3)};
                        }).state;
   EXPECT_EQ(connections_text(until, {x, y, z}), " x; y z");
 }

@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, Values>> pairs() {
   auto both = [](const Expr& a) { return Values{a * w, sqr(a)}; };
   const Values looped = repeat(1, {x, x}, [&](const Values& s) { return both(s[0]); });
   const Values until = repeat_until(1, {x, x}, [&](const Values& s) {
-                         return Turn{both(s[0]), gt(sum(s[0]), 100)};
+                         return Iteration{both(s[0]), gt(sum(s[0]), 100)};
                        }).state;
   const Values branch = if_else(
       gt(sum(x), 0), [&] { return both(x); },

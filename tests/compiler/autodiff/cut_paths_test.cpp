@@ -23,13 +23,13 @@ std::string at(int line) {
 
 TEST(CutPaths, TheNodeThatEndsTheOnlyPathIsNamedWithItsLine) {
   const Expr x = vector("x", {3});
-  const Expr stopped = stop_gradient(x * 2.0), rounded = cast(x, DType::kInt32), place = argmax(x);
+  const Expr stopped = stop_gradient(x * 2.0), rounded = cast(x, DType::kInt32), location = argmax(x);
   const int line = __LINE__ - 1;
   EXPECT_EQ(got_of([&] { grad(sum(sqr(stopped)), x); }),
             str("the path from x ends at stop_gradient(mul(x, 2)) float64[3]", at(line), ": no derivative passes it"));
   EXPECT_EQ(got_of([&] { grad(sum(cast(rounded, DType::kFloat64) * 2.0), x); }),
             str("the path from x ends at cast(x) int32[3]", at(line), ": such values have no derivative"));
-  EXPECT_EQ(got_of([&] { grad(cast(place, DType::kFloat64), x); }),
+  EXPECT_EQ(got_of([&] { grad(cast(location, DType::kFloat64), x); }),
             str("the path from x ends at argmax(x) int64[]", at(line), ": such values have no derivative"));
   const Expr inner = sqr(x);
   EXPECT_EQ(got_of([&] { grad(sum(exp(inner)), x, {.consider_constant = {inner}}); }),

@@ -102,7 +102,7 @@ std::vector<Point> points_of(const Op& op) {
   return out;
 }
 
-// (y(x + h dx) - y(x - h dx)) / 2h beside dy.
+// (y(x + h dx) - y(x - h dx)) / 2h compared with dy.
 void expect_differences(const Point& p) {
   const std::vector<Expr> exact = p.jvps();
   const std::vector<Tensor> got = p.values_of(exact);

@@ -134,7 +134,7 @@ TEST(Vjp, LengthsOfACotangentAreCheckedByTheCall) {
 
 // ---- two modes -----------------------------------------------------------------------------------------------------
 
-// H v as the tangent of the gradient, beside the gradient of <gradient, v>.
+// H v as the tangent of the gradient, compared with the gradient of <gradient, v>.
 TEST(Jvp, AHessianVectorProductIsForwardOverReverse) {
   Expr x = matrix("x", {5, 3}), w = matrix("w", {3, 4}), v = matrix("v", {3, 4});
   Expr labels = tensor("labels", {5}, DType::kInt64);

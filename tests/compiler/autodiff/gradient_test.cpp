@@ -47,14 +47,14 @@ Tensor drawn(const Shape& shape, int64_t seed) {
 void expect_derivative(const Expr& gradient, const Expr& cost, const Expr& x, const Bindings& at, double bound = 1e-6) {
   Tensor exact = evaluate({gradient}, at)[0];
   Bindings moved = at;
-  auto place = std::find_if(moved.begin(), moved.end(), [&](const auto& entry) { return entry.first.same(x); });
-  Tensor value = place->second;
+  auto index = std::find_if(moved.begin(), moved.end(), [&](const auto& entry) { return entry.first.same(x); });
+  Tensor value = index->second;
   ASSERT_EQ(exact.shape(), value.shape());
   const double step = 1e-6;
   for (int64_t i = 0; i < value.size(); ++i) {
     auto cost_at = [&](double change) {
-      place->second = value.copy();
-      place->second.data<double>()[i] += change;
+      index->second = value.copy();
+      index->second.data<double>()[i] += change;
       return value_of(cost, moved);
     };
     double numeric = (cost_at(step) - cost_at(-step)) / (2 * step), want = exact.as_double(i);
@@ -207,7 +207,7 @@ TEST(Grad, IntegersHaveNoDerivativeButPassNoneOn) {
   EXPECT_EQ(text_without_node([&] { grad(sum(cast(i, DType::kFloat64)), i); }),
             "error: grad: derivatives are taken with respect to floating values\n  got:      i int64[i.0]\n"
             "  hint:     cast it to float before it is used");
-  // As an index, a factor and a power: what is floating beside them has its derivative.
+  // As an index, a factor and a power: what is floating with them has its derivative.
   Expr cost = sum(take(x, i) * i) + sum(pow(take(x, i), i));
   expect_derivative(grad(cost, x), cost, x,
                     {{x, Tensor::vector({0.5, 1.5, -0.25, 2.0, 1.0})}, {i, Tensor::vector<int64_t>({4, 0, 2, 3, 0})}});
@@ -241,7 +241,7 @@ TEST(Grad, KnownCotangentsStandForTheRestOfTheCost) {
   // With them alone: the vector-Jacobian product.
   Expr alone = grad(Expr(), x, {.known_grads = {{hidden, given}}});
   expect_derivative(alone, sum(hidden * given), x, at);
-  // Beside a cost they add to it.
+  // With a cost they add to it.
   Expr both = grad(sum(sqr(x)), x, {.known_grads = {{hidden, given}}});
   expect_derivative(both, sum(sqr(x)) + sum(hidden * given), x, at);
   // Of a value that the cost itself passes through.

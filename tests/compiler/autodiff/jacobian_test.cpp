@@ -1,4 +1,4 @@
-// Jacobians and Hessians beside closed forms and differences; products with Hessians beside the Hessian.
+// Jacobians and Hessians compared with closed forms and differences; products with Hessians compared with the Hessian.
 #include "compiler/autodiff/jacobian.h"
 
 #include <gtest/gtest.h>

@@ -77,9 +77,9 @@ TEST(StopGradient, HoldsInStableForms) {
 }
 
 TEST(StopGradient, HoldsInBodies) {
-  auto turn = [](const std::vector<Expr>& s) { return std::vector{s[0] * stop_gradient(s[0])}; };
-  // x^4 as ((x c) c') with the copies held: two turns of derivative c, then x c.
-  const Expr out = repeat(2, {x}, turn)[0];
+  auto iteration = [](const std::vector<Expr>& s) { return std::vector{s[0] * stop_gradient(s[0])}; };
+  // x^4 as ((x c) c') with the copies held: two iterations of derivative c, then x c.
+  const Expr out = repeat(2, {x}, iteration)[0];
   EXPECT_EQ(text_of(out), "[1, 16, 81]");
   EXPECT_EQ(text_of(grad(sum(out), x)), "[1, -8, 27]");
 }

@@ -16,7 +16,7 @@ TEST(Wrap, BreaksAtTheLastSpaceThatFits) {
   EXPECT_EQ(wrapped("", 4, 4), Wrapped({""}));
 }
 
-TEST(Wrap, AWordThatIsTooLongStandsAlone) {
+TEST(Wrap, AWordThatIsTooLongHasItsOwnLine) {
   EXPECT_EQ(wrapped("unbreakable text", 4, 4), Wrapped({"unbreakable", "text"}));
   EXPECT_EQ(wrapped("a unbreakable", 4, 4), Wrapped({"a", "unbreakable"}));
   EXPECT_EQ(wrapped("unbreakable", 4, 4), Wrapped({"unbreakable"}));

@@ -99,8 +99,8 @@ TEST(GoldenCode, RowsByAnIndex) {
 
 TEST(GoldenCode, ALoopOfTheProgram) {
   Expr x = input("x", {6}, DType::kFloat64), w = input("w", {6, 6}, DType::kFloat64);
-  auto turn = [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(dot(w, s[0]))}; };
-  expect_golden(emitted({x, w}, repeat(5, {x}, turn)), "code/loop_of_the_program.txt");
+  auto iteration = [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(dot(w, s[0]))}; };
+  expect_golden(emitted({x, w}, repeat(5, {x}, iteration)), "code/loop_of_the_program.txt");
 }
 
 TEST(GoldenCode, ABranchOfTheProgram) {

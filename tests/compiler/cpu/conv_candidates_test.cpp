@@ -1,4 +1,4 @@
-// Every candidate of a convolution against the definition: strides, paddings, dilations, groups, one place, one tap,
+// Every candidate of a convolution against the definition: strides, paddings, dilations, groups, one position, one tap,
 // filters as large as the image; both dtypes, every width of vectors, and the same bits for every number of threads.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ const char* const kDirect[] = {"filters", "rows", "planes"};
 
 constexpr size_t kTilingsOfShape = 4;  // of float64 half as many
 
-// Of 3 x 3 taps: places that are no whole tiles, channels and filters that are no whole vectors or blocks, rows in
+// Of 3 x 3 taps: positions that are no whole tiles, channels and filters that are no whole vectors or blocks, rows in
 // pieces, chunks of several images, slabs of channels, and all tiles at once.
 const char* const kWinogradShapes[] = {
     "b3 i37x4x5 k3x3x3 p2:2x2:2",   "b2 i2x7x18 k3x3x3 p1:1x1:1", "b1 i4x6x9 k37x3x3",
@@ -92,9 +92,9 @@ struct Defined {
     for_each_conv_term(g, before, shape(l.of_x()), shape(l.of_w(g)), shape(l.of_y()),
                        [&](int64_t x, int64_t w, int64_t y) {
                          const int64_t at[3] = {x, w, y};
-                         // Places of the output and of the two operands.
-                         const int places[3][3] = {{2, 0, 1}, {0, 1, 2}, {1, 0, 2}};
-                         const int* p = places[static_cast<size_t>(c.pass)];
+                         // Positions of the output and of the two operands.
+                         const int positions[3][3] = {{2, 0, 1}, {0, 1, 2}, {1, 0, 2}};
+                         const int* p = positions[static_cast<size_t>(c.pass)];
                          const double term = static_cast<double>(operands[0][static_cast<size_t>(at[p[1]])]) *
                                              static_cast<double>(operands[1][static_cast<size_t>(at[p[2]])]);
                          values[static_cast<size_t>(at[p[0]])] += term;
@@ -110,9 +110,9 @@ double norm_of(const Convolution& c, const Defined<T>& defined) {
   double most = 0;
   for (T x : defined.operands[filters_first ? 1 : 0]) most = std::max(most, std::fabs(static_cast<double>(x)));
   const std::vector<T>& of = defined.operands[filters_first ? 0 : 1];
-  // [filters][channels][taps], or [images][filters][places].
+  // [filters][channels][taps], or [images][filters][positions].
   const int64_t channels = c.pass == ConvPass::kWeightGradient ? c.f : c.c,
-                plane = c.pass == ConvPass::kWeightGradient ? c.places() : c.taps();
+                plane = c.pass == ConvPass::kWeightGradient ? c.positions() : c.taps();
   std::vector<double> sums(static_cast<size_t>(std::max(c.c, c.f)), 0);
   for (size_t i = 0; i < of.size(); ++i) {
     const int64_t at = static_cast<int64_t>(i) / plane;
@@ -168,22 +168,22 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
   const kernel::Target target = target_of(vector_bytes);
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     std::vector<ConvCandidates::One> all;
-    size_t turn = dtype == DType::kFloat32 ? 0 : 1;
+    size_t iteration = dtype == DType::kFloat32 ? 0 : 1;
     const size_t most = dtype == DType::kFloat32 ? kTilingsOfShape : kTilingsOfShape / 2;
     for (const char* shape : kConvShapes) {
       const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
       const std::optional<Convolution> c = convolution_of(key);
       ASSERT_TRUE(c) << shape;
       EXPECT_EQ(key_of(*c), key);
-      // Some tilings of each shape, in turns: what differs is where tiles end.
+      // Some tilings of each shape, in turn: what differs is where tiles end.
       for (size_t i = 0, taken = 0; i < std::size(kTilings) && taken < most; ++i)
-        if (const char* name = kTilings[(i + 3 * turn) % std::size(kTilings)]; find_candidate(key, name, target)) {
+        if (const char* name = kTilings[(i + 3 * iteration) % std::size(kTilings)]; find_candidate(key, name, target)) {
           all.push_back({*c, name});
           ++taken;
         }
       for (const char* name : {"exchanged filters 6x4", "exchanged filters 6x2", "exchanged rows 3x2"})
-        if (turn % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
-      ++turn;
+        if (iteration % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
+      ++iteration;
     }
     // All shapes for one dtype and width, a third for the others: what differs is how long vectors are.
     for (size_t i = 0; i < std::size(kWinogradShapes); ++i)

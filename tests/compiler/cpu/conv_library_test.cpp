@@ -34,7 +34,7 @@ ThContext context_of(int threads) {
 }
 
 int64_t output_elements(const Convolution& c) {
-  if (c.pass == ConvPass::kForward) return c.n * c.f * c.places();
+  if (c.pass == ConvPass::kForward) return c.n * c.f * c.positions();
   if (c.pass == ConvPass::kInputGradient) return c.n * c.c * c.pixels();
   return c.f * c.channels() * c.taps();
 }
@@ -66,7 +66,7 @@ double norm_of(const Convolution& c, const std::vector<double>& a, const std::ve
     int64_t channel = at / group;  // filters [f, c / groups, taps]
     if (c.pass == ConvPass::kInputGradient)
       channel = at / group / c.filters() * c.channels() + at / c.taps() % c.channels();
-    if (c.pass == ConvPass::kWeightGradient) channel = at / c.places() % c.f;  // gradients [n, f, places]
+    if (c.pass == ConvPass::kWeightGradient) channel = at / c.positions() % c.f;  // gradients [n, f, positions]
     sums[static_cast<size_t>(channel)] += other[k];
   }
   return *std::max_element(images.begin(), images.end()) * *std::max_element(sums.begin(), sums.end());
@@ -76,7 +76,7 @@ double norm_of(const Convolution& c, const std::vector<double>& a, const std::ve
 template <class T>
 void expect_definition(const ConvCandidates& candidates, size_t i, size_t loops, const ConvCandidates::One& one) {
   const Convolution& c = one.convolution;
-  const int64_t x = c.n * c.c * c.pixels(), w = c.f * c.channels() * c.taps(), y = c.n * c.f * c.places();
+  const int64_t x = c.n * c.c * c.pixels(), w = c.f * c.channels() * c.taps(), y = c.n * c.f * c.positions();
   const std::vector<T> a = random_elements<T>(1, c.pass == ConvPass::kInputGradient ? w : x),
                        b = random_elements<T>(2, c.pass == ConvPass::kForward ? w : y);
   std::vector<double> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());

@@ -103,7 +103,7 @@ TEST(PoolCandidates, HaveTheSameBits) {
 
 // Windows that share rows, columns or both; padding on both sides, or that the windows reach on one only; images in one
 // block and in several; rows shorter and longer than a vector; steps of 1, 2 and 4.
-TEST(PoolCandidates, PlacesHaveTheSameBits) {
+TEST(PoolCandidates, PositionsHaveTheSameBits) {
   const std::vector<Row> all = {{{2, 7, 9}, {.window = {3, 3}, .stride = {2, 2}}},
                                 {{2, 8, 8}, {.window = {3, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 1}}}},
                                 {{1, 56, 56}, {.window = {3, 3}, .stride = {1, 1}, .padding = {{1, 1}, {1, 1}}}},
@@ -131,11 +131,11 @@ TEST(PoolCandidates, PlacesHaveTheSameBits) {
       const std::string what = str(name_of(dtype), " ", join(row.image, "x"), " by ", join(row.options.window, "x"));
       for (const Tensor& image : {pattern(row.image, dtype), pattern(row.image, dtype, false), lowest})
         for (const Tensor& given : {normal, negative_zeros}) {
-          const std::vector<Tensor> by_places = by("places", {x, dy}, {dx}, {image, given});
-          expect_same_bits(by("columns", {x, dy}, {dx}, {image, given}), by_places, what);
+          const std::vector<Tensor> by_positions = by("positions", {x, dy}, {dx}, {image, given});
+          expect_same_bits(by("columns", {x, dy}, {dx}, {image, given}), by_positions, what);
           const Tensor reference = function({x, dy}, {dx}, {}, {.mode = Mode::kReference})({image, given})[0];
           for (int64_t i = 0; i < reference.size(); ++i)
-            ASSERT_NEAR(by_places[0].as_double(i), reference.as_double(i), dtype == DType::kFloat32 ? 2e-6 : 4e-15)
+            ASSERT_NEAR(by_positions[0].as_double(i), reference.as_double(i), dtype == DType::kFloat32 ? 2e-6 : 4e-15)
                 << what << ", element " << i;
         }
     }
@@ -171,14 +171,14 @@ TEST(PoolKeys, AreReadBack) {
     EXPECT_FALSE(pooling_of({"pool", text})) << text;
 }
 
-TEST(PoolRule, TakesPlacesForTheGradientOfMaximaThatShare) {
+TEST(PoolRule, TakesPositionsForTheGradientOfMaximaThatShare) {
   auto rule = [](const char* text) { return find_computation("pool")->rule({"pool", text}, {}, 1, 0); };
   for (const char* shared :
        {"max_pool_gradient float32 16x64x56x56 w3x3 s2x2 p1:1x1:1",
         "max_pool_gradient float64 16x64x56x56 w3x3 s1x1 p1:1x1:1",
         "max_pool_gradient float32 4x5x9 w2x2 s1x2 p0:0x0:0", "max_pool_gradient float32 4x512 w5 s4 p0:0",
         "max_pool_gradient float32 4x6x7 w3x3 s2x2 p0:0x0:0 border"})
-    EXPECT_EQ(rule(shared), "places") << shared;
+    EXPECT_EQ(rule(shared), "positions") << shared;
   for (const char* other :
        {"max_pool float32 16x64x56x56 w3x3 s2x2 p1:1x1:1", "max_pool_pick float32 16x64x56x56 w3x3 s2x2 p1:1x1:1",
         "sum_pool_gradient float32 16x64x56x56 w3x3 s2x2 p1:1x1:1 one", "max_pool_gradient float32 4x513 w5 s4 p0:0",

@@ -283,8 +283,8 @@ TEST_F(CacheTest, WarmStartRunsNoProgram) {
   EXPECT_EQ(fs::file_size(log), size);
 }
 
-// Two valid entries that changed their places gave a program the code or the plan of another one, at every start.
-TEST_F(CacheTest, EntriesThatChangedTheirPlacesAreRebuilt) {
+// Two valid entries that were exchanged gave a program the code or the plan of another one, at every start.
+TEST_F(CacheTest, ExchangedEntriesAreRebuilt) {
   {
     auto cache = make_cache();
     cache->load_object(source_of(1));

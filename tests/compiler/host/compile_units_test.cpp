@@ -1,4 +1,4 @@
-// Tests of compiler/host/compile_units.h: what stands in a unit, and how kernels are dealt out.
+// Tests of compiler/host/compile_units.h: what is in a unit, and how kernels are dealt out.
 #include "compiler/host/compile_units.h"
 
 #include <gtest/gtest.h>

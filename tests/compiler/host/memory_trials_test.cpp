@@ -17,7 +17,7 @@ namespace {
 using detail::best_non_temporal_limit;
 using detail::best_prefetch_lines;
 
-TEST(NonTemporalLimit, LiesBetweenTheSizesWhereStoresChangePlaces) {
+TEST(NonTemporalLimit, LiesBetweenTheSizesWhereTheOtherStoreIsFaster) {
   EXPECT_EQ(best_non_temporal_limit({{1000, 1, 2}, {4000, 1, 2}, {9000, 2, 1}, {16000, 4, 2}}), 6000);
   EXPECT_EQ(best_non_temporal_limit({{1000, 1, 2}, {4000, 1, 2}}), 0) << "ordinary stores are always faster";
   EXPECT_EQ(best_non_temporal_limit({{1000, 2, 1}, {4000, 2, 1}}), 500) << "non-temporal ones are";
@@ -49,7 +49,7 @@ TEST(MemoryTrials, UnknownCachesAreNotMeasured) {
   EXPECT_EQ(measure_memory_limits(unknown), (kernel::MemoryLimits{0, 0, 0}));
 }
 
-// Threads that run through much memory beside what is measured.
+// Threads that run through much memory besides what is measured.
 class BusyMachine {
  public:
   BusyMachine() {

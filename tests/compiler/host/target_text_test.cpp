@@ -43,7 +43,7 @@ TEST(TargetText, ScalarC99TakesNothingOfAProcessor) {
   EXPECT_EQ(parts.cores, 3);
   for (const char* text : {"isa=c99,vectors=16", "caches=1/2/3,isa=c99", "isa=c99,load_prefetch=0"})
     EXPECT_EQ("\n" + text_without_node([&] { parse_target(text); }) + "\n", str(R"(
-error: THTRAIN_TARGET names parts of a processor beside isa=c99
+error: THTRAIN_TARGET names parts of a processor with isa=c99
   expected: isa=c99, with cores or alone
   got:      )",
                                                                                 text, "\n"));
@@ -53,7 +53,7 @@ TEST(TargetText, AnEmulatedDeviceTakesNothingOfAProcessor) {
   EXPECT_EQ(kernel::emulated_cuda_target(3).text(), "isa=cuda-emulated,cores=3");
   EXPECT_TRUE(parse_target("isa=cuda-emulated,cores=3").is_of_no_processor());
   EXPECT_EQ("\n" + text_without_node([] { parse_target("vectors=16,isa=cuda-emulated"); }) + "\n", R"(
-error: THTRAIN_TARGET names parts of a processor beside isa=cuda-emulated
+error: THTRAIN_TARGET names parts of a processor with isa=cuda-emulated
   expected: isa=cuda-emulated, with cores or alone
   got:      vectors=16,isa=cuda-emulated
 )");

@@ -157,7 +157,7 @@ TEST_F(UnitBuildTest, AStoredObjectThatWasDamagedIsCompiledAnew) {
   }
 }
 
-TEST_F(UnitBuildTest, EntriesThatChangedTheirPlacesAreCompiledAnew) {
+TEST_F(UnitBuildTest, ExchangedEntriesAreCompiledAnew) {
   make_cache()->load_object(adding_program({1, 2}));
   for (const char* kind : {"units", "kernels"}) {
     auto paths = files(kind, std::string(kind) == "units" ? ".o" : "");

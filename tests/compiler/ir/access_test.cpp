@@ -30,19 +30,19 @@ using enum Access;
 using Accesses = std::vector<Access>;
 
 const Expr x = floats({4, 5}, "x"), b = floats({5}, "b"), number = floats({}, "number");
-const Expr places = make_input({.dtype = DType::kInt64, .dims = {4}}, "places");
+const Expr indices = make_input({.dtype = DType::kInt64, .dims = {4}}, "indices");
 
 TEST(Access, OfEachKindOfOp) {
   EXPECT_EQ(accesses(x + b), (Accesses{kElement, kElement}));
   EXPECT_EQ(accesses(sum(x, 1)), Accesses{kRow});
   EXPECT_EQ(accesses(argmax(x, 1)), Accesses{kRow});
   EXPECT_EQ(accesses(softmax(x)), Accesses{kRow});
-  EXPECT_EQ(accesses(take(x, places)), (Accesses{kIndexed, kIndexed}));
-  EXPECT_EQ(accesses(pick_rows(x, places)), (Accesses{kIndexed, kIndexed}));
+  EXPECT_EQ(accesses(take(x, indices)), (Accesses{kIndexed, kIndexed}));
+  EXPECT_EQ(accesses(pick_rows(x, indices)), (Accesses{kIndexed, kIndexed}));
   EXPECT_EQ(accesses(dot(x, b)), (Accesses{kWhole, kWhole}));
   EXPECT_EQ(accesses(apply(gemm_op(), {floats({4, 4}, "c"), number, x, floats({5, 4}, "y"), number})),
             (Accesses{kElement, kElement, kWhole, kWhole, kElement}));
-  EXPECT_EQ(accesses(scatter_add(x, places, floats({4, 5}, "y"))), (Accesses{kWhole, kWhole, kWhole}));
+  EXPECT_EQ(accesses(scatter_add(x, indices, floats({4, 5}, "y"))), (Accesses{kWhole, kWhole, kWhole}));
   EXPECT_EQ(accesses(dimshuffle(b, {-1, 0})), Accesses{kElement}) << "an axis of length 1 moves nothing";
   EXPECT_EQ(accesses(transpose(x)), Accesses{kWhole});
 }
@@ -51,10 +51,10 @@ TEST(Access, OfABodyIsTheWidestOnTheWay) {
   const auto loop = [](const std::vector<Expr>& in) {
     return std::vector<Expr>{sqr(in[0]) + take(in[1], in[2]), tanh(in[0])};
   };
-  const Expr fused = fused_values(make_fused, {x, x, places}, loop)[1];
+  const Expr fused = fused_values(make_fused, {x, x, indices}, loop)[1];
   EXPECT_EQ(accesses(fused), (Accesses{kElement, kIndexed, kIndexed}));
 
-  Graph body{{x, places}, {sum(exp(take(x, places)), 1), transpose(sum(x, 1, true))}, {}};
+  Graph body{{x, indices}, {sum(exp(take(x, indices)), 1), transpose(sum(x, 1, true))}, {}};
   EXPECT_EQ(access_through(body, 0), kWhole);
   EXPECT_EQ(access_through(body, 1), kIndexed);
   EXPECT_EQ(access_through({{x, b}, {sum(exp(x), 1)}, {}}, 0), kRow);

@@ -1,4 +1,4 @@
-// The promotion table against NumPy's, and what stands beside it.
+// The promotion table against NumPy's, and what belongs to it.
 #include "compiler/ir/dtype.h"
 
 #include <gtest/gtest.h>
@@ -55,16 +55,16 @@ TEST(DType, PromotionIsNumpysWithinAKind) {
       std::optional<DType> want = numpy;
       // The three ways in which it is not NumPy's: nothing becomes float64 unasked.
       if (is_whole(a) && is_whole(b) && is_float(numpy))
-        want = std::nullopt;  // a signed integer beside uint64: the user says which
+        want = std::nullopt;  // a signed integer with uint64: the user says which
       else if (is_whole(a) && !is_whole(b))
         want = b;
       else if (is_whole(b) && !is_whole(a))
         want = a;
       differ += want != numpy;
-      EXPECT_EQ(promote(a, b), want) << name_of(a) << " beside " << name_of(b);
+      EXPECT_EQ(promote(a, b), want) << name_of(a) << " with " << name_of(b);
     }
   }
-  // 4 signed integers beside uint64, and int32, int64, uint32 and uint64 beside float32 and complex64: each both ways.
+  // 4 signed integers with uint64, and int32, int64, uint32 and uint64 with float32 and complex64: each both ways.
   EXPECT_EQ(differ, 2u * (4 + 4 * 2));
 }
 

@@ -49,8 +49,8 @@ TEST(ThreadEffects, EachTakesTheTokenOfTheOneBefore) {
 
 TEST(ThreadEffects, ABodyTakesTheTokenAndGivesIt) {
   Expr x = vector("x", {2});
-  auto turn = [](const std::vector<Expr>& s) { return std::vector{print(s[0], "turn") + 1}; };
-  Expr loop = repeat(2, {x}, turn)[0];
+  auto iteration = [](const std::vector<Expr>& s) { return std::vector{print(s[0], "iteration") + 1}; };
+  Expr loop = repeat(2, {x}, iteration)[0];
   EXPECT_TRUE(has_effect(loop.node()));
   EXPECT_FALSE(carries_token(*loop.node().bodies[0]));
   EXPECT_EQ(loop.node().types.size(), 2u);
@@ -113,7 +113,7 @@ TEST(SameGraph, PrintsAreComparedByWhatTheyAreAndCounted) {
 TEST(GraphText, EffectsThatNobodyReadsAreReadBack) {
   Expr x = vector("x", {2});
   Expr loop = repeat(2, {x}, [](const std::vector<Expr>& s) {
-    print(s[0], "turn");
+    print(s[0], "iteration");
     return s;
   })[0];
   const Graph graph{.inputs = {x}, .outputs = {loop}, .updates = {}, .effects = {print(x, "a")}};

@@ -59,7 +59,7 @@ TEST(GraphDifference, MergedNodesGo) {
 )");
 }
 
-TEST(GraphDifference, BodiesStandBelowTheirNodesAndUpdatesAtTheEnd) {
+TEST(GraphDifference, BodiesAreBelowTheirNodesAndUpdatesAtTheEnd) {
   Expr x = make_input(kMatrix, "x");
   Shared w(Tensor::zeros(DType::kFloat32, {3, 4}), "w");
   Graph before{{x}, {}, {{w, w.expr() + exp(x)}}};

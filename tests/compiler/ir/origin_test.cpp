@@ -13,7 +13,7 @@
 namespace thtrain {
 namespace {
 
-std::string place(const Expr& value) {
+std::string location(const Expr& value) {
   return value.node().origin.text();
 }
 std::string here(int line) {
@@ -26,24 +26,24 @@ TEST(Origins, AnOpThatAnAlgorithmCallsHasTheLineOfItsFirstInput) {
   std::vector<Expr> terms = {x, y};
   const int start = __LINE__ + 1;
   Expr sum = std::accumulate(terms.begin(), terms.end(), -x);
-  EXPECT_EQ(place(sum), here(start));
+  EXPECT_EQ(location(sum), here(start));
   std::vector<Expr> products(2);
   std::transform(terms.begin(), terms.end(), terms.begin(), products.begin(), std::multiplies<>());
-  EXPECT_EQ(place(products[1]), here(first));
+  EXPECT_EQ(location(products[1]), here(first));
   const int line = __LINE__ + 1;
   std::transform(terms.begin(), terms.end(), products.begin(), [](const Expr& term) { return exp(term); });
-  EXPECT_EQ(place(products[0]), here(line));
+  EXPECT_EQ(location(products[0]), here(line));
 }
 
 TEST(Origins, AVariableThatAContainerMadeHasNoLineButItsScope) {
   Scope scope("net/hidden");
   std::vector<Shared> variables;
   variables.emplace_back(1.0, "w");
-  EXPECT_EQ(place(variables[0].expr()), "net/hidden");
+  EXPECT_EQ(location(variables[0].expr()), "net/hidden");
   std::optional<Shared> one;
   one.emplace(1.0, "b");
-  EXPECT_EQ(place(one->expr()), "net/hidden");
-  EXPECT_EQ(place(variables[0].expr() * 2.0), str("net/hidden, ", here(__LINE__)));
+  EXPECT_EQ(location(one->expr()), "net/hidden");
+  EXPECT_EQ(location(variables[0].expr() * 2.0), str("net/hidden, ", here(__LINE__)));
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ TEST(Schedule, TheRestOfAShortLoopIsNarrowerVectors) {
   EXPECT_NE(text(1000).find("_n("), std::string::npos) << "long loops have masked tails";
 }
 
-// Then the state of a loop of turns can stay in registers.
+// Then the state of a loop of iterations can stay in registers.
 TEST(Schedule, AFewVectorsAreWrittenOutOneByOne) {
   const auto loops = [](int64_t length) {
     const Program program = planned({floats({length}, "x") * 2.0});

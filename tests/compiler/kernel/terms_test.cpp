@@ -22,7 +22,7 @@ std::vector<Target> runnable() {
   return out;
 }
 
-// What the kernel of `made` computes with these statements in the place of its own.
+// What the kernel of `made` computes with these statements instead of its own.
 Tensor run(const Expr& made, const std::vector<Expr>& inputs, const std::vector<Tensor>& values, const Target& target,
            const std::function<void(kernel::Code&)>& write) {
   NativeProgram program({inputs, {made}, {}}, target, false, [&](Program& p) {
@@ -76,6 +76,50 @@ TEST(Terms, AVectorInARegisterIsTheSame) {
   }
 }
 
+// For each n: the first n elements loaded, and stored over elevens. n is a literal, and what a loop counts.
+TEST(Terms, TheFirstLanesAreLoadedAndStoredAlone) {
+  constexpr int64_t kLanes = 8, kRow = 2 * kLanes;
+  const auto row = [](DType dtype, kernel::Code& code, const Term& n, const Term& count) {
+    code.store("out0", n * Term(kRow), 1, kernel::load("in0", dtype, kLanes, n, 1, count));
+    code.store("out0", n * Term(kRow) + Term(kLanes), 1, kernel::load("in0", dtype, kLanes, 1, 0));
+    code.store("out0", n * Term(kRow) + Term(kLanes), 1, kernel::load("in0", dtype, kLanes, 0, 1), count);
+  };
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64, DType::kInt16})
+    for (const Target& target : runnable())
+      for (bool is_known : {true, false}) {
+        const Expr x = tensor("x", {(kLanes + 1) * kRow}, dtype);
+        const Tensor got = run(x, {x}, {counted(dtype, (kLanes + 1) * kRow, 10)}, target, [&](kernel::Code& code) {
+          if (is_known)
+            for (int64_t n = 0; n <= kLanes; ++n) row(dtype, code, n, n);
+          else
+            code.loop("n", 0, kLanes + 1, 1, kernel::LoopMark::kSequential,
+                      [&](const Term& n) { row(dtype, code, n, n); });
+        });
+        for (int64_t n = 0; n <= kLanes; ++n)
+          for (int64_t i = 0; i < kLanes; ++i) {
+            EXPECT_EQ(got.as_double(n * kRow + i), static_cast<double>(i < n ? 10 + n + i : 1))
+                << "loaded: " << n << " of " << name_of(dtype) << ", " << target.text();
+            EXPECT_EQ(got.as_double(n * kRow + kLanes + i), static_cast<double>(i < n ? 10 + i : 11))
+                << "stored: " << n << " of " << name_of(dtype) << ", " << target.text();
+          }
+      }
+}
+
+TEST(Terms, AnElementIsLoadedIntoAllLanes) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64, DType::kInt16})
+    for (const Target& target : runnable())
+      for (int lanes : {2, 4, 8, 16}) {
+        const Expr x = tensor("x", {64}, dtype);
+        const Tensor got = run(x, {x}, {counted(dtype, 64, 3)}, target, [&](kernel::Code& code) {
+          code.loop("i", 0, 64, Term(lanes), kernel::LoopMark::kSequential,
+                    [&](const Term& i) { code.store("out0", i, 1, kernel::load("in0", dtype, lanes, i, 0)); });
+        });
+        for (int64_t i = 0; i < 64; ++i)
+          EXPECT_EQ(got.as_double(i), static_cast<double>(3 + i / lanes * lanes))
+              << lanes << " of " << name_of(dtype) << ", " << target.text();
+      }
+}
+
 TEST(Terms, BitsAreOfOneSize) {
   const Term x = kernel::variable("x", {DType::kFloat32, 1, 0});
   EXPECT_THROW(bit_cast(x, DType::kInt64), std::exception);
@@ -103,13 +147,13 @@ TEST(Terms, PairsComeApartAndTogether) {
     }
 }
 
-// Six times the same eight places: by 2, 4 and 8 lanes, without and with a last lane that does not exist.
+// Six times the same eight locations: by 2, 4 and 8 lanes, without and with a last lane that does not exist.
 TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
-  const std::vector<int64_t> places{3, 0, 0, 9, 5, 1, 2, 8};
+  const std::vector<int64_t> locations{3, 0, 0, 9, 5, 1, 2, 8};
   const std::vector<std::pair<int, bool>> ways{{2, false}, {2, true}, {4, false}, {4, true}, {8, false}, {8, true}};
   const Expr at = tensor("at", {48}, DType::kInt64);
   Tensor indices = Tensor::empty(DType::kInt64, {48});
-  for (size_t i = 0; i < 48; ++i) indices.data<int64_t>()[i] = places[i % 8];
+  for (size_t i = 0; i < 48; ++i) indices.data<int64_t>()[i] = locations[i % 8];
   const auto write = [&](DType dtype, kernel::Code& code) {
     for (size_t w = 0; w < ways.size(); ++w) {
       const auto [lanes, padded] = ways[w];
@@ -129,7 +173,7 @@ TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
       for (size_t i = 0; i < 48; ++i) {
         const auto [lanes, padded] = ways[i / 8];
         const bool exists = !padded || static_cast<int>(i) % lanes != lanes - 1;
-        EXPECT_EQ(got.data<double>()[i], exists ? 100 + static_cast<double>(places[i % 8]) : 1)
+        EXPECT_EQ(got.data<double>()[i], exists ? 100 + static_cast<double>(locations[i % 8]) : 1)
             << name_of(dtype) << ", " << lanes << " lanes, " << target.text();
       }
     }
@@ -138,9 +182,9 @@ TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
 TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
   const Expr x = tensor("x", {16}, DType::kFloat32);
   for (const Target& target : runnable())
-    for (int64_t place = 0; place < 16; ++place) {
+    for (int64_t location = 0; location < 16; ++location) {
       Tensor values = Tensor::zeros(DType::kFloat32, {16});
-      values.data<float>()[place] = 1;
+      values.data<float>()[location] = 1;
       const Tensor got = run(x * 2.0, {x}, {values}, target, [&](kernel::Code& code) {
         const Term mask = kernel::load("in0", DType::kFloat32, 16, 0, 1) > kernel::constant(DType::kFloat32, 0.5);
         const auto number = [](double value) { return kernel::constant(DType::kFloat32, value); };
@@ -148,9 +192,9 @@ TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
         code.store("out0", 1, 1, select(reduce_lanes("and", mask), number(3), number(4)));
         code.store("out0", 2, 1, select(reduce_lanes("and", !mask), number(3), number(4)));
       });
-      EXPECT_EQ(got.data<float>()[0], 3) << place;
-      EXPECT_EQ(got.data<float>()[1], 4) << place;
-      EXPECT_EQ(got.data<float>()[2], 4) << place;
+      EXPECT_EQ(got.data<float>()[0], 3) << location;
+      EXPECT_EQ(got.data<float>()[1], 4) << location;
+      EXPECT_EQ(got.data<float>()[2], 4) << location;
     }
 }
 

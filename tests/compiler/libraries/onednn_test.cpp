@@ -1,4 +1,4 @@
-// oneDNN's product, where it is installed, beside the library's.
+// oneDNN's product, where it is installed, compared with the library's.
 #include "compiler/libraries/onednn.h"
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ bool is_same_part(T got, T expected, double allowed) {
   return std::abs(static_cast<double>(got) - static_cast<double>(expected)) <= allowed;
 }
 
-// Zeros may have any sign, and so may an infinity beside a NaN: the C standard leaves them open.
+// Zeros may have any sign, and so may an infinity with a NaN: the C standard leaves them open.
 template <class T>
 bool is_same(std::complex<T> got, std::complex<T> expected, double ulps) {
   if (std::isnan(expected.real()) != std::isnan(expected.imag()) && std::isinf(std::abs(expected)))
@@ -173,7 +173,7 @@ TEST(Complex, ProductsFollowTheFormula) {
   }
 }
 
-// ---- places --------------------------------------------------------------------------------------------------------
+// ---- locations ------------------------------------------------------------------------------------------------------
 
 std::vector<Expr> chains(const Expr& z, const Expr& w) {
   return {exp(z) * w - conj(z),
@@ -185,7 +185,7 @@ std::vector<Expr> chains(const Expr& z, const Expr& w) {
 }
 
 // Two numbers of an element are loaded and stored together, in whole vectors and in tails; compilers agree on the bits.
-TEST(Complex, AnElementsValueDependsNeitherOnItsPlaceNorOnTheCompiler) {
+TEST(Complex, AnElementsValueDependsNeitherOnItsLocationNorOnTheCompiler) {
   std::map<std::pair<int, DType>, std::vector<Tensor>> of_width;
   for (const Target& target : all_targets()) {
     if (!why_not(target).empty()) continue;

@@ -52,7 +52,8 @@ TEST(Conv, LengthsOfThreeAxesAreTheanos) {
 }
 
 // Its sweep of one axis: images of 1 to 19 elements, filters of 1 to 9, strides and dilations of 1 to 3. The lengths
-// are counted here place by place, and the transposed convolution gives back the least image with as many places.
+// are counted here position by position, and the transposed convolution gives back the least image with as many
+// positions.
 TEST(Conv, LengthsOfOneAxisAreCounted) {
   for (int64_t kernel = 1; kernel <= 9; ++kernel)
     for (int64_t stride = 1; stride <= 3; ++stride)
@@ -64,16 +65,16 @@ TEST(Conv, LengthsOfOneAxisAreCounted) {
                                                             {ConvPadding::zeros({{2, 2}}), 2}};
         for (const auto& [padding, zeros] : paddings)
           for (int64_t length = 1; length <= 19; ++length) {
-            int64_t places = 0;
-            while (places * stride + span <= length + 2 * zeros) ++places;
-            if (places == 0) continue;
+            int64_t positions = 0;
+            while (positions * stride + span <= length + 2 * zeros) ++positions;
+            if (positions == 0) continue;
             const ConvOptions options{.padding = padding, .stride = {stride}, .dilation = {dilation}};
             const std::string what = str(length, " elements, ", kernel, " taps, stride ", stride, ", dilation ",
                                          dilation, ", ", zeros, " zeros");
             const Expr w = filters({1, 1, kernel}), y = conv1d(images({1, 1, length}), w, options);
-            ASSERT_EQ(lengths_of(y), str("1x1x", places)) << what;
-            if (const int64_t least = (places - 1) * stride + span - 2 * zeros; least > 0) {
-              const Expr back = conv_transposed(images({1, 1, places}), w, options);
+            ASSERT_EQ(lengths_of(y), str("1x1x", positions)) << what;
+            if (const int64_t least = (positions - 1) * stride + span - 2 * zeros; least > 0) {
+              const Expr back = conv_transposed(images({1, 1, positions}), w, options);
               ASSERT_EQ(lengths_of(back), str("1x1x", least)) << what;
               ASSERT_LT(length - least, stride) << what;
             }
@@ -275,7 +276,7 @@ TEST(ConvErrors, OperandsThatDoNotFit) {
 // Theano's gradients to images for results that the convolution would not have.
 TEST(ConvErrors, AResultThatTheConvolutionWouldNotHave) {
   for (const size_t rank : {2, 3})
-    for (const auto& [padding, places] :
+    for (const auto& [padding, positions] :
          {std::pair{ConvPadding::valid(), 5}, {ConvPadding::half(), 7}, {ConvPadding::full(), 9}})
       for (const int64_t length : {5, 7, 8, 9, 12}) {
         auto with = [&, rank = rank](int64_t first, int64_t lengths) {
@@ -285,14 +286,14 @@ TEST(ConvErrors, AResultThatTheConvolutionWouldNotHave) {
         };
         const Dims of_x(rank, 7);
         const Expr w = filters(with(1, 3)), dy = images(with(1, length));
-        if (length == places) {
+        if (length == positions) {
           EXPECT_EQ(conv_transposed(dy, w, {.padding = padding}, of_x).dims(), with(1, 7));
           continue;
         }
         EXPECT_EQ(text_without_node([&, padding = padding] { conv_transposed(dy, w, {.padding = padding}, of_x); }),
                   str("error: conv_input_gradient: the gradient of the result does not have the result's length in "
                       "spatial axis 0 of ",
-                      rank, "\n  expected: ", length, " == ", places, "\n  got:      ",
+                      rank, "\n  expected: ", length, " == ", positions, "\n  got:      ",
                       Type{.dtype = DType::kFloat64, .dims = with(1, 3)}.text(), ", x ", dy.type().text()));
       }
 }

@@ -42,7 +42,7 @@ struct DTypeRow {
 
 TEST(ElemwiseTypes, DTypeRules) {
   const DTypeRow rows[] = {
-      // Within a kind as NumPy; beside a float, integers take its dtype; complex keeps the wider component.
+      // Within a kind as NumPy; with a float, integers take its dtype; complex keeps the wider component.
       {add_op(), {"bool", "bool"}, "bool"},
       {add_op(), {"bool", "uint8"}, "uint8"},
       {add_op(), {"int8", "int32"}, "int32"},

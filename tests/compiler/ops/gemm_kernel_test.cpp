@@ -84,15 +84,15 @@ TEST(GemmKernel, IsTheDefinition) {
   const Lengths all[] = {{1, 1, 1}, {7, 1, 7}, {13, 31, 17}, {60, 10, 130}, {60, 50, 10}, {29, 200, 65}};
   const Factors factors[] = {{1, 0}, {-0.01, 1}, {0.5, 0.25}, {2, 0}};
   const int widths[] = {64, 32, 16};
-  size_t turn = 0;  // walks through dtypes, widths and factors beside the shapes and transposes
+  size_t iteration = 0;  // walks through dtypes, widths and factors besides the shapes and transposes
   for (const Lengths& n : all)
     for (bool trans_a : {false, true})
       for (bool trans_b : {false, true}) {
-        DType dtype = turn % 2 == 0 ? DType::kFloat32 : DType::kFloat64;
-        Factors f = factors[(turn / 2 + turn / 8) % 4];
+        DType dtype = iteration % 2 == 0 ? DType::kFloat32 : DType::kFloat64;
+        Factors f = factors[(iteration / 2 + iteration / 8) % 4];
         MatrixProduct p{dtype, n.m, n.n, n.k, trans_a, trans_b, f.beta != 0};
-        expect_product(p, f, {"tile 6x2x64", "tile 4x3x7", "rows 6x2", "rows 4x3"}, widths[turn % 3]);
-        ++turn;
+        expect_product(p, f, {"tile 6x2x64", "tile 4x3x7", "rows 6x2", "rows 4x3"}, widths[iteration % 3]);
+        ++iteration;
       }
 }
 
@@ -200,7 +200,7 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
   }
 }
 
-// Two rows of one vector at a time, and a panel of the right factor beside them.
+// Two rows of one vector at a time, and a panel of the right factor with them.
 TEST(GoldenCode, ATileOfAProduct) {
   const kernel::Target target{.vector_bytes = 16};
   MatrixProduct p{DType::kFloat32, 5, 6, 3, false, false, false};

@@ -1,4 +1,4 @@
-// Empty expressions in every argument of every builder are errors with a place, and expressions are no bools.
+// Empty expressions in every argument of every builder are errors with a location, and expressions are no bools.
 #include <gtest/gtest.h>
 
 #include <type_traits>

@@ -1,5 +1,5 @@
 // Native code by both compilers and at every vector width: equal to the reference, the same bits from both compilers,
-// and an element's value wherever it stands.
+// and an element's value wherever it is.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -164,10 +164,10 @@ TEST_P(VectorWidth, BothCompilersGiveTheSameBits) {
                                        << difference(b[i], a[i], 0).value_or("a sign of zero or a NaN");
 }
 
-// ---- wherever it stands --------------------------------------------------------------------------------------------
+// ---- wherever it is --------------------------------------------------------------------------------------------
 
 // One compiled function over vectors of any length: every window of a long array gives the elements of the whole.
-TEST_P(VectorWidth, AnElementsValueDoesNotDependOnItsPlace) {
+TEST_P(VectorWidth, AnElementsValueDoesNotDependOnItsLocation) {
   for (const char* compiler : {"g++", "clang++"}) {
     Target target{compiler, GetParam()};
     if (std::string reason = why_not(target); !reason.empty()) continue;

@@ -84,11 +84,11 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
     Expr cost = projection(outputs, seed);
     if (!cost.has_value() || cost.dtype() != DType::kFloat64) continue;
     std::vector<Expr> wrt;
-    std::vector<size_t> places;
+    std::vector<size_t> locations;
     for (size_t i = 0; i < in.variables.size(); ++i)
       if (in.variables[i].dtype() == DType::kFloat64 && in.values[i].size() > 0) {
         wrt.push_back(in.variables[i]);
-        places.push_back(i);
+        locations.push_back(i);
       }
     if (wrt.empty()) continue;
     std::vector<Expr> gradients = grad(cost, wrt, {.disconnected = Disconnected::kZero});
@@ -101,19 +101,19 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
     for (size_t k = 0; k < wrt.size(); ++k) {
       ASSERT_TRUE(gradients[k].type() == wrt[k].type())
           << GetParam()->name << " " << c.name << ": " << gradients[k].type().text();
-      const Tensor& at = in.values[places[k]];
+      const Tensor& at = in.values[locations[k]];
       for (int64_t i = 0; i < at.size(); ++i) {
         double step = 1e-6;
         std::vector<Tensor> up = in.values, down = in.values;
-        up[places[k]] = at.copy();
-        down[places[k]] = at.copy();
-        up[places[k]].data<double>()[i] += step;
-        down[places[k]].data<double>()[i] -= step;
+        up[locations[k]] = at.copy();
+        down[locations[k]] = at.copy();
+        up[locations[k]].data<double>()[i] += step;
+        down[locations[k]].data<double>()[i] -= step;
         double difference_quotient =
             (evaluate_at({cost}, up)[0].as_double() - evaluate_at({cost}, down)[0].as_double()) / (2 * step);
         double got = exact[k].as_double(i);
         EXPECT_NEAR(got, difference_quotient, 1e-5 * std::max(1.0, std::fabs(got)))
-            << GetParam()->name << " " << c.name << ", input " << places[k] << ", element " << i;
+            << GetParam()->name << " " << c.name << ", input " << locations[k] << ", element " << i;
       }
     }
   }

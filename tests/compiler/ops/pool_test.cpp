@@ -140,20 +140,20 @@ TEST(Pool, AveragesArePyTorchs) {
 // ---- ties ----------------------------------------------------------------------------------------------------------
 
 // dx of one window over the whole image, with dy = 1, by native code and the reference.
-void expect_derivative_at(const std::vector<double>& elements, Shape shape, size_t place) {
+void expect_derivative_at(const std::vector<double>& elements, Shape shape, size_t position) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     const Expr x = image(Dims(shape.begin(), shape.end()), dtype), y = pool(x, {.window = shape});
     const Expr dx = grad(sum(y), x);
     const Tensor value = Tensor::of(elements, shape).cast(dtype);
     std::vector<double> expected(elements.size(), 0);
-    expected[place] = 1;
+    expected[position] = 1;
     EXPECT_EQ(numbers(evaluate({dx}, {{x, value}})[0]), expected);
     EXPECT_EQ(numbers(function({x}, {dx})({value})[0]), expected);
     const double largest = function({x}, {y})({value})[0].as_double();
-    if (std::isnan(elements[place]))
+    if (std::isnan(elements[position]))
       EXPECT_TRUE(std::isnan(largest));
     else
-      EXPECT_EQ(largest, elements[place]);
+      EXPECT_EQ(largest, elements[position]);
   }
 }
 
@@ -342,7 +342,7 @@ TEST(Pool, ThreadsShareTheImages) {
 
 // ---- derivatives ---------------------------------------------------------------------------------------------------
 
-// With the maxima at known places, f = sum(max(x)^3) has the second derivative 6 max there.
+// With the maxima at known positions, f = sum(max(x)^3) has the second derivative 6 max there.
 TEST(Pool, SecondDerivatives) {
   const Expr x = image({4, 4}), v = make_input({.dtype = DType::kFloat64, .dims = {4, 4}}, "v");
   const Expr y = pool(x, {.window = {2, 2}}), dx = grad(sum(y * y * y), x);

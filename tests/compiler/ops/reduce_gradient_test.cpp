@@ -155,7 +155,7 @@ TEST(ReduceGradient, SecondDerivativeOfAVariance) {
   Expr first = grad(var(x), x);
   Expr second = grad(sum(first * make_constant(Tensor::vector<double>({1, 0, 0, 0}))), x);
   Tensor got = evaluate({second}, {{x, Tensor::vector<double>({1, 2, 4, -3})}})[0];
-  // 2 / n (1 - 1 / n) on the diagonal, -2 / n^2 beside it.
+  // 2 / n (1 - 1 / n) on the diagonal, -2 / n^2 off it.
   Tensor want = Tensor::vector<double>({0.375, -0.125, -0.125, -0.125});
   for (int64_t i = 0; i < 4; ++i) EXPECT_NEAR(got.as_double(i), want.as_double(i), 1e-15);
 }

@@ -31,7 +31,7 @@ TEST(Registry, EveryOpHasAFamily) {
   EXPECT_EQ(family_of(*find_op("dot")), "linalg");
   EXPECT_EQ(family_of(*find_op("sum")), "reduce");
   EXPECT_EQ(family_of(*find_op("tanh")), "elemwise");
-  // Made by passes: of the family whose folder they stand in (tests/lint/check_lists.py compares all).
+  // Made by passes: of the family whose folder they are in (tests/lint/check_lists.py compares all).
   EXPECT_EQ(family_of(*find_op("fused")), "elemwise");
   EXPECT_EQ(family_of(*find_op("fused_reduction")), "reduce");
   EXPECT_EQ(family_of(*find_op("specify_lengths")), "shape");
@@ -54,10 +54,10 @@ TEST(Registry, EveryOpHasItsRules) {
   }
 }
 
-TEST(Registry, NativeCodeComesFromOnePlace) {
+TEST(Registry, NativeCodeComesFromOneFunction) {
   for (const Op* op : all_ops()) {
     if (is_leaf(*op)) continue;
-    // A view may have a lowering beside it, for inputs that it cannot look at.
+    // A view may have a lowering besides, for inputs that it cannot look at.
     int ways = (op->lower || view_rule(*op, 0)) + (op->lower_region != nullptr) + op->calls_reference +
                (op->scalar != nullptr);
     EXPECT_EQ(ways, 1) << op->name;

@@ -322,7 +322,7 @@ class VectorMaths : public testing::TestWithParam<int> {
   }
 
   template <class T>
-  void expect_in_every_place() {
+  void expect_in_every_location() {
     Program<T> vectors(target_, 1);
     // An odd period takes every point through all 16 lanes.
     vectors.expect_values(
@@ -338,27 +338,27 @@ class VectorMaths : public testing::TestWithParam<int> {
 };
 
 TEST_P(VectorMaths, SpecialValuesOfFloat32AreTheStandards) {
-  expect_in_every_place<float>();
+  expect_in_every_location<float>();
 }
 TEST_P(VectorMaths, SpecialValuesOfFloat64AreTheStandards) {
-  expect_in_every_place<double>();
+  expect_in_every_location<double>();
 }
 
-// Beside a float64 a float32 stands in narrower vectors; libmvec's widths differ in last bits.
+// With a float64 a float32 is in narrower vectors; libmvec's widths differ in last bits.
 TEST_P(VectorMaths, BitsDoNotDependOnTheVectorsOfTheKernel) {
   constexpr int64_t kCount = 2000;
   Tensor values = Tensor::empty(DType::kFloat32, {kCount});
   for (int64_t i = 0; i < kCount; ++i) values.data<float>()[i] = -5 + 0.005f * static_cast<float>(i);
   Expr x = tensor("x", {"n"}, DType::kFloat32);
-  Graph alone{{x}, {}, {}}, beside_float64{{x}, {}, {}};
+  Graph alone{{x}, {}, {}}, with_float64{{x}, {}, {}};
   std::vector<Function<float>> all = functions<float>();
   for (const Function<float>& f : all) {
     Expr y = f.build(x, x);
     alone.outputs.push_back(y);
-    beside_float64.outputs.push_back(cast(y, DType::kFloat64) * 2);
+    with_float64.outputs.push_back(cast(y, DType::kFloat64) * 2);
   }
   std::vector<Tensor> expected = NativeProgram(alone, target_, false)({values});
-  std::vector<Tensor> got = NativeProgram(beside_float64, target_)({values});
+  std::vector<Tensor> got = NativeProgram(with_float64, target_)({values});
   for (size_t k = 0; k < all.size(); ++k)
     for (int64_t i = 0; i < kCount; ++i)
       EXPECT_TRUE(same<double>(got[k].data<double>()[i] / 2, expected[k].data<float>()[i]))

@@ -98,7 +98,7 @@ TEST(Accumulations, ARunningSumThatTheLoopNeedsStays) {
   EXPECT_EQ(count_of(batched({s0}, {powers}), "scan"), 1u) << "no sequence is collected";
 }
 
-TEST(Accumulations, ACollectionOfNoTurnsIsItsFirstValue) {
+TEST(Accumulations, ACollectionOfNoIterationsIsItsFirstValue) {
   const Expr v = matrix("v"), start = vector("start");
   const auto of = [&](auto step) { return reduce(step, {.sequences = {v}, .outputs_info = {start}}).outputs; };
   const std::vector<Expr> all = {of([](Expr v_t, Expr s) { return s + v_t; }),

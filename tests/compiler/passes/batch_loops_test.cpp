@@ -5,7 +5,7 @@
 
 #include "compiler/api.h"
 #include "compiler/ops/control/scan_parts.h"
-#include "compiler/passes/over_turns.h"
+#include "compiler/passes/over_iterations.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
@@ -125,7 +125,7 @@ TEST(BatchLoops, WhatIsReadInsideOrStepByStepStays) {
   in_all_modes({u, v, s0}, {every, read}, {drawn({6, 3}, 1), drawn({6, 4}, 2), drawn({3, 4}, 3)});
 }
 
-TEST(BatchLoops, NoTurnsAddNothing) {
+TEST(BatchLoops, NoIterationsAddNothing) {
   const Expr u = matrix("u"), v = matrix("v"), s0 = matrix("s0");
   const Expr total = reduce([](Expr u_t, Expr v_t, Expr s) { return s + outer(u_t, v_t); },
                             {.sequences = {u, v}, .outputs_info = {s0}})
@@ -134,12 +134,12 @@ TEST(BatchLoops, NoTurnsAddNothing) {
   for (int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out.as_double(i), drawn({3, 4}, 3).as_double(i));
 }
 
-TEST(OverTurns, KnowsWhatFollowsFromWhatItIsTold) {
+TEST(OverIterations, KnowsWhatFollowsFromWhatItIsTold) {
   const Expr seq = matrix("seq", {5, 3}), fixed = vector("fixed", {3}), other = vector("other", {3});
   const Expr element = make_body_input(vector("e", {3}).type(), "element"),
              state = make_body_input(element.type(), "s");
   const Expr inside = make_body_input(fixed.type(), "fixed");
-  OverTurns over(5);
+  OverIterations over(5);
   over.know(element, seq, true);
   over.know(inside, fixed, false);
   const Expr value = exp(element) * inside + 1, wrong = value + state, same = inside * 2;

@@ -66,7 +66,7 @@ TEST(FuseConvEpilogues, Stay) {
   EXPECT_EQ(steps_of(optimize({leaves_of(layer), layer, {}}, {})), two) << "nobody chooses";
   EXPECT_EQ(steps({tanh(conv(floats({"n", 3, 8, 9}, "xn"), w, kHalf) + bias)}), two) << "only the call knows how many";
   const Expr unshared = floats({3, 6, 7, 3, 3, 3}, "unshared");
-  EXPECT_EQ(steps({tanh(conv(x, unshared, {.unshared = true}))}), two) << "filters of their own for every place";
+  EXPECT_EQ(steps({tanh(conv(x, unshared, {.unshared = true}))}), two) << "filters of their own for every location";
   EXPECT_EQ(steps({sum(tanh(y), {0, 2, 3})}), (Steps{"conv", "fused_reduction"})) << "slices took the elements";
   EXPECT_EQ(steps({tanh(y + input(DType::kFloat64, {3, 1, 1}, "wide"))}), two) << "fewer lanes";
   EXPECT_EQ(steps({y + floats({4, 1, 3, 8, 9}, "stack")}), two) << "another domain";
@@ -125,7 +125,7 @@ TEST(FuseConvEpilogues, KernelsAreNamedAfterAllThatTheyCompute) {
 
 // ---- values --------------------------------------------------------------------------------------------------------
 
-// Convolutions of x [2, c, ...] with f filters, and what may stand around them.
+// Convolutions of x [2, c, ...] with f filters, and what may be around them.
 struct Layer {
   Dims image, filters;
   ConvOptions options;

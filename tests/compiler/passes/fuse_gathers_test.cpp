@@ -23,7 +23,7 @@ Expr input(DType dtype, Dims dims, const std::string& name) {
 Expr floats(Dims dims, const std::string& name) {
   return input(DType::kFloat64, std::move(dims), name);
 }
-Expr places(Dims dims, const std::string& name) {
+Expr indices(Dims dims, const std::string& name) {
   return input(DType::kInt64, std::move(dims), name);
 }
 
@@ -38,7 +38,7 @@ Steps steps(const std::vector<Expr>& outputs) {
 }
 
 const Expr w = floats({9, 5}, "w"), b = floats({"n", 5}, "b"), p = floats({"n", 7}, "p"), v = floats({11}, "v");
-const Expr which = places({"n"}, "which"), labels = places({"n"}, "labels");
+const Expr which = indices({"n"}, "which"), labels = indices({"n"}, "labels");
 
 TEST(FuseGathers, AreLoadsOfTheLoopThatWantsThem) {
   EXPECT_EQ(steps({sqr(take(w, which)) + b}), Steps{"fused"});
@@ -54,8 +54,8 @@ TEST(FuseGathers, AreLoadsOfTheLoopThatWantsThem) {
 
 TEST(FuseGathers, ComputeWhatTheyReadBefore) {
   EXPECT_EQ(steps({exp(take(sqr(w), which))}), (Steps{"fused", "fused"}));
-  // Read at its own place too, by the loop that gathers from it: no loop has all of it when it needs it.
-  Expr y = exp(v), same = places({11}, "same");
+  // Read at its own index too, by the loop that gathers from it: no loop has all of it when it needs it.
+  Expr y = exp(v), same = indices({11}, "same");
   EXPECT_EQ(steps({take(y, same) * y}), (Steps{"fused", "fused"}));
   EXPECT_EQ(steps({take(y, same) * 2 + sqr(y)}), (Steps{"fused", "fused"}));
   EXPECT_EQ(steps({-mean(pick_rows(log_softmax(p), labels))}), (Steps{"fused_reduction", "fused_reduction"}));
@@ -69,8 +69,8 @@ TEST(FuseGathers, Stay) {
   EXPECT_EQ(steps({exp(taken), taken}), (Steps{"gather", "fused"})) << "it is a result too";
   EXPECT_EQ(steps({exp(taken), dot(taken, transpose(w))}), (Steps{"gather", "fused", "dot"})) << "another reader";
   EXPECT_EQ(steps({taken * 2.0, sum(exp(taken), 0)}), (Steps{"gather", "fused", "fused", "sum"})) << "two loops";
-  EXPECT_EQ(steps({take(v, Operand(3).expr()) * 2.0}), (Steps{"gather", "fused"})) << "a constant place";
-  EXPECT_EQ(steps({exp(take(v, places({5000}, "many")))}), (Steps{"gather", "fused"})) << "many single elements";
+  EXPECT_EQ(steps({take(v, Operand(3).expr()) * 2.0}), (Steps{"gather", "fused"})) << "a constant index";
+  EXPECT_EQ(steps({exp(take(v, indices({5000}, "many")))}), (Steps{"gather", "fused"})) << "many single elements";
   Expr z = input(DType::kComplex64, {4}, "z");
   EXPECT_EQ(steps({real(take(z, which))}), (Steps{"gather", "fused"})) << "a complex number is two loads";
 }
@@ -143,7 +143,7 @@ TEST(FuseGathers, RowsAndColumnsOfEveryShape) {
         };
         const double length = static_cast<double>(c.x[static_cast<size_t>(c.axis)]);
         Expr x = results.add_input(input(dtype, dims(c.x, "x"), str("x", n)), numbers(dtype, c.x, 7, 13, -4));
-        Expr at = results.add_input(places(dims(c.indices, "at"), str("at", n)),
+        Expr at = results.add_input(indices(dims(c.indices, "at"), str("at", n)),
                                     numbers(DType::kInt64, c.indices, 5, 2 * length, -length));
         Expr taken = take(x, at, c.axis);
         results.add(sqr(taken) + taken,
@@ -166,7 +166,7 @@ TEST(FuseGathers, IndicesOfEveryDtype) {
     results.add(sqr(x[{at, at}]), "two axes " + name);
   }
   Expr bools = results.add_input(input(DType::kBool, {9}, "bools"), numbers(DType::kBool, {9}, 1, 2, 0));
-  Expr at = results.add_input(places({21}, "at"), numbers(DType::kInt64, {21}, 5, 9, 0));
+  Expr at = results.add_input(indices({21}, "at"), numbers(DType::kInt64, {21}, 5, 9, 0));
   results.add(switch_(take(bools, at), 2.0, 3.0), "bools");
   results.check();
 }
@@ -182,7 +182,7 @@ TEST(FuseGathers, InRowReductions) {
         return results.add_input(input(dtype, dims, name + size), numbers(dtype, shape, step, 2, first));
       };
       auto placed = [&](const char* name, int64_t n, double step, double modulus, double first) {
-        return results.add_input(places({n}, name + size), numbers(DType::kInt64, {n}, step, modulus, first));
+        return results.add_input(indices({n}, name + size), numbers(DType::kInt64, {n}, step, modulus, first));
       };
       Expr x = given("x", {12, columns}, 0.37, -1), y = given("y", {rows, columns}, 0.23, -1);
       Expr u = given("u", {rows, 15}, 0.41, -1), scales = given("scales", {7}, 0.5, 1);
@@ -206,14 +206,14 @@ TEST(FuseGathers, InRowReductions) {
 TEST(FuseGathers, OfATransposedSource) {
   Results results;
   Expr x = results.add_input(input(DType::kFloat32, {19, 5}, "x"), numbers(DType::kFloat32, {19, 5}, 0.37, 2, -1));
-  Expr at = results.add_input(places({4}, "at"), numbers(DType::kInt64, {4}, 3, 5, 0));
+  Expr at = results.add_input(indices({4}, "at"), numbers(DType::kInt64, {4}, 3, 5, 0));
   results.add(tanh(take(transpose(x), at)), "rows of x^T");
   results.check();
 }
 
 TEST(FuseGathers, WithEveryCompilerAndWidth) {
-  Expr x = input(DType::kFloat32, {12, 37}, "x"), at = places({23}, "at"), u = floats({23, 15}, "u");
-  Expr row = places({23}, "row"), column = input(DType::kInt16, {37}, "column"), scales = floats({7}, "scales");
+  Expr x = input(DType::kFloat32, {12, 37}, "x"), at = indices({23}, "at"), u = floats({23, 15}, "u");
+  Expr row = indices({23}, "row"), column = input(DType::kInt16, {37}, "column"), scales = floats({7}, "scales");
   Graph graph{{x, at, u, row, column, scales}, {}, {}};
   graph.outputs = {sqr(take(x, at)),
                    softmax(take(x, at)),
@@ -253,8 +253,8 @@ std::string failure(const std::vector<Expr>& inputs, const std::vector<Tensor>& 
 }
 
 TEST(FuseGathers, ABadIndexIsTheSameErrorInEveryMode) {
-  Expr x = floats({6, 4}, "x"), at = places({3}, "at"), row = places({6}, "row"), u = floats({2, 30}, "u");
-  Expr column = places({21}, "column"), open = floats({"m", 30}, "open");
+  Expr x = floats({6, 4}, "x"), at = indices({3}, "at"), row = indices({6}, "row"), u = floats({2, 30}, "u");
+  Expr column = indices({21}, "column"), open = floats({"m", 30}, "open");
   auto whole = [](std::vector<int64_t> numbers) { return Tensor::of(numbers, {static_cast<int64_t>(numbers.size())}); };
   std::vector<int64_t> wide(21, 3);
   wide[19] = -31;
@@ -296,7 +296,7 @@ TEST(FuseGathers, ABadIndexIsTheSameErrorInEveryMode) {
 
 TEST(FuseGathers, AVariableIsWrittenAfterTheCheck) {
   Shared s(Tensor::zeros(DType::kFloat64, {4, 5}), "s");
-  Expr at = places({4}, "at");
+  Expr at = indices({4}, "at");
   Function f = function({at, w}, {}, {{s, s.expr() + 1.0 + take(w, at)}});
   Tensor table = Tensor::zeros(DType::kFloat64, {9, 5});
   std::string text = text_without_node([&] { f({Tensor::vector<int64_t>({0, 1, 2, 9}), table}); });
@@ -311,21 +311,21 @@ TEST(FuseGathers, AVariableIsWrittenAfterTheCheck) {
 // ---- in place ------------------------------------------------------------------------------------------------------
 
 TEST(FuseGathers, NothingIsWrittenOverASourceOrItsIndices) {
-  Expr x = floats({6}, "x"), at = places({6}, "at");
+  Expr x = floats({6}, "x"), at = indices({6}, "at");
   const Graph graph = fused({take(x, at) + x * cast(at, DType::kFloat64)});
   const Node& node = graph.outputs[0].node();
   ASSERT_EQ(node.op->name, "fused");
   ASSERT_EQ(node.inputs.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
-    bool at_its_own_place = access_of(node, i) == Access::kElement;
-    EXPECT_EQ(may_overwrite(node, 0, i), at_its_own_place && is_float(node.inputs[i].dtype())) << i;
+    bool at_its_own_index = access_of(node, i) == Access::kElement;
+    EXPECT_EQ(may_overwrite(node, 0, i), at_its_own_index && is_float(node.inputs[i].dtype())) << i;
   }
   EXPECT_FALSE(can_update_in_place(node, 0, x.node()));
 }
 
 TEST(FuseGathers, AnUpdateByItsOwnGatheredValue) {
   Shared s(Tensor::vector<double>({1, 2, 3, 4, 5, 6, 7, 8, 9}), "s");
-  Expr at = places({9}, "at");
+  Expr at = indices({9}, "at");
   Function f = function({at}, {}, {{s, take(s.expr(), at) + 10.0 * s.expr()}}, {.mode = Mode::kDebug});
   f({Tensor::vector<int64_t>({8, 7, 6, 5, 4, 3, 2, 1, 0})});
   Tensor after = s.get_value();
@@ -333,12 +333,12 @@ TEST(FuseGathers, AnUpdateByItsOwnGatheredValue) {
 }
 
 TEST(FuseGathers, ATemporaryThatIsGatheredIsNotOverwritten) {
-  Expr x = floats({40}, "x"), at = places({40}, "at"), other = floats({40}, "other");
+  Expr x = floats({40}, "x"), at = indices({40}, "at"), other = floats({40}, "other");
   Tensor reversed = Tensor::empty(DType::kInt64, {40});
   for (int64_t i = 0; i < 40; ++i) reversed.data<int64_t>()[i] = 39 - i;
   std::vector<Tensor> values{numbers(DType::kFloat64, {40}, 0.7, 3, -1), reversed,
                              numbers(DType::kFloat64, {40}, 0.3, 2, 0)};
-  // y dies in the loop that reads it through the index, and at its own place.
+  // y dies in the loop that reads it through the index, and at its own index.
   Expr y = exp(x) * other;
   for (const Expr& result : {tanh(take(y, at)) + other, take(y, at) - y}) {
     std::vector<In> variables{x, at, other};

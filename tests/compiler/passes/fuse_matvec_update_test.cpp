@@ -1,4 +1,4 @@
-// Products with a vector beside an update of their matrix: what becomes one loop, what stays, values.
+// Products with a vector and an update of their matrix: what becomes one loop, what stays, values.
 #include "compiler/passes/fuse_matvec_update.h"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ const Expr y = conv(x, w, kHalf);
 
 const Steps one{"pooled_conv"};
 
-TEST(FusePooling, TakesInWhatStandsAround) {
+TEST(FusePooling, TakesInWhatSurroundsIt) {
   for (const char* candidate : {"filters 4x2", "rows 6x2"}) {
     EXPECT_EQ(steps({pool(y, kSquares)}, candidate), one) << candidate;
     EXPECT_EQ(steps({tanh(pool(y, kSquares) + b)}, candidate), one) << "behind";
@@ -165,15 +165,15 @@ std::vector<Expr> everything(DType dtype, const Layer& layer, size_t number) {
   std::vector<Expr> out;
   // Filters of their own, so that each convolution has one reader.
   auto convolved = [&] { return conv(x, given(layer.filters, str("w", out.size(), "_").c_str()), layer.options); };
-  const Dims places = convolved().dims();
-  Dims bias(places.size(), 1), column(places.size(), 1);
-  bias[1] = places[1];
-  column[0] = places[0];
-  column.back() = places.back();
+  const Dims positions = convolved().dims();
+  Dims bias(positions.size(), 1), column(positions.size(), 1);
+  bias[1] = positions[1];
+  column[0] = positions[0];
+  column.back() = positions.back();
   PoolOptions windows = layer.windows;
   out.push_back(number % 2 == 0 ? pool(convolved(), windows) : tanh(pool(convolved(), windows) + given(bias, "b")));
   if (number % 4 == 1)
-    out.push_back(maximum(pool(maximum(convolved() + given(places, "r"), 0.0), windows) - given({}, "s"), 0.0));
+    out.push_back(maximum(pool(maximum(convolved() + given(positions, "r"), 0.0), windows) - given({}, "s"), 0.0));
   windows.mode = std::vector{PoolMode::kSum, PoolMode::kAverage, PoolMode::kAveragePadded}[number % 3];
   out.push_back(number % 2 == 0 ? pool(tanh(convolved() * given(column, "c")), windows)
                                 : pool(convolved(), windows) * given(bias, "b"));
@@ -251,7 +251,7 @@ TEST(FusePooling, BitsDependOnNeitherThreadsNorFusion) {
       }
 }
 
-// A filter of one tap makes the image what is pooled: a NaN anywhere in a window is its maximum, wherever it stands;
+// A filter of one tap makes the image what is pooled: a NaN anywhere in a window is its maximum, wherever it is;
 // padding never is, also where all elements are -inf; no other window is touched.
 TEST(FusePooling, NanAndInfinities) {
   const double inf = std::numeric_limits<double>::infinity();
@@ -263,18 +263,18 @@ TEST(FusePooling, NanAndInfinities) {
       Function walk = built({x, w}, {out}, tiling, kOneKernel), apart = built({x, w}, {out}, tiling, kApart);
       const Tensor ones = Tensor::of(std::vector<double>{1, 1, 1}, {3, 1, 1, 1}).cast(DType::kFloat32);
       for (double planted : {static_cast<double>(NAN), inf, -inf})
-        for (int64_t place = 0; place < 63; ++place) {
+        for (int64_t position = 0; position < 63; ++position) {
           std::vector<double> image(63, planted == -inf ? -inf : -3.0);
-          image[static_cast<size_t>(place)] = planted == -inf ? 2 : planted;
+          image[static_cast<size_t>(position)] = planted == -inf ? 2 : planted;
           const Tensor values = Tensor::of(image, {1, 1, 7, 9}).cast(DType::kFloat32);
           const Tensor got = walk({values, ones})[0], wanted = apart({values, ones})[0];
           const Tensor defined = evaluate(std::vector{out}, std::vector{std::pair(x, values), std::pair(w, ones)})[0];
           ASSERT_EQ(std::memcmp(got.raw(), wanted.raw(), got.bytes()), 0)
-              << tiling << ", " << planted << " at " << place;
+              << tiling << ", " << planted << " at " << position;
           for (int64_t i = 0; i < got.size(); ++i)
             ASSERT_TRUE(got.as_double(i) == defined.as_double(i) ||
                         (std::isnan(got.as_double(i)) && std::isnan(defined.as_double(i))))
-                << tiling << ", " << planted << " at " << place << ", element " << i;
+                << tiling << ", " << planted << " at " << position << ", element " << i;
         }
     }
 }

@@ -20,7 +20,7 @@ namespace {
 Expr floats(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kFloat32, .dims = std::move(dims)}, name);
 }
-Expr places(Dims dims, const std::string& name) {
+Expr indices(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kInt64, .dims = std::move(dims)}, name);
 }
 
@@ -36,7 +36,7 @@ Steps steps(const std::vector<Expr>& outputs) {
 
 const Expr w = floats({9, 20}, "w"), d = floats({4, 20}, "d"), b = floats({20}, "b"), p = floats({4, 7}, "p"),
            v = floats({4}, "v"), rate = floats({}, "rate");
-const Expr which = places({4}, "which");
+const Expr which = indices({4}, "which");
 
 Expr middle(const Expr& x) {
   return subtensor(x, {Slice{2, 6}});
@@ -90,7 +90,7 @@ TEST(FuseScatters, UpdatesOfVariables) {
     std::vector<Shared> variables;
   };
   const Expr at = make_input({.dtype = DType::kInt64, .dims = {}}, "at"), gradient = floats({6, 33}, "gradient"),
-             which = places({6}, "which"), labels = places({40}, "labels"), scale = floats({40}, "scale"),
+             which = indices({6}, "which"), labels = indices({40}, "labels"), scale = floats({40}, "scale"),
              row = floats({33}, "row");
   const std::vector<Expr> inputs{at, gradient, which, labels, scale, row};
   auto make = [&](Mode mode) {
@@ -110,7 +110,7 @@ TEST(FuseScatters, UpdatesOfVariables) {
   size_t count = 0;
   for (size_t i = 0; (i = explained.fused.find(" = fused_scatter(", i)) != std::string::npos; ++i) ++count;
   EXPECT_EQ(count, 3u);
-  EXPECT_EQ(native.run.info().arena_bytes, 0) << "nothing is computed beside, nothing copied";
+  EXPECT_EQ(native.run.info().arena_bytes, 0) << "nothing is computed besides, nothing copied";
   std::vector<Tensor> values;
   for (const Expr& e : inputs) values.push_back(numbers(e.type(), 3));
   for (Step* step : {&native, &reference, &checked})

@@ -38,8 +38,8 @@ Steps in_loop(const Expr& output) {
   return {"no loop"};
 }
 
-Expr loop(const std::function<Expr(const Expr&)>& turn, int64_t count = 5) {
-  return repeat(count, {x}, [&](const States& s) { return States{turn(s[0])}; })[0];
+Expr loop(const std::function<Expr(const Expr&)>& iteration, int64_t count = 5) {
+  return repeat(count, {x}, [&](const States& s) { return States{iteration(s[0])}; })[0];
 }
 
 TEST(HoistFromLoops, AProductOfCapturesLeavesTheLoop) {
@@ -70,20 +70,22 @@ TEST(HoistFromLoops, GoesAsFarAsItChanges) {
 TEST(HoistFromLoops, Stay) {
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, s); })), Steps{"scan"}) << "it changes";
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + (2 * c + 1); })), Steps{"scan"}) << "it costs nothing";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"scan"}) << "no turn computes it";
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"scan"})
+      << "no iteration computes it";
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return dot(transpose(a), s); })), Steps{"scan"}) << "a view";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + print(dot(a, c), "each turn"); })), (Steps{"dot", "scan"}))
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + print(dot(a, c), "each iteration"); })),
+            (Steps{"dot", "scan"}))
       << "what is printed goes, the print stays";
   EXPECT_EQ(before_loop(loop([](const Expr& s) {
               return if_else(
                   gt(sum(s), 0), [&] { return s + dot(a, c); }, [&] { return s; });
             })),
             Steps{"scan"})
-      << "no turn may take that side";
+      << "no iteration may take that side";
 }
 
-// Where a call says how many turns there are, it may say 0: a product moves, a read that may fail does not.
-TEST(HoistFromLoops, WhatCannotFailLeavesALoopThatMayHaveNoTurn) {
+// Where a call says how many iterations there are, it may say 0: a product moves, a read that may fail does not.
+TEST(HoistFromLoops, WhatCannotFailLeavesALoopThatMayHaveNoIteration) {
   const Expr n = iscalar("n"), at = iscalar("at");
   auto of = [&](const std::function<Expr(const Expr&)>& step) {
     return scan([&](Expr s) { return step(s); }, {.outputs_info = {x}, .n_steps = n}).outputs;

@@ -79,7 +79,7 @@ TEST(Match, PropertiesCount) {
   EXPECT_FALSE(match(cast(kX, DType::kFloat32), cast(l.x, DType::kInt8)));
 }
 
-TEST(Instantiate, NumbersTakeTheDtypeBesideThem) {
+TEST(Instantiate, NumbersTakeTheDtypeOfTheOtherOperand) {
   const Leaves& l = leaves();
   Binding b;
   b.set(kX, l.f);

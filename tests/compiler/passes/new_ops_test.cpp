@@ -25,7 +25,7 @@ namespace {
 Expr floats(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kFloat64, .dims = std::move(dims)}, name);
 }
-Expr places(Dims dims, const std::string& name) {
+Expr indices(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kInt64, .dims = std::move(dims)}, name);
 }
 
@@ -78,7 +78,7 @@ const Op& of_columns_op() {
 }
 
 TEST(NewOps, AGatherIsALoadOfTheLoopThatReadsIt) {
-  const Expr x = floats({5, 37}, "x"), rows = places({37}, "rows"), picked = apply(of_columns_op(), {x, rows});
+  const Expr x = floats({5, 37}, "x"), rows = indices({37}, "rows"), picked = apply(of_columns_op(), {x, rows});
   EXPECT_EQ(steps({sqr(picked) + 1.0}), Steps{"fused"});
   EXPECT_EQ(steps({sum(sqr(picked))}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({sqr(apply(of_columns_op(), {exp(x), rows}))}), (Steps{"fused", "fused"}))
@@ -233,7 +233,7 @@ TEST(NewOps, AnOpThatAccumulatesTakesInTheSumAroundIt) {
   EXPECT_FALSE(difference(evaluate(optimized({out}).outputs, at)[0], evaluate({out}, at)[0], 16));
 }
 
-// The lengths of a matrix's rows: alone a step of its own, beside an update of the matrix a part of the loop.
+// The lengths of a matrix's rows: alone a step of its own, with an update of the matrix a part of the loop.
 const Op& row_norms_op() {
   static constexpr LoopForm kForm{"row_norms", [](const Node& node) { return std::optional(node.inputs[0]); },
                                   [](std::span<const Expr> inputs) { return sum(sqr(inputs[0]), 1); }};

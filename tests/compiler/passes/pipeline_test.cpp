@@ -13,7 +13,7 @@ Graph noting(const Graph& graph, const PassContext& context) {
   return graph;
 }
 
-TEST(Pipeline, RewritesStandUnderThePassThatRan) {
+TEST(Pipeline, RewritesAreUnderThePassThatRan) {
   Expr x = vector("x");
   std::vector<Fired> fired;
   std::vector<PassRecord> records;

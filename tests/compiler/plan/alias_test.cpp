@@ -110,7 +110,7 @@ const Op& of_both_op() {
   return op;
 }
 
-TEST(Views, AnOutputBesideAComputedOneMayBeAView) {
+TEST(Views, AnOutputNextToAComputedOneMayBeAView) {
   const Expr x = vector("x", {3}), y = vector("y", {3});
   const std::shared_ptr<const Node> node = make_node(of_both_op(), {exp(x), exp(y)});
   EXPECT_TRUE(is_view((*node)[1]));

@@ -57,9 +57,9 @@ TEST(Bodies, ACarriedStateIsUpdatedInPlace) {
   const Expr x = vector("x", {64}), c = vector("c", {64});
   const Program program =
       planned({x, c}, repeat(10, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(s[0] * c)}; }));
-  const Region& turn = *loop_of(program.body).body;
-  ASSERT_EQ(turn.items.size(), 1u) << program_text(program);
-  const Step& step = step_of(turn, 0);
+  const Region& iteration = *loop_of(program.body).body;
+  ASSERT_EQ(iteration.items.size(), 1u) << program_text(program);
+  const Step& step = step_of(iteration, 0);
   EXPECT_TRUE(std::any_of(step.operands.begin(), step.operands.begin() + 2, [&](const BufferView& operand) {
     return operand.buffer == step.operands.back().buffer;
   })) << program_text(program);
@@ -75,16 +75,16 @@ TEST(Bodies, ALoopUpdatesASharedVariableWithoutACopy) {
   EXPECT_EQ(copies(program.body), 0u) << program_text(program);
 }
 
-TEST(Bodies, AStateOfWhichAllTurnsAreReadLivesInTheSlotsOfItsHistory) {
+TEST(Bodies, AStateOfWhichAllIterationsAreReadLivesInTheSlotsOfItsHistory) {
   const Expr x = vector("x", {64});
   const Expr last = repeat(10, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{sin(s[0]) * s[0]}; })[0];
   const Program program = planned({x}, {grad(sum(last), x)});
-  const Region& turn = *loop_of(program.body).body;
-  ASSERT_EQ(turn.items.size(), 1u) << program_text(program);
-  const Step& step = step_of(turn, 0);
+  const Region& iteration = *loop_of(program.body).body;
+  ASSERT_EQ(iteration.items.size(), 1u) << program_text(program);
+  const Step& step = step_of(iteration, 0);
   EXPECT_EQ(step.operands.front().buffer, step.operands.back().buffer);
-  EXPECT_EQ(readable(step.operands.front().layout.offset.text()), "64*turn");
-  EXPECT_EQ(readable(step.operands.back().layout.offset.text()), "64*turn + 64");
+  EXPECT_EQ(readable(step.operands.front().layout.offset.text()), "64*iteration");
+  EXPECT_EQ(readable(step.operands.back().layout.offset.text()), "64*iteration + 64");
 }
 
 TEST(Bodies, StatesThatNeedEachOthersOldValueAreSavedFirst) {
@@ -92,9 +92,9 @@ TEST(Bodies, StatesThatNeedEachOthersOldValueAreSavedFirst) {
   const Program program = planned({x, y}, repeat(3, {x, y}, [](const std::vector<Expr>& s) {
                                     return std::vector<Expr>{s[1], s[0] + s[1]};
                                   }));
-  const Region& turn = *loop_of(program.body).body;
-  EXPECT_LE(copies(turn), 2u) << program_text(program);
-  EXPECT_EQ(steps(turn) - copies(turn), 1u) << program_text(program);
+  const Region& iteration = *loop_of(program.body).body;
+  EXPECT_LE(copies(iteration), 2u) << program_text(program);
+  EXPECT_EQ(steps(iteration) - copies(iteration), 1u) << program_text(program);
 }
 
 TEST(Bodies, TemporariesOfABodyShareMemory) {
@@ -163,7 +163,7 @@ TEST(Bodies, TheProgramTextShowsLoopsAndBranches) {
         gt(sum(s[0]), 0), [&] { return exp(s[0]); }, [&] { return s[0]; })};
   })[0];
   const std::string text = program_text(planned({x}, {last}));
-  for (const char* part : {"loop turn from 0 to 3 - 1: scan\n", "  if ", "  else\n"})
+  for (const char* part : {"loop iteration from 0 to 3 - 1: scan\n", "  if ", "  else\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 

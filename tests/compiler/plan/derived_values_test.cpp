@@ -144,8 +144,8 @@ TEST_F(DerivedValues, StayWhileOthersAreComputed) {
   expect_products(out[1], x, out[0]);
 }
 
-// Of what changes in every turn they are made in every turn.
-TEST_F(DerivedValues, OfALoopAreMadeInEachTurn) {
+// Of what changes in every iteration they are made in every iteration.
+TEST_F(DerivedValues, OfALoopAreMadeInEachIteration) {
   const Expr square = tensor("square", {1, 1, 2, 2}, DType::kFloat64),
              tap = tensor("tap", {1, 1, 1, 1}, DType::kFloat64);
   const auto all = scan(

@@ -44,7 +44,7 @@ TEST_F(InPlaceTest, AViewIsNoValueOfItsOwn) {
   EXPECT_TRUE(chain(transpose(exp(v.expr()))).empty());
 }
 
-TEST_F(InPlaceTest, AnElementIsReadBeforeItIsWrittenOnlyInItsOwnPlace) {
+TEST_F(InPlaceTest, AnElementIsReadBeforeItIsWrittenOnlyInItsOwnLocation) {
   Expr loop = exp(v.expr()), turned = exp(transpose(v.expr())), product = dot(v.expr(), v.expr());
   const Node& variable = v.expr().node();
   EXPECT_TRUE(can_update_in_place(loop.node(), 0, variable));

@@ -106,7 +106,7 @@ TEST(Join, ValuesAreComputedWhereTheyAreJoined) {
   expect_the_reference(x, {join(0, {values[0], values[1], values[2]})});
 }
 
-TEST(Join, WhatIsReadElsewhereTooIsComputedInItsPlaceOnce) {
+TEST(Join, WhatIsReadElsewhereTooIsComputedInItsLocationOnce) {
   const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr a = exp(x), all = join(0, {a, sin(x)});
   const Expr other = dot(a, cos(x));

@@ -54,10 +54,10 @@ TEST(Schedule, AWriterComesAfterTheLastReader) {
   Schedule order = schedule(graph);
   EXPECT_EQ(order.in_place[0].size(), 1u);
   EXPECT_EQ(order.in_place[1].size(), 1u);
-  auto place = [&](const Expr& e) {
+  auto location = [&](const Expr& e) {
     return std::find(order.order.begin(), order.order.end(), &e.node()) - order.order.begin();
   };
-  EXPECT_GT(place(new_w), place(exp(w.expr()).same(new_v) ? new_v : new_v.node().inputs[1]));
+  EXPECT_GT(location(new_w), location(exp(w.expr()).same(new_v) ? new_v : new_v.node().inputs[1]));
 }
 
 TEST(Schedule, WritersThatNeedEachOthersOldValueAreNotBothInPlace) {
@@ -187,7 +187,7 @@ void expect_apart(const Dims& lengths) {
         EXPECT_TRUE(at_x + size <= at_y || at_y + size <= at_x) << "seed " << seed << ", buffers " << a << " and " << b;
       }
     EXPECT_GE(value_of(program.memory.arena_bytes), value_of(program.memory.lower_bound));
-    // Buffers of one size need no more places than are alive at once, of which there are those of the worst step.
+    // Buffers of one size need no more locations than are alive at once, of which there are those of the worst step.
     std::vector<int64_t> alive(static_cast<size_t>(now), 0);
     for (size_t b = 0; b < program.buffers.size(); ++b)
       for (int t = first[b]; program.buffers[b].kind == BufferKind::kTemporary && t >= 0 && t <= last[b]; ++t)

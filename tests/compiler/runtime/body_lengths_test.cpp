@@ -64,11 +64,11 @@ TEST(BodyLengths, GradientsGoThroughMasks) {
 }
 
 TEST(BodyLengths, StatesReadWhatMasksChoose) {
-  const auto turns = [](const std::function<Expr(const Expr&)>& positive_sum) {
+  const auto iterations = [](const std::function<Expr(const Expr&)>& positive_sum) {
     return repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector{s[0] * 2 - positive_sum(s[0])}; })[0];
   };
-  const Expr masked = turns([](const Expr& s) { return sum(s[s > 0]); });
-  const Expr plain = turns([](const Expr& s) { return sum(switch_(s > 0, s, 0)); });
+  const Expr masked = iterations([](const Expr& s) { return sum(s[s > 0]); });
+  const Expr plain = iterations([](const Expr& s) { return sum(switch_(s > 0, s, 0)); });
   const std::vector<Tensor> values{numbers({1, -2, 3, 0.5})};
   const std::vector<Tensor> expected =
       function({x}, {plain, grad(sum(plain * plain), x)}, {}, {.mode = Mode::kReference})(values);
@@ -230,17 +230,17 @@ TEST(BodyLengths, CopiesOfABodyOnOtherValuesHaveOthers) {
 TEST(BodyLengths, TheMemoryOfAnIterationIsThatOfTheNext) {
   const Expr sums = map([](const Expr& n) { return sum(exp(cumsum(arange(n)) % 3)); }, {.sequences = {counts}}).outputs;
   Function f = function({counts}, {sums});
-  std::map<size_t, std::set<const void*>> places;  // of each step's results
+  std::map<size_t, std::set<const void*>> locations;  // of each step's results
   std::map<size_t, std::set<int64_t>> lengths;
   f.watch(std::vector{ints({1000, 5, 700, 0, 1000, 3})}, [&](const StepEvent& event) {
     for (size_t o = event.inputs; event.after && o < event.operands.size(); ++o)
       if (event.operands[o].rank() == 1) {
-        places[event.step].insert(event.operands[o].raw());
+        locations[event.step].insert(event.operands[o].raw());
         lengths[event.step].insert(event.operands[o].dim(0));
       }
   });
-  EXPECT_FALSE(places.empty());
-  for (const auto& [step, all] : places) {
+  EXPECT_FALSE(locations.empty());
+  for (const auto& [step, all] : locations) {
     EXPECT_EQ(all.size(), 1u) << step;
     EXPECT_EQ(lengths[step], (std::set<int64_t>{0, 3, 5, 700, 1000})) << step;
   }

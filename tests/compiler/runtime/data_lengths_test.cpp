@@ -51,20 +51,20 @@ void expect_value(const std::vector<Expr>& inputs, const Expr& output, const std
   }
 }
 
-TEST(Nonzero, NamesThePlacesOfTheTrueElements) {
-  const Expr places = flatnonzero(mask);
-  expect_value({mask}, places, {bools({0, 1, 1, 0, 1})}, ints({1, 2, 4}));
-  expect_value({mask}, places, {bools({0, 0, 0})}, ints({}));
-  expect_value({mask}, places, {bools({1, 1, 1})}, ints({0, 1, 2}));
-  expect_value({mask}, places, {bools({})}, ints({}));
+TEST(Nonzero, NamesTheIndicesOfTheTrueElements) {
+  const Expr indices = flatnonzero(mask);
+  expect_value({mask}, indices, {bools({0, 1, 1, 0, 1})}, ints({1, 2, 4}));
+  expect_value({mask}, indices, {bools({0, 0, 0})}, ints({}));
+  expect_value({mask}, indices, {bools({1, 1, 1})}, ints({0, 1, 2}));
+  expect_value({mask}, indices, {bools({})}, ints({}));
 }
 
 TEST(Nonzero, OfNumbersInSeveralAxesGivesAVectorForEach) {
   const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
   const Tensor value = Tensor::matrix<double>({{0, 2, 0}, {-1, 0, 3}});
   for (Mode mode : kModes) {
-    const std::vector<Expr> places = nonzero(m);
-    Function f = function({m}, {places[0], places[1]}, {}, {.mode = mode});
+    const std::vector<Expr> indices = nonzero(m);
+    Function f = function({m}, {indices[0], indices[1]}, {}, {.mode = mode});
     const std::vector<Tensor> got = f({value});
     ASSERT_EQ(got.size(), 2);
     expect_same(got[0], ints({0, 1, 1}));

@@ -203,7 +203,7 @@ TEST(Debug, NamesAnOutputThatALaterStepChanged) {
             str("error: debug: step 1 (greedy_of_outputs) changed output 0 outside its outputs\n", built_at(line)));
 }
 
-// Nothing that a program does not read has a place among its arguments.
+// Nothing that a program does not read is among its arguments.
 TEST(Debug, EveryReadOfASharedVariableMayBeRewrittenAway) {
   Shared w(Tensor::vector({1.0, -2.0}), "w"), v(Tensor::vector({3.0, 4.0}), "v");
   Function compares = debugged({}, {lt(w, w)}), multiplies = debugged({}, {0 * w.expr() + v.expr()});
@@ -213,8 +213,7 @@ TEST(Debug, EveryReadOfASharedVariableMayBeRewrittenAway) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(both({})[1].at<double>({0}), 6);
 }
 
-// ---- float32: bounds follow dtypes and magnitudes
-// --------------------------------------------------------------------
+// ---- float32: bounds follow dtypes and magnitudes -------------------------------------------------------------------
 
 Tensor drawn_floats(const Shape& shape, uint64_t seed) {
   RandomState random(static_cast<int64_t>(seed));
@@ -410,7 +409,7 @@ INSTANTIATE_TEST_SUITE_P(Mutants, DebugNames,
                            return str(std::get<0>(info.param).name, "_", name_of(std::get<1>(info.param)));
                          });
 
-TEST(Debug, WatchShowsTheStepsOfEachTurn) {
+TEST(Debug, WatchShowsTheStepsOfEachIteration) {
   Expr x = vector("x", {3});
   const Expr last = repeat(5, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(s[0]) + 1}; })[0];
   Function f = function({x}, {last});

@@ -186,33 +186,35 @@ TEST(Effects, APrintAboveAMaskIsPrintedOnceInEveryMode) {
 
 // ---- bodies --------------------------------------------------------------------------------------------------------
 
-// x is doubled `turns` times, and printed before.
-Expr doubled(int64_t turns, const Expr& x, const std::string& label) {
-  return repeat(turns, {x}, [&](const std::vector<Expr>& s) {
+// x is doubled `iterations` times, and printed before.
+Expr doubled(int64_t iterations, const Expr& x, const std::string& label) {
+  return repeat(iterations, {x}, [&](const std::vector<Expr>& s) {
     print(s[0], label);
     return std::vector<Expr>{s[0] * 2};
   })[0];
 }
 
-TEST(EffectsOfBodies, APrintThatNobodyReadsIsPrintedInEachTurn) {
+TEST(EffectsOfBodies, APrintThatNobodyReadsIsPrintedInEachIteration) {
   Expr x = vector("x", {2});
-  Expr before = print(x, "before"), loop = doubled(3, x, "turn"), after = print(loop, "after");
+  Expr before = print(x, "before"), loop = doubled(3, x, "iteration"), after = print(loop, "after");
   Make make = of({x}, {after * 0 + x}, {before});
   expect_prints(make, {kTwo},
                 "before: float64[2] [1, 2]\n"
-                "turn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n"
+                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n"
                 "after: float64[2] [8, 16]\n");
-  expect_prints(of({x}, {loop}), {kTwo}, "turn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n");
-  expect_prints(of({x}, {doubled(0, x, "turn")}), {kTwo}, "");
+  expect_prints(of({x}, {loop}), {kTwo},
+                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n");
+  expect_prints(of({x}, {doubled(0, x, "iteration")}), {kTwo}, "");
 }
 
 TEST(EffectsOfBodies, ALoopThatIsListedRunsAlthoughNobodyReadsIt) {
   Expr x = vector("x", {2});
-  expect_prints(of({x}, {x}, {doubled(2, x, "turn")}), {kTwo}, "turn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n");
-  expect_prints(of({x}, {0 * doubled(1, x, "turn")}), {kTwo}, "turn: float64[2] [1, 2]\n");
+  expect_prints(of({x}, {x}, {doubled(2, x, "iteration")}), {kTwo},
+                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n");
+  expect_prints(of({x}, {0 * doubled(1, x, "iteration")}), {kTwo}, "iteration: float64[2] [1, 2]\n");
 }
 
-TEST(EffectsOfBodies, PrintsOfATurnComeInOrderAndEqualOnesStayTwo) {
+TEST(EffectsOfBodies, PrintsOfAnIterationComeInOrderAndEqualOnesStayTwo) {
   Expr x = vector("x", {2});
   Expr loop = repeat(2, {x, x}, [&](const std::vector<Expr>& s) {
     Expr a = print(s[0], "a"), b = print(s[1], "b"), again = print(s[0], "a"), used = print(x + a, "used");
@@ -225,8 +227,8 @@ TEST(EffectsOfBodies, PrintsOfATurnComeInOrderAndEqualOnesStayTwo) {
 
 TEST(EffectsOfBodies, EqualLoopsAreNotMerged) {
   Expr x = vector("x", {2});
-  expect_prints(of({x}, {doubled(1, x, "turn") + doubled(1, x, "turn")}), {kTwo},
-                "turn: float64[2] [1, 2]\nturn: float64[2] [1, 2]\n");
+  expect_prints(of({x}, {doubled(1, x, "iteration") + doubled(1, x, "iteration")}), {kTwo},
+                "iteration: float64[2] [1, 2]\nturn: float64[2] [1, 2]\n");
 }
 
 TEST(EffectsOfBodies, APrintBelongsToTheInnermostBody) {
@@ -243,14 +245,14 @@ TEST(EffectsOfBodies, APrintBelongsToTheInnermostBody) {
       "outer: float64[2] [2, 3]\ninner: float64[2] [2, 3]\ninner: float64[2] [4, 6]\nnext: float64[2] [3, 4]\n");
 }
 
-TEST(EffectsOfBodies, TurnsThatADerivativeRunsAgainPrintNothing) {
+TEST(EffectsOfBodies, IterationsThatADerivativeRunsAgainPrintNothing) {
   Expr x = vector("x", {2});
   Expr loop =
-      repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "turn") * s[0]}; })[0];
+      repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "iteration") * s[0]}; })[0];
   Expr cost = sum(loop);
   Make make = of({x}, {cost, grad(cost, x)});
   const Tensor ones = Tensor::vector({1.0, 1.0});
-  expect_prints(make, {ones}, "turn: float64[2] [1, 1]\nturn: float64[2] [1, 1]\nturn: float64[2] [1, 1]\n");
+  expect_prints(make, {ones}, "iteration: float64[2] [1, 1]\nturn: float64[2] [1, 1]\nturn: float64[2] [1, 1]\n");
   EXPECT_EQ(make({.mode = Mode::kReference})({ones})[1].text(), "[8, 8]");
 }
 
@@ -304,11 +306,11 @@ TEST(EffectsOfBodies, ATrainingStepPrintsWhatABranchOfTheModelPrints) {
 }
 
 TEST(EffectsOfBodies, ALoopOfWhichOnlyTheDerivativeIsReadPrints) {
-  Expr x = vector("x", {2}), linear = doubled(2, x, "turn");
+  Expr x = vector("x", {2}), linear = doubled(2, x, "iteration");
   Expr other =
-      repeat(2, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "turn") * s[0]}; })[0];
-  const std::string of_linear = "turn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n";
-  const std::string of_other = "turn: float64[2] [1, 2]\nturn: float64[2] [1, 4]\n";
+      repeat(2, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "iteration") * s[0]}; })[0];
+  const std::string of_linear = "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n";
+  const std::string of_other = "iteration: float64[2] [1, 2]\nturn: float64[2] [1, 4]\n";
   expect_prints(of({x}, {grad(sum(linear), x)}), {kTwo}, of_linear);
   expect_prints(of({x}, {jvp(linear, x, x)}), {kTwo}, of_linear);
   expect_prints(of({x}, {grad(sum(other), x)}), {kTwo}, of_other);
@@ -320,11 +322,11 @@ TEST(EffectsOfBodies, AFunctionThatIsMadeAndCalledInABodyLeavesItAlone) {
   testing::internal::CaptureStderr();
   Expr loop = repeat(1, {x}, [&](const std::vector<Expr>& s) {
     function({x}, {x}, {}, {.mode = Mode::kDebug})({kTwo});
-    print(s[0], "turn");
+    print(s[0], "iteration");
     return s;
   })[0];
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  expect_prints(of({x}, {loop}), {kTwo}, "turn: float64[2] [1, 2]\n");
+  expect_prints(of({x}, {loop}), {kTwo}, "iteration: float64[2] [1, 2]\n");
 }
 
 // ---- programs ------------------------------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ TEST(EffectsOfBodies, AFunctionThatIsMadeAndCalledInABodyLeavesItAlone) {
 TEST(Effects, AWarmStartPrintsTheSame) {
   auto make = [] {
     Expr x = make_input({.dtype = DType::kFloat64, .dims = {2}}, "x");
-    Expr first = print(x, "warm"), loop = doubled(2, x, "turn");
+    Expr first = print(x, "warm"), loop = doubled(2, x, "iteration");
     return function({x}, {0 * first, loop});
   };
   for (bool from_cache : {false, true}) {
@@ -349,7 +351,7 @@ TEST(Effects, AWarmStartPrintsTheSame) {
 
 TEST(Effects, TheTextOfAFunctionShowsTheTokenAndReadsBack) {
   Expr x = vector("x", {2});
-  Expr a = print(x, "a"), loop = doubled(2, x, "turn");
+  Expr a = print(x, "a"), loop = doubled(2, x, "iteration");
   Function f = function({x}, {0 * a, loop});
   const std::string text = f.explain().graph;
   EXPECT_EQ(text,
@@ -364,7 +366,7 @@ TEST(Effects, TheTextOfAFunctionShowsTheTokenAndReadsBack) {
             "    input  %7 token : token\n"
             "    %8 = constant() {value=float64[]{2}} : float64[]\n"
             "    %9 = mul(%6, %8) : float64[2]\n"
-            "    %10 = print(%6, %7) {label=\"turn\"} : float64[2]; token\n"
+            "    %10 = print(%6, %7) {label=\"iteration\"} : float64[2]; token\n"
             "    output  %9\n"
             "    output  %10.1\n"
             "  end\n"

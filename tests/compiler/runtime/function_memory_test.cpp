@@ -210,7 +210,7 @@ TEST(FunctionMemory, ACopyMayNotMakeTwoVariablesOne) {
               f.copy({{a, b}});
             }),
             "error: copy: b would stand for two variables of the function\n  got:      a and b");
-  f.copy({{a, b}, {b, a}})({});  // they change places
+  f.copy({{a, b}, {b, a}})({});  // they are exchanged
   EXPECT_EQ(b.get_value().text(), "[2, 4, 6]");
   f.copy({{a, c}})({});
   EXPECT_EQ(c.get_value().text(), "[3, 6, 9]");

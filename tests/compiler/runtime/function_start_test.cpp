@@ -34,7 +34,7 @@ Function make_step(int64_t tag, double rate) {
   return function({x, y}, {cost}, {{w, w.expr() - lr * grad(cost, w.expr())}});
 }
 
-// A program whose powers of integers and printing run through the references, in a loop and beside native code.
+// A program whose powers of integers and printing run through the references, in a loop and with native code.
 Function make_called_back(bool other_label) {
   Expr x = make_input({.dtype = DType::kComplex128, .dims = {Dim("n")}}, "net/x");
   Expr shown = print(real(x * x), other_label ? "other" : "square");
@@ -275,7 +275,7 @@ TEST(FunctionStart, TheReferenceGoesOnWhereTheUserEndsTheBackground) {
       "exit 0");
 }
 
-// The products of the layer and of the next, and what stands between.
+// The products of the layer and of the next, and what is between them.
 TEST(FunctionStart, AChangedWidthCompilesOnlyWhatChanged) {
   TemporaryFolder folder;
   std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")}};

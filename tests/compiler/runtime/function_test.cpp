@@ -1,4 +1,4 @@
-// Calling functions: arguments by place and by name, givens, copies, and every message of a call that does not fit.
+// Calling functions: arguments by position and by name, givens, copies, and every message of a call that does not fit.
 #include "compiler/runtime/function.h"
 
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST(Function, GivensThatReplaceAValueTwice) {
   EXPECT_EQ(error_text([&] {
               function({y, z}, {x * 2 + y + z}, {}, {.givens = {{x, y}, {x, z}}});
             }),
-            str("error: givens: a value is replaced twice\n  expected: one value in the place of each\n  got:      x "
+            str("error: givens: a value is replaced twice\n  expected: one replacement of each value\n  got:      x "
                 "float64[]\n",
                 built_at(line)));
 }

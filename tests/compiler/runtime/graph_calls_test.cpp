@@ -94,7 +94,7 @@ TEST(GraphCalls, ItsDerivativeIsThatOfTheGraph) {
   expect_near(8, 9);
 }
 
-TEST(GraphCalls, AGivenDerivativeTakesItsPlace) {
+TEST(GraphCalls, AGivenDerivativeIsUsedInstead) {
   const Expr x = vector("x", {3}), c = vector("c", {3});
   auto product = [&](const Values& in) { return Values{in[0] * c}; };
   const OpFromGraph clipped(product, [](const Values&, const Values&, const Values& cotangents) {
@@ -188,7 +188,7 @@ TEST(GraphCalls, ErrorsOfAGivenDerivative) {
             "  got:      float64[]");
 }
 
-// The call's argument is read again after the call: its body may not compute in the argument's place.
+// The call's argument is read again after the call: its body may not compute in the argument's location.
 TEST(OpFromGraph, ItsBodyLeavesWhatOthersReadLater) {
   const Expr x = vector("x", {3}), v = cumsum(x);
   const OpFromGraph squares([](const std::vector<Expr>& a) { return std::vector{cumsum(sqr(a[0]))}; });

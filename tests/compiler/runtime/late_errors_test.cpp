@@ -35,7 +35,7 @@ TEST(LoopStates, OneNextValueForEachIsAskedFor) {
     EXPECT_EQ(once.what, "repeat: " + what);
     EXPECT_EQ(once.node, line(at));
     const Message until = message_of([&] {
-      repeat_until(2, initial, [&](const Exprs& s) { return Turn{next, gt(s[0], 3)}; });
+      repeat_until(2, initial, [&](const Exprs& s) { return Iteration{next, gt(s[0], 3)}; });
     });
     EXPECT_EQ(until.what, "repeat_until: " + what);
     EXPECT_EQ(until.node, line(at + 4));
@@ -71,10 +71,12 @@ TEST(LoopStates, AStateWhoseLengthChangesIsNamedWithTheUsersLine) {
 TEST(LoopStates, HistoriesThatNobodyReadsTakeNoMemory) {
   const Expr x = vector("x");
   for (const int64_t limit : {int64_t{3000000}, int64_t{1} << 61}) {
-    const Repeated made = repeat_until(limit, {x}, [](const Exprs& s) { return Turn{{s[0] * 0.5}, lt(sum(s[0]), 1)}; });
+    const Repeated made = repeat_until(limit, {x}, [](const Exprs& s) {
+      return Iteration{{s[0] * 0.5}, lt(sum(s[0]), 1)};
+    });
     const Tensor ones = Tensor::of(std::vector<double>(1000, 1.0), {1000});
     for (Mode mode : {Mode::kNative, Mode::kReference}) {
-      Function f = function({x}, {made.state[0], made.turns}, {}, {.mode = mode});
+      Function f = function({x}, {made.state[0], made.iterations}, {}, {.mode = mode});
       EXPECT_EQ(f({ones})[1].as_int(), 11);
     }
   }
@@ -123,7 +125,7 @@ TEST(Sizes, OfHistoriesThatADerivativeReadsAreChecked) {
   EXPECT_EQ(message.what, "scan: a value is larger than any memory");
   EXPECT_EQ(
       message_of([&] { repeat(std::numeric_limits<int64_t>::max(), {x}, [](const Exprs& s) { return s; }); }).what,
-      "repeat: the number of turns is too large");
+      "repeat: the number of iterations is too large");
 }
 
 // ---- after a write -------------------------------------------------------------------------------------------------

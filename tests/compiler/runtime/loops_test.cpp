@@ -30,13 +30,13 @@ TEST(Repeat, IsTheBodyAppliedThatManyTimes) {
   for (int64_t i = 0; i < 3; ++i) {
     double a = std::vector{1.0, -2.0, 3.0}[static_cast<size_t>(i)], b = 2 * a;
     const double factor = std::vector{0.5, 0.25, -1.5}[static_cast<size_t>(i)];
-    for (int turn = 0; turn < 5; ++turn) std::tie(a, b) = std::pair(b * factor, a - 0.5 * b);
+    for (int iteration = 0; iteration < 5; ++iteration) std::tie(a, b) = std::pair(b * factor, a - 0.5 * b);
     EXPECT_DOUBLE_EQ(out[0].as_double(i), a);
     EXPECT_DOUBLE_EQ(out[1].as_double(i), b);
   }
 }
 
-TEST(Repeat, HasTheGradientOfItsTurns) {
+TEST(Repeat, HasTheGradientOfItsIterations) {
   const Expr x = vector("x", {3}), c = vector("c", {3});
   const std::vector<Expr> last = repeat(6, {x, x * 2}, [&](const std::vector<Expr>& s) {
     return std::vector<Expr>{tanh(s[1] * c), s[0] * c - 0.5 * s[1]};
@@ -52,7 +52,7 @@ TEST(Repeat, HasSecondDerivatives) {
   expect_gradient(sum(first[0] * first[1]), {x, c}, {Tensor::vector({0.3, -0.2}), Tensor::vector({1.5, 1.25})}, 1e-5);
 }
 
-TEST(Repeat, OfProductsHasTheGradientOfEveryTurn) {
+TEST(Repeat, OfProductsHasTheGradientOfEveryIteration) {
   const Expr x = matrix("x"), w = matrix("w");
   const Expr last =
       repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(dot(s[0], w) + x)}; })[0];
@@ -69,11 +69,11 @@ TEST(Repeat, InARepeat) {
   expect_gradient(sum(sqr(last)), {x, c}, {Tensor::vector({0.3, -0.2, 0.9}), Tensor::vector({0.5, 1.25, -1.5})});
 }
 
-TEST(Repeat, ItsGradientIsLinearInItsTurns) {
-  auto flops = [](int64_t turns) {
+TEST(Repeat, ItsGradientIsLinearInItsIterations) {
+  auto flops = [](int64_t iterations) {
     const Expr x = vector("x", {100});
     const Expr last =
-        repeat(turns, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * s[0] + 0.5}; })[0];
+        repeat(iterations, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * s[0] + 0.5}; })[0];
     Function f = function({x}, {grad(sum(last), x)});
     f.start_profile();
     f({drawn({100}, 1)});
@@ -81,62 +81,64 @@ TEST(Repeat, ItsGradientIsLinearInItsTurns) {
     for (const StepProfile& step : f.profile().steps) calls += step.calls;
     return calls;
   };
-  // Steps that run once, and two for each turn: one forwards, one backwards.
+  // Steps that run once, and two for each iteration: one forwards, one backwards.
   EXPECT_EQ(flops(40) - flops(20), 40);
   EXPECT_EQ(flops(2000) - flops(1000), 2000);
 }
 
-TEST(RepeatUntil, EndsAfterTheTurnThatSaysSo) {
+TEST(RepeatUntil, EndsAfterTheIterationThatSaysSo) {
   const Expr x = scalar("x");
   const Repeated out = repeat_until(100, {x}, [](const std::vector<Expr>& s) {
     const Expr next = s[0] * 2;
-    return Turn{{next}, gt(next, 1000)};
+    return Iteration{{next}, gt(next, 1000)};
   });
   for (double first : {1.0, 3.0, 2000.0, 0.0}) {
     double value = first;
-    int64_t turns = 0;
+    int64_t iterations = 0;
     do {
       value *= 2;
-      ++turns;
-    } while (!(value > 1000) && turns < 100);
-    const std::vector<Tensor> got = in_all_modes({x}, {out.state[0], out.turns}, {Tensor(first)});
+      ++iterations;
+    } while (!(value > 1000) && iterations < 100);
+    const std::vector<Tensor> got = in_all_modes({x}, {out.state[0], out.iterations}, {Tensor(first)});
     EXPECT_EQ(got[0].as_double(), value);
-    EXPECT_EQ(got[1].as_int(), turns);
+    EXPECT_EQ(got[1].as_int(), iterations);
   }
 }
 
-TEST(RepeatUntil, TheDebugModeKeepsNothingOfTurnsThatDidNotRun) {
+TEST(RepeatUntil, TheDebugModeKeepsNothingOfIterationsThatDidNotRun) {
   const Expr x = scalar("x");
   const auto doubled = [](int64_t limit, const Expr& first) {
-    return repeat_until(limit, {first}, [&](const std::vector<Expr>& s) { return Turn{{s[0] * 2}, gt(s[0], 500)}; });
+    return repeat_until(limit, {first}, [&](const std::vector<Expr>& s) {
+      return Iteration{{s[0] * 2}, gt(s[0], 500)};
+    });
   };
-  const int64_t limit = int64_t{1} << 44;  // states of so many turns fit in no memory
+  const int64_t limit = int64_t{1} << 44;  // states of so many iterations fit in no memory
   const Repeated out = doubled(limit, x);
   const Repeated nested = repeat_until(limit, {x}, [&](const std::vector<Expr>& s) {
-    return Turn{{s[0] + doubled(limit, s[0]).state[0]}, gt(s[0], 2000)};
+    return Iteration{{s[0] + doubled(limit, s[0]).state[0]}, gt(s[0], 2000)};
   });
-  Function f = function({x}, {out.state[0], out.turns, nested.state[0]}, {}, {.mode = Mode::kDebug});
+  Function f = function({x}, {out.state[0], out.iterations, nested.state[0]}, {}, {.mode = Mode::kDebug});
   const std::vector<Tensor> got = f({Tensor(3.0)});
   EXPECT_EQ(got[0].as_double(), 1536);
   EXPECT_EQ(got[1].as_int(), 9);
   EXPECT_EQ(got[2].as_double(), 13851);
 }
 
-TEST(RepeatUntil, HasTheGradientOfTheTurnsThatRan) {
+TEST(RepeatUntil, HasTheGradientOfTheIterationsThatRan) {
   const Expr x = vector("x", {2}), c = vector("c", {2});
   const Repeated out = repeat_until(50, {x}, [&](const std::vector<Expr>& s) {
     const Expr next = s[0] * c + sin(s[0]);
-    return Turn{{next}, gt(sum(sqr(next)), 100)};
+    return Iteration{{next}, gt(sum(sqr(next)), 100)};
   });
   expect_gradient(sum(out.state[0] * c), {x, c}, {Tensor::vector({0.3, -0.2}), Tensor::vector({1.5, 1.25})}, 1e-5);
 }
 
-TEST(RepeatUntil, ItsGradientRunsNothingForTurnsThatDidNotRun) {
+TEST(RepeatUntil, ItsGradientRunsNothingForIterationsThatDidNotRun) {
   auto calls = [](int64_t limit) {
     const Expr x = vector("x", {100});
     const Repeated out = repeat_until(limit, {x}, [](const std::vector<Expr>& s) {
       const Expr next = s[0] * s[0];
-      return Turn{{next}, gt(sum(next), 1)};
+      return Iteration{{next}, gt(sum(next), 1)};
     });
     Function f = function({x}, {grad(sum(out.state[0]), x)});
     f.start_profile();
@@ -210,7 +212,7 @@ TEST(IfElse, UpdatesAVariableInPlace) {
   EXPECT_EQ(w.get_value().text(), "[2, 3]");
 }
 
-TEST(Repeat, AFailingCheckInALoopNamesItsPlace) {
+TEST(Repeat, AFailingCheckInALoopNamesItsLocation) {
   const Expr x = vector("x", {3}), i = make_input({.dtype = DType::kInt64, .dims = {2}}, "i");
   const Expr last =
       repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * sum(take(s[0], i))}; })[0];
@@ -219,8 +221,9 @@ TEST(Repeat, AFailingCheckInALoopNamesItsPlace) {
 }
 
 // The value at which a loop has counted so far.
-std::vector<Expr> counted(int64_t turns, const Expr& first, const std::function<Expr(const Expr&, const Expr&)>& next) {
-  return repeat(turns, {first, make_constant(Tensor(int64_t{0}))}, [&](const std::vector<Expr>& s) {
+std::vector<Expr> counted(int64_t iterations, const Expr& first,
+                          const std::function<Expr(const Expr&, const Expr&)>& next) {
+  return repeat(iterations, {first, make_constant(Tensor(int64_t{0}))}, [&](const std::vector<Expr>& s) {
     return std::vector<Expr>{next(s[0], s[1]), s[1] + 1};
   });
 }

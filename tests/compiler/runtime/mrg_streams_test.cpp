@@ -72,7 +72,7 @@ TEST_P(MrgStreamsIn, GoesOnInItsStreams) {
   Function row = function({}, {rows.uniform({37}, 0.0, 1.0, DType::kFloat64, 37)}, {}, {.mode = GetParam()});
   const Tensor expected = whole({})[0];
   for (int64_t r = 0; r < 6; ++r) EXPECT_TRUE(same_bits(row({})[0], expected.rows(r, 1).reshape({37})));
-  // 50 numbers: the first 13 streams give two, and stand one further than the others then.
+  // 50 numbers: the first 13 streams give two, and are one number further than the others then.
   Function part = function({}, {parts.uniform({50}, 0.0, 1.0, DType::kFloat64, 37)}, {}, {.mode = GetParam()});
   const Tensor first = part({})[0], second = part({})[0];
   for (int64_t i = 0; i < 50; ++i) {
@@ -186,9 +186,9 @@ TEST(MrgStreams, DerivativesGoThroughTheParameters) {
   const std::vector<Tensor> got = function({a, b}, {u, z, by[0], by[1]})({Tensor(-1.0), at});
   double of_a = 0;
   for (int64_t i = 0; i < 4; ++i) {
-    const double place = (got[0].as_double(i) + 1) / (at.as_double(i) + 1);
-    of_a += 1 - place + 1;
-    EXPECT_NEAR(got[3].as_double(i), place + (got[1].as_double(i) + 1) / at.as_double(i), 1e-12);
+    const double position = (got[0].as_double(i) + 1) / (at.as_double(i) + 1);
+    of_a += 1 - position + 1;
+    EXPECT_NEAR(got[3].as_double(i), position + (got[1].as_double(i) + 1) / at.as_double(i), 1e-12);
   }
   EXPECT_NEAR(got[2].as_double(), of_a, 1e-12);
 }

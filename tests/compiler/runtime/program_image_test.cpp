@@ -55,7 +55,7 @@ TEST(ProgramImage, WhatIsCutOffOrOfAnotherVersionIsNoProgram) {
   EXPECT_FALSE(from_bytes(other));
 }
 
-// The call of every op's case reads back with its place in the user's program; a few have types that need a value.
+// The call of every op's case reads back with its location in the user's program; a few have types that need a value.
 TEST(ReferenceStep, EveryOpsCallReadsBack) {
   Scope scope("net/layer", {.file = "a.toml", .line = 3, .column = 1, .length = 5, .source_line = "units = 3"});
   size_t stored = 0, not_stored = 0;

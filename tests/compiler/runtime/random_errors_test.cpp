@@ -8,7 +8,7 @@ namespace thtrain {
 namespace {
 
 // What a call says, by the reference; native code adds that variables may have changed, since it writes the state in
-// place. The state of the variable that was made last is as it was.
+// position. The state of the variable that was made last is as it was.
 std::string call_text(const std::vector<Expr>& inputs, const Expr& sample, const RandomStreams& rng,
                       const std::vector<Tensor>& values) {
   std::vector<In> ins(inputs.begin(), inputs.end());
@@ -164,7 +164,7 @@ TEST(RandomErrors, SeedsOutOfRange) {
             "  expected: one number or more");
 }
 
-// Each turn would see the same state.
+// Each iteration would see the same state.
 TEST(RandomErrors, DrawsInTheBodyOfALoop) {
   const RandomStreams rng(1);
   const Expr start = scalar("start"), u = rng.uniform();
@@ -174,7 +174,7 @@ TEST(RandomErrors, DrawsInTheBodyOfALoop) {
   const Expr total = sum()[0];
   EXPECT_EQ(text_without_node([&] { function({start}, {total}); }),
             "error: function: a random draw in the body of a loop or a branch reads random/1, and would give the same "
-            "numbers in every turn\n"
+            "numbers in every iteration\n"
             "  expected: draws outside of bodies, or generators that are states of the loop\n"
             "  hint:     scan() draws anew in every step; repeat() takes numbers that were drawn before the loop");
   Function same = function({start}, {total}, {}, {.no_default_updates = true});

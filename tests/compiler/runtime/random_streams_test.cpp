@@ -398,10 +398,10 @@ TEST(RandomStreams, DerivativesGoThroughTheParameters) {
     double of_a = 0;
     for (int64_t i = 0; i < 3; ++i) {
       const double deviation = at.as_double(i), normal = (got[0].as_double(i) - 1) / deviation;
-      const double place = (got[1].as_double(i) - 1) / (deviation - 1), exponential = got[2].as_double(i);
+      const double position = (got[1].as_double(i) - 1) / (deviation - 1), exponential = got[2].as_double(i);
       const double log_normal = (std::log(exponential) - 1) / deviation;
-      of_a += 1 + 2 * (1 - place) + exponential;
-      EXPECT_NEAR(got[4].as_double(i), normal + 2 * place + exponential * log_normal, 1e-9);
+      of_a += 1 + 2 * (1 - position) + exponential;
+      EXPECT_NEAR(got[4].as_double(i), normal + 2 * position + exponential * log_normal, 1e-9);
     }
     EXPECT_NEAR(got[3].as_double(), of_a, 1e-9);
   }

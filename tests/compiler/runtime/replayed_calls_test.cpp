@@ -32,9 +32,9 @@ struct Training {
   Function step;
 
   Training(bool shuffled, const std::optional<kernel::Target>& target) : step(make(shuffled, target)) {
-    Tensor places = Tensor::zeros(DType::kInt64, {24});
-    for (int64_t i = 0; i < 24; ++i) places.data<int64_t>()[i] = 7 * i % 24;
-    order.set_value(places);
+    Tensor locations = Tensor::zeros(DType::kInt64, {24});
+    for (int64_t i = 0; i < 24; ++i) locations.data<int64_t>()[i] = 7 * i % 24;
+    order.set_value(locations);
   }
   Function make(bool shuffled, const std::optional<kernel::Target>& target) {
     Expr start = iscalar("start");

@@ -103,7 +103,7 @@ TEST(ScanCases, OneValueGivenTwiceAndOneThatIsNotRead) {
   expect_gradient(sum(y[0]) + 2 * sum(sqr(y[1])) + y[3][-1], {x, w}, {drawn({5}, 1), Tensor(0.8)}, 1e-5);
 }
 
-// A counter, and a state of whole numbers beside one with a derivative.
+// A counter, and a state of whole numbers with one with a derivative.
 TEST(ScanCases, StatesOfOtherDtypes) {
   const Expr x = vector("x"), w = scalar("w");
   const auto made = scan(

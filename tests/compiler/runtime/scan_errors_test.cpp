@@ -8,7 +8,7 @@
 namespace thtrain::scan_errors_test {
 namespace {
 
-// With the place.
+// With the location.
 template <class F>
 std::string whole_text(F f) {
   try {

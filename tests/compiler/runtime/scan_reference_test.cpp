@@ -275,7 +275,7 @@ TEST_F(ScanReference, GoBackwards) {
   EXPECT_EQ(in_all_modes({x}, {y}, {Tensor::vector({0.0, 1.0, 3.0, 7.0})})[0].text(), "[4, 42, 421]");
 }
 
-// The steps of each instance stand in the function's profile with its name, those of the gradient too.
+// The steps of each instance are in the function's profile with its name, those of the gradient too.
 TEST_F(ScanReference, TheProfileHasTheNamesOfScans) {
   const Expr rows = matrix("rows", {6, 3}), h0 = vector("h0", {3}), W = matrix("W", {3, 3});
   auto step = [](Expr row, Expr h, Expr W) { return tanh(dot(h, W) + row); };
@@ -286,11 +286,11 @@ TEST_F(ScanReference, TheProfileHasTheNamesOfScans) {
   f.start_profile();
   f({Tensor::zeros(DType::kFloat64, {6, 3}), Tensor::zeros(DType::kFloat64, {3}),
      Tensor::zeros(DType::kFloat64, {3, 3})});
-  std::map<std::string, int64_t> turns;
-  for (const StepProfile& step : f.profile().steps) turns[step.loop] = std::max(turns[step.loop], step.calls);
-  turns.erase("");  // outside loops
-  EXPECT_EQ(turns, (std::map<std::string, int64_t>{
-                       {"scan forward pass", 6}, {"scan gradient of forward pass", 6}, {"scan", 4}}));
+  std::map<std::string, int64_t> iterations;
+  for (const StepProfile& step : f.profile().steps) iterations[step.loop] = std::max(iterations[step.loop], step.calls);
+  iterations.erase("");  // outside loops
+  EXPECT_EQ(iterations, (std::map<std::string, int64_t>{
+                            {"scan forward pass", 6}, {"scan gradient of forward pass", 6}, {"scan", 4}}));
 }
 
 TEST_F(ScanReference, TheProfileOfNestedScansHasBothNames) {
@@ -307,10 +307,10 @@ TEST_F(ScanReference, TheProfileOfNestedScansHasBothNames) {
   Function f = function({rows}, {y});
   f.start_profile();
   f({Tensor::zeros(DType::kFloat64, {2, 3})});
-  int64_t turns = 0;
+  int64_t iterations = 0;
   for (const StepProfile& step : f.profile().steps)
-    if (step.loop == "scan outer / scan inner") turns = std::max(turns, step.calls);
-  EXPECT_EQ(turns, 6);
+    if (step.loop == "scan outer / scan inner") iterations = std::max(iterations, step.calls);
+  EXPECT_EQ(iterations, 6);
 }
 
 // A scan has no mode: its steps are part of the function's program, and computed as all of it is.

@@ -43,7 +43,7 @@ std::vector<Body> bodies() {
       {"repeat_until",
        repeat_until(5, {u, kZero},
                     [](const Values& s) {
-                      return Turn{{step_of(s[0]), s[1] + 1}, ge(s[1] + 1, 2)};
+                      return Iteration{{step_of(s[0]), s[1] + 1}, ge(s[1] + 1, 2)};
                     })
            .state[0],
        stepped},

@@ -44,7 +44,7 @@ const std::vector<Form>& forms() {
   return table;
 }
 
-// Small numbers, and in a few places what is none.
+// Small numbers, and in a few locations what is none.
 Tensor hard(DType dtype, Shape shape, int64_t seed) {
   Tensor out = Tensor::zeros(DType::kFloat64, shape);
   const double odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0};

@@ -137,7 +137,7 @@ TEST_F(EntryStoreAttack, KindOfEntriesMayNotBeALink) {
   EXPECT_EQ(warning_of_write(folder_), folder_ + "/programs is not a folder");
 }
 
-TEST_F(EntryStoreAttack, EntriesThatChangedTheirPlacesAreRemoved) {
+TEST_F(EntryStoreAttack, ExchangedEntriesAreRemoved) {
   EntryStore store(folder_, geteuid());
   store.write("programs", "b", "other");
   store.write("objects", "a", "object");
@@ -152,7 +152,7 @@ TEST_F(EntryStoreAttack, EntriesThatChangedTheirPlacesAreRemoved) {
   EXPECT_FALSE(store.read("programs", "a")) << "of another kind";
 }
 
-// What is opened is what was checked: a folder that takes the place of the checked one is not seen.
+// What is opened is what was checked: a folder that replaces the checked one is not seen.
 TEST_F(EntryStoreAttack, FolderThatIsExchangedAfterTheCheckIsNotSeen) {
   EntryStore(root_ + "/forged", geteuid()).write("programs", "a", "forged");
   EntryStore store(folder_, geteuid());

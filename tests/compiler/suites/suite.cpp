@@ -134,7 +134,7 @@ void expect_suite(const std::string& file, const std::string& group, const std::
   run(built, given, lines, Mode::kReference, "reference");
   run(built, given, lines, Mode::kNative, "native");
   std::set<std::string> names;
-  for (const SuiteCase& one : cases) EXPECT_TRUE(names.insert(one.name).second) << one.name << " is there twice";
+  for (const SuiteCase& one : cases) EXPECT_TRUE(names.insert(one.name).second) << one.name << " is listed twice";
   for (const auto& [name, values] : lines) EXPECT_TRUE(names.contains(name)) << name << " has no case";
 }
 

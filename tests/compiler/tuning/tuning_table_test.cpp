@@ -6,7 +6,7 @@
 namespace thtrain {
 namespace {
 
-TEST(TuningTable, TheFastestStandsFirst) {
+TEST(TuningTable, TheFastestIsFirst) {
   TuningTable table;
   table.add("a key", {"slow", "1", 4e-5});
   table.add("a key", {"fast", "2 OpenBLAS 0.3.21 Haswell", 3.5e-5});
@@ -17,7 +17,7 @@ TEST(TuningTable, TheFastestStandsFirst) {
 }
 
 // A busy machine is remembered; lines without a load are those of before, or of a machine that was not busy.
-TEST(TuningTable, TheLoadStandsBehindTheTime) {
+TEST(TuningTable, TheLoadFollowsTheTime) {
   TuningTable table;
   table.add("a key", {"busy", "1", 4e-5, 13.84});
   table.add("a key", {"calm", "1", 3e-5});
@@ -31,7 +31,7 @@ TEST(TuningTable, TheLoadStandsBehindTheTime) {
   }
 }
 
-TEST(TuningTable, ANewTimeTakesThePlaceOfTheOld) {
+TEST(TuningTable, ANewTimeReplacesTheOld) {
   TuningTable table = TuningTable::parse("a key = one [1] 1e-05; two [1] 2e-05\nb key = one [1] 1e-05\n");
   TuningTable newer;
   newer.add("a key", {"one", "2", 3e-5});

@@ -387,7 +387,7 @@ TEST_F(SharedCandidates, DISABLED_OfAnotherProgram) {
   std::printf("offered: %d\n", find_candidate(product_key(20), "far", machine()).has_value());
 }
 
-// A program with no thtrain-trial beside it finds it by THTRAIN_TRIAL.
+// A program with no thtrain-trial next to it finds it by THTRAIN_TRIAL.
 TEST_F(SharedCandidates, WithoutAProgramThatTriesNothingIsTaken) {
   const std::string object = plant("far", {}, 20), copy = root_ + "/test";
   std::filesystem::copy_file("/proc/self/exe", copy);
@@ -401,12 +401,13 @@ TEST_F(SharedCandidates, WithoutAProgramThatTriesNothingIsTaken) {
     if (pipe) pclose(pipe);
     return plain(out);
   };
-  const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/thtrain-trial";
-  EXPECT_EQ(output(beside), "offered: 1\n");
+  const std::string in_folder =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/thtrain-trial";
+  EXPECT_EQ(output(in_folder), "offered: 1\n");
   for (const char* none : {"", "/no/such/program"})
     EXPECT_EQ(
         output(none),
-        "thtrain: warning: the candidates of far.so are neither tried nor taken: there is no thtrain-trial beside "
+        "thtrain: warning: the candidates of far.so are neither tried nor taken: there is no thtrain-trial next to "
         "this program, and THTRAIN_TRIAL does not name it\noffered: 0\n");
   EXPECT_EQ(output("/bin/true"),
             "thtrain: warning: the candidates of far.so are neither tried nor taken: /bin/true did not answer: exit "

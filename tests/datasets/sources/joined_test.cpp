@@ -1,4 +1,4 @@
-// Sets whose files stand one after the other, by a reader of .npy files whose rows are example and target.
+// Sets whose files follow one another, by a reader of .npy files whose rows are example and target.
 #include "datasets/sources/joined.h"
 
 #include "datasets/npy.h"

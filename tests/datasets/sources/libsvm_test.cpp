@@ -94,8 +94,8 @@ TEST(Libsvm, BadFiles) {
                                  ": line 1: the index is below 1\n  expected: indices from 1 on\n  got:      \"0:2\"\n"
                                  "  hint:     numbers are counted from 1");
   EXPECT_EQ(text("1 2:2 2:3\n"), file +
-                                     ": line 1: the indices do not rise\n  expected: an index above 2, which stands "
-                                     "before it\n  got:      \"2:3\"");
+                                     ": line 1: the indices do not rise\n  expected: an index above 2, which "
+                                     "precedes it\n  got:      \"2:3\"");
   EXPECT_EQ(text("# nothing\n"), file + ": there are no examples\n  expected: a line for each\n  got:      no lines");
   EXPECT_EQ(text("1\n0\n"), file + ": the examples have no numbers\n  expected: index:value behind the labels");
   EXPECT_EQ(text("\x93NUMPY\x01"), file +

@@ -1,4 +1,4 @@
-// The generator moons beside scikit-learn's numbers.
+// The generator moons compared with scikit-learn's numbers.
 #include "datasets/sources/moons.h"
 
 #include "datasets/load.h"

@@ -109,7 +109,7 @@ TEST(PianoRolls, MessagesForBadFiles) {
                 "  got:      a .npy file"));
 }
 
-// The chorales of Bach, where THTRAIN_DATA has them, beside NumPy's arrays.
+// The chorales of Bach, where THTRAIN_DATA has them, compared with NumPy's arrays.
 TEST(PianoRolls, TheChorales) {
   std::string path;
   try {

@@ -137,43 +137,43 @@ TEST(PngFolders, PicturesThatStayInTheirFilesAreWatched) {
   TemporaryFolder folder;
   folder.write("p/a/1.png", png_bytes(2, 1, {1, 2}));
   folder.write("p/b/1.png", png_bytes(2, 1, {3, 4}));
-  const std::string place = folder.path("p");
-  const PngFolders read = read_png_folders(place, true, {}, 1);
+  const std::string root = folder.path("p");
+  const PngFolders read = read_png_folders(root, true, {}, 1);
   std::vector<OpenedFile> files;
   read.source->list_files(files);
   ASSERT_EQ(files.size(), 2u);
-  EXPECT_EQ(files[1].path, place + "/b/1.png");
+  EXPECT_EQ(files[1].path, root + "/b/1.png");
   EXPECT_EQ(files[1].state.size, png_bytes(2, 1, {3, 4}).size());
   read.source->check_unchanged();
   auto text = [&] { return error_text([&] { read.source->check_unchanged(); }); };
   const std::string hint = "\n  hint:     put it back as it was, with its time (`cp -p` keeps it)";
   folder.write("p/b/1.png", "x");
-  EXPECT_EQ(text(), str("error: ", place, "/b/1.png: the file was changed while the run read it\n  expected: ",
+  EXPECT_EQ(text(), str("error: ", root, "/b/1.png: the file was changed while the run read it\n  expected: ",
                         files[1].state.size, " bytes, as when it was opened\n  got:      1 bytes", hint));
-  std::filesystem::remove(place + "/b/1.png");
-  EXPECT_EQ(text(), str("error: ", place, "/b/1.png: the file was removed while the run read it", hint));
+  std::filesystem::remove(root + "/b/1.png");
+  EXPECT_EQ(text(), str("error: ", root, "/b/1.png: the file was removed while the run read it", hint));
 }
 
 TEST(PngFolders, BadFolders) {
   TemporaryFolder folder;
-  const std::string place = folder.path("p");
-  auto text = [&] { return error_text([&] { read_png_folders(place, true); }); };
-  EXPECT_EQ(text(), "error: " + place +
+  const std::string root = folder.path("p");
+  auto text = [&] { return error_text([&] { read_png_folders(root, true); }); };
+  EXPECT_EQ(text(), "error: " + root +
                         ": the folder cannot be read\n  expected: a folder with a subfolder for each class\n"
                         "  got:      No such file or directory");
   folder.write("p/x.png", "");
-  EXPECT_EQ(text(), "error: " + place +
+  EXPECT_EQ(text(), "error: " + root +
                         ": there are no classes\n  expected: a subfolder for each class\n  got:      no subfolders");
   folder.write("p/a/x.txt", "");
-  EXPECT_EQ(text(), "error: " + place +
+  EXPECT_EQ(text(), "error: " + root +
                         ": there are no pictures\n  expected: FOLDER/CLASS/*.png\n  got:      none in its subfolders");
   folder.write("p/a/1.png", png_bytes(2, 1, {1, 2}));
   folder.write("p/a/2.png", png_bytes(1, 2, {1, 2}));
-  EXPECT_EQ(text(), "error: " + place +
-                        "/a/2.png: the picture has another size than the first\n  expected: 1x2 pixels, as " + place +
+  EXPECT_EQ(text(), "error: " + root +
+                        "/a/2.png: the picture has another size than the first\n  expected: 1x2 pixels, as " + root +
                         "/a/1.png\n  got:      2x1");
   folder.write("p/a/2.png", "not a picture");
-  EXPECT_EQ(text(), "error: " + place +
+  EXPECT_EQ(text(), "error: " + root +
                         "/a/2.png: the picture cannot be read\n  expected: a PNG file\n  got:      "
                         "Not a PNG file");
   folder.write("p/a/2.png", png_bytes(2, 1, {1, 2}).substr(0, 50));

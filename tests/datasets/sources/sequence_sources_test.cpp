@@ -1,4 +1,4 @@
-// The built-in problems of sequences beside the bytes that NumPy programs of their definitions make.
+// The built-in problems of sequences compared with the bytes that NumPy programs of their definitions make.
 
 #include <set>
 

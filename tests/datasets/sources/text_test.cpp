@@ -114,7 +114,7 @@ TEST(Text, ItsKeysMatter) {
   differs([](auto& c) { c.class_names = {"1", "2", "3"}; });
 }
 
-// Where THTRAIN_DATA has it, beside NumPy's windows of it.
+// Where THTRAIN_DATA has it, compared with NumPy's windows of it.
 TEST(Text, TheWorksOfShakespeare) {
   TextConfig config;
   try {

@@ -1,4 +1,4 @@
-// Entries of the cache: what stands before the trailer, where it holds.
+// Entries of the cache: what precedes the trailer, where it holds.
 #include "compiler/store/entry_store.h"
 #include "tests/fuzz/parsers/parser.h"
 

@@ -23,8 +23,8 @@ class Mutator {
   // Not std::uniform_int_distribution: the libraries differ in it.
   size_t below(size_t limit) { return static_cast<size_t>(random_() % limit); }
   const std::string& any_seed() { return seeds_[below(seeds_.size())]; }
-  size_t place(const std::string& text) { return below(text.size() + 1); }
-  std::string piece(const std::string& text) { return text.substr(place(text), 1 + below(32)); }
+  size_t location(const std::string& text) { return below(text.size() + 1); }
+  std::string piece(const std::string& text) { return text.substr(location(text), 1 + below(32)); }
 
   void change(std::string& text) {
     if (text.empty()) {
@@ -43,10 +43,10 @@ class Mutator {
         text.erase(at, 1 + below(16));
         break;
       case 3:
-        text.insert(place(text), piece(text));
+        text.insert(location(text), piece(text));
         break;
       case 4:
-        text.insert(place(text), piece(any_seed()));
+        text.insert(location(text), piece(any_seed()));
         break;
       case 5:
         binary_number(text, at);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run_fuzzer.sh PROGRAM CORPUS [SECONDS]: writes the seeds of a fuzzer into its corpus and lets it search. What it finds
-# stands in CORPUS.finding-*, and the exit status is not 0.
+# is in CORPUS.finding-*, and the exit status is not 0.
 set -eu
 program=$1 corpus=$2 seconds=${3:-60}
 mkdir -p "$corpus"

@@ -82,7 +82,7 @@ def npy_bytes(array):
 
 
 def zip64_archive(name, data):
-    """A zip in which every size and place that may be 64 bits wide is."""
+    """A zip in which every size and offset that may be 64 bits wide is."""
     crc, size, name = zlib.crc32(data), len(data), name.encode()
     full = 0xFFFFFFFF
     extra = struct.pack("<HHQQ", 1, 16, size, size)

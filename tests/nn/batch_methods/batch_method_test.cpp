@@ -1,4 +1,4 @@
-// Batch methods beside SciPy's: the same minima, with hardly more evaluations.
+// Batch methods compared with SciPy's: the same minima, with hardly more evaluations.
 #include "nn/batch_method.h"
 
 #include <gtest/gtest.h>

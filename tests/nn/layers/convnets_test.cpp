@@ -1,4 +1,4 @@
-// Small networks of images beside PyTorch: values, gradients, and running averages after a step.
+// Small networks of images compared with PyTorch: values, gradients, and running averages after a step.
 #include <gtest/gtest.h>
 
 #include "compiler/autodiff/gradient.h"

@@ -39,8 +39,7 @@ std::vector<double> numbers(const Tensor& value) {
   return {value.data<double>(), value.data<double>() + value.size()};
 }
 
-// ---- what they refuse
-// -----------------------------------------------------------------------------------------------
+// ---- what they refuse -----------------------------------------------------------------------------------------------
 
 TEST(ImageLayers, RowsAreNoImages) {
   EXPECT_EQ(refusal({784}, Conv::Options{{.name = "maps", .section = first_section(7)}, 2, {.size = {3}}}),
@@ -169,8 +168,7 @@ TEST(ImageLayers, NormalizationsSayWhatTheyTake) {
             "  got:      examples of shape [3]");
 }
 
-// ---- where images come from
-// -----------------------------------------------------------------------------------------
+// ---- where images come from -----------------------------------------------------------------------------------------
 
 // One pixel of a 1 x 1 filter of weight 1: the layer shows the image that it took.
 Tensor taken(Model model, const Tensor& x) {
@@ -199,7 +197,7 @@ TEST(ImageLayers, ExamplesOfOneChannelNeedNoChannels) {
   EXPECT_EQ(taken(std::move(given), x.reshape({1, 6})).text(), "[[[[1, 2], [3, 4], [5, 6]]]]");
 }
 
-TEST(ImageLayers, ImagesComeToDenseLayersAsRows) {
+TEST(ImageLayers, DenseLayersGetImagesAsRows) {
   Model model({2, 1, 2}, k64, 1);
   model.add(Upsample::Options{{.name = "same"}, 1});
   model.add(Dense::Options{{.name = "sum"}, 1});
@@ -219,8 +217,7 @@ TEST(ImageLayers, ImagesComeToDenseLayersAsRows) {
   EXPECT_EQ(out[2].text(), "[[0, 0]]");
 }
 
-// ---- batch normalization
-// --------------------------------------------------------------------------------------------
+// ---- batch normalization --------------------------------------------------------------------------------------------
 
 TEST(BatchNorm, OfRowsHasMomentsOfEachNumber) {
   Model model({2}, k64, 1);
@@ -242,8 +239,7 @@ TEST(BatchNorm, OfRowsHasMomentsOfEachNumber) {
   EXPECT_EQ(model.state()[1].variable.get_value().text(), "[1.5, 16.5]");
 }
 
-// ---- how filters start
-// ----------------------------------------------------------------------------------------------
+// ---- how filters start ----------------------------------------------------------------------------------------------
 
 // numpy.random.RandomState(23455).uniform(-b, b, (2, 1, 2, 2)): the Deep Learning Tutorials' LeNetConvPoolLayer.
 TEST(Filters, StartAsTheTutorialsDo) {

@@ -1,4 +1,5 @@
-// Restricted Boltzmann machines beside sums over all states of their units (tests/golden/rbm.py), and differences.
+// Restricted Boltzmann machines compared with sums over all states of their units (tests/golden/rbm.py), and
+// differences.
 #include "nn/layers/rbm.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Recurrent layers beside PyTorch's numbers: outputs and gradients, with and without masks, in both directions.
+// Recurrent layers compared with PyTorch's numbers: outputs and gradients, with and without masks, in both directions.
 #include "nn/recurrent.h"
 
 #include <gtest/gtest.h>
@@ -89,9 +89,9 @@ struct Case {
   DType dtype;
 };
 
-class BesidePyTorch : public testing::TestWithParam<Case> {};
+class EqualsPyTorch : public testing::TestWithParam<Case> {};
 
-TEST_P(BesidePyTorch, OutputsAndGradients) {
+TEST_P(EqualsPyTorch, OutputsAndGradients) {
   const auto& [name, dtype] = GetParam();
   const double bound = dtype == k64 ? 1e-10 : 2e-5;
   const bool is_packed = name.starts_with("packed_") || name.starts_with("bidirectional_");
@@ -133,11 +133,10 @@ std::vector<Case> cases() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Recurrent, BesidePyTorch, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Recurrent, EqualsPyTorch, testing::ValuesIn(cases()),
                          [](const auto& test) { return str(test.param.name, '_', name_of(test.param.dtype)); });
 
-// ---- what PyTorch's layers have not
-// -----------------------------------------------------------------------------------
+// ---- what PyTorch's layers have not ---------------------------------------------------------------------------------
 
 Tensor drawn(const Shape& shape) {
   return Tensor::of(RandomState(3).normal(0, 1, static_cast<size_t>(element_count(shape))), shape);
@@ -180,7 +179,7 @@ Lstm::Options lstm() {
   return options;
 }
 
-TEST(Recurrent, BackwardsStandsInTheOrderOfTheSteps) {
+TEST(Recurrent, BackwardsKeepsTheOrderOfTheSteps) {
   Lstm::Options backwards = lstm();
   backwards.go_backwards = true;
   Model model = lstm_model(backwards), forwards = lstm_model(lstm());
@@ -287,10 +286,9 @@ TEST(Recurrent, LayersAreStacked) {
   expect_near(got[0], got[1], 1e-14, "the second layer");
 }
 
-// ---- the program and the weights
-// --------------------------------------------------------------------------------------
+// ---- the program and the weights ------------------------------------------------------------------------------------
 
-// x W + b stands before the loop for all steps, and the gates are one product with U; a reset before it needs two.
+// x W + b precedes the loop for all steps, and the gates are one product with U; a reset before it needs two.
 TEST(Recurrent, TheLoopHasOneProduct) {
   for (const auto& [name, wanted] : {std::pair("rnn", 1), {"lstm", 1}, {"gru", 1}, {"gru_before", 2}}) {
     Model model = model_of(name, k64);

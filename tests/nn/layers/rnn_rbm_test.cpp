@@ -1,5 +1,5 @@
-// An RNN-RBM beside PyTorch's and NumPy's numbers (tests/golden/rnn_rbm.py): biases, energies, gradients, learning, and
-// sequences that are drawn.
+// An RNN-RBM compared with PyTorch's and NumPy's numbers (tests/golden/rnn_rbm.py): biases, energies, gradients,
+// learning, and sequences that are drawn.
 #include "nn/layers/rnn_rbm.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(RnnRbmLayer, EnergiesAreThoseOfAllHiddenStates) {
   expect_near(got[1], "pseudo");
 }
 
-// What stands in a minibatch behind a sequence's end changes nothing before it, and no gradient.
+// What a minibatch has behind a sequence's end changes nothing before it, and no gradient.
 TEST(RnnRbmLayer, GradientsGoBackThroughTheSteps) {
   const Model model = golden_model();
   const Expr end = make_constant(rnn_rbm_golden().at("end"));

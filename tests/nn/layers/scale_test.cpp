@@ -1,4 +1,4 @@
-// The layer scale beside PyTorch's numbers.
+// The layer scale compared with PyTorch's numbers.
 #include "nn/layers/scale.h"
 
 #include <gtest/gtest.h>

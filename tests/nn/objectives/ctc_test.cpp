@@ -1,4 +1,4 @@
-// Connectionist temporal classification beside PyTorch's numbers, and a sum over all paths.
+// Connectionist temporal classification compared with PyTorch's numbers, and a sum over all paths.
 #include "nn/objectives/ctc.h"
 
 #include <gtest/gtest.h>
@@ -132,8 +132,7 @@ TEST(CtcErrors, LabelsThatAreNoneAndSequencesThatAreTooShort) {
     };
     EXPECT_EQ(text(2, 2), "no error");
     EXPECT_EQ(text(2, 0), "no error");
-    const char* expected =
-        "error: check: ctc: labels are classes from 0 to 2, and none stands behind a -1 or a blank, 0";
+    const char* expected = "error: check: ctc: labels are classes from 0 to 2, and none follows a -1 or a blank, 0";
     EXPECT_EQ(text(1, 3), expected);
     EXPECT_EQ(text(0, 1), expected);
     EXPECT_EQ(text(-1, 1), expected);
@@ -157,7 +156,7 @@ TEST(CtcErrors, OutputsAndTargetsThatDoNotFit) {
   EXPECT_EQ(text_without_node([&] { Ctc().cost(output_of(z), {tensor("labels", {8}, kInt)}); }),
             "error: objective \"ctc\" cannot take these targets\n"
             "  expected: int64[sequences, labels] (labels of each sequence, -1 behind the last one)\n"
-            "  got:      int64[8] beside an output float64[8, 3]\n"
+            "  got:      int64[8] for an output float64[8, 3]\n"
             "  hint:     loss.type = \"negative_log_likelihood\" learns class numbers, behind a last layer of type "
             "\"softmax\"; "
             "data.target = \"values\" reads them as numbers to approximate");

@@ -1,4 +1,4 @@
-// Every optimizer beside 50 steps of PyTorch's, by its configuration.
+// Every optimizer compared with 50 steps of PyTorch's, by its configuration.
 #include <gtest/gtest.h>
 
 #include <set>

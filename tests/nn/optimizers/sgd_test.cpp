@@ -22,7 +22,7 @@ class SgdTest : public testing::TestWithParam<DType> {
     Expr target = make_constant(Tensor::of(target_, {3}).cast(GetParam()));
     return sum(sqr(w_ - target)) * 0.5;
   }
-  // Steps of the optimizer beside a loop of the same arithmetic in T.
+  // Steps of the optimizer compared with a loop of the same arithmetic in T.
   template <class T>
   void compare(const Sgd::Options& options) {
     Sgd sgd(options, params_);

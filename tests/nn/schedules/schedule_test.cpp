@@ -1,4 +1,4 @@
-// Every schedule beside PyTorch's, by its configuration; warm-up, plateau, and what they are told wrongly.
+// Every schedule compared with PyTorch's, by its configuration; warm-up, plateau, and what they are told wrongly.
 #include "nn/schedule.h"
 
 #include <gtest/gtest.h>

@@ -31,32 +31,32 @@ Example random_example(unsigned seed, size_t nodes, size_t edges) {
 
 void expect_sound(const Example& example, const LayeredLayout& layout, const std::string& name) {
   constexpr double kSlack = 1e-6;
-  auto right = [&](size_t i) { return layout.places[i].x + example.nodes[i].width; };
-  auto bottom = [&](size_t i) { return layout.places[i].y + example.nodes[i].height; };
-  ASSERT_EQ(layout.places.size(), example.nodes.size()) << name;
+  auto right = [&](size_t i) { return layout.positions[i].x + example.nodes[i].width; };
+  auto bottom = [&](size_t i) { return layout.positions[i].y + example.nodes[i].height; };
+  ASSERT_EQ(layout.positions.size(), example.nodes.size()) << name;
   ASSERT_EQ(layout.routes.size(), example.edges.size()) << name;
   for (size_t i = 0; i < example.nodes.size(); ++i) {
-    EXPECT_GE(layout.places[i].x, -kSlack) << name;
-    EXPECT_GE(layout.places[i].y, 0) << name;
+    EXPECT_GE(layout.positions[i].x, -kSlack) << name;
+    EXPECT_GE(layout.positions[i].y, 0) << name;
     EXPECT_LE(right(i), layout.width + kSlack) << name;
     EXPECT_LE(bottom(i), layout.height + kSlack) << name;
     for (size_t k = 0; k < i; ++k)
-      EXPECT_TRUE(layout.places[i].x > right(k) || layout.places[k].x > right(i) || layout.places[i].y > bottom(k) ||
-                  layout.places[k].y > bottom(i))
+      EXPECT_TRUE(layout.positions[i].x > right(k) || layout.positions[k].x > right(i) ||
+                  layout.positions[i].y > bottom(k) || layout.positions[k].y > bottom(i))
           << name << ": nodes " << k << " and " << i << " overlap";
   }
   for (size_t e = 0; e < example.edges.size(); ++e) {
     const LayoutEdge& edge = example.edges[e];
     const std::vector<LayoutPoint>& route = layout.routes[e];
     EXPECT_LT(layout.layers[edge.from], layout.layers[edge.to]) << name;
-    EXPECT_LT(bottom(edge.from), layout.places[edge.to].y) << name << ": edge " << e << " goes up";
+    EXPECT_LT(bottom(edge.from), layout.positions[edge.to].y) << name << ": edge " << e << " goes up";
     ASSERT_GE(route.size(), 4u) << name;
     ASSERT_EQ(route.size() % 2, 0u) << name;
     EXPECT_EQ(route.front().y, bottom(edge.from)) << name;
-    EXPECT_EQ(route.back().y, layout.places[edge.to].y) << name;
-    EXPECT_NEAR(route.front().x, layout.places[edge.from].x + example.nodes[edge.from].width / 2 + edge.leaves_at,
+    EXPECT_EQ(route.back().y, layout.positions[edge.to].y) << name;
+    EXPECT_NEAR(route.front().x, layout.positions[edge.from].x + example.nodes[edge.from].width / 2 + edge.leaves_at,
                 1e-6);
-    EXPECT_GE(route.back().x, layout.places[edge.to].x) << name;
+    EXPECT_GE(route.back().x, layout.positions[edge.to].x) << name;
     EXPECT_LE(route.back().x, right(edge.to)) << name;
     for (size_t k = 0; k + 1 < route.size(); ++k) {
       if (k % 2 == 0) {
@@ -68,8 +68,8 @@ void expect_sound(const Example& example, const LayeredLayout& layout, const std
       for (size_t i = 0; i < example.nodes.size(); ++i) {
         if (i == edge.from || i == edge.to) continue;
         // A gap between layers holds no node; past a layer an edge keeps away from its nodes.
-        const bool beside = k % 2 == 0 && (route[k].x < layout.places[i].x || route[k].x > right(i));
-        EXPECT_TRUE(beside || bottom(i) <= route[k].y || layout.places[i].y >= route[k + 1].y)
+        const bool outside = k % 2 == 0 && (route[k].x < layout.positions[i].x || route[k].x > right(i));
+        EXPECT_TRUE(outside || bottom(i) <= route[k].y || layout.positions[i].y >= route[k + 1].y)
             << name << ": edge " << e << " runs through node " << i;
       }
     }
@@ -95,8 +95,8 @@ TEST(LayeredLayout, RandomGraphsAreSoundAndTheSameEachTime) {
     expect_sound(example, layout, "seed " + std::to_string(seed));
     LayeredLayout again = layered_layout(example.nodes, example.edges);
     for (size_t i = 0; i < nodes; ++i) {
-      EXPECT_EQ(layout.places[i].x, again.places[i].x);
-      EXPECT_EQ(layout.places[i].y, again.places[i].y);
+      EXPECT_EQ(layout.positions[i].x, again.positions[i].x);
+      EXPECT_EQ(layout.positions[i].y, again.positions[i].y);
     }
   }
 }
@@ -107,13 +107,13 @@ TEST(LayeredLayout, NothingHasNoSize) {
   EXPECT_EQ(layout.height, 0);
 }
 
-TEST(LayeredLayout, WhatIsReadLateStandsJustAboveItsReader) {
-  // 0 -> 1 -> 2 -> 3, and 4's only reader is 5, beside 3.
+TEST(LayeredLayout, WhatIsReadLateIsJustAboveItsReader) {
+  // 0 -> 1 -> 2 -> 3, and 4's only reader is 5, next to 3.
   Example example{std::vector<LayoutNode>(6, {30, 20}), {{0, 1}, {1, 2}, {2, 3}, {2, 5}, {4, 5}}};
   LayeredLayout layout = layered_layout(example.nodes, example.edges);
   EXPECT_EQ(layout.layers, (std::vector<size_t>{0, 1, 2, 3, 2, 3}));
   expect_sound(example, layout, "late");
-  // So does all of a branch that is read late: 4 -> 5 -> 6 beside the chain 0 -> 1 -> 2 -> 3 -> 7.
+  // So does all of a branch that is read late: 4 -> 5 -> 6 next to the chain 0 -> 1 -> 2 -> 3 -> 7.
   Example branch{std::vector<LayoutNode>(8, {30, 20}), {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}, {3, 7}, {6, 7}}};
   layout = layered_layout(branch.nodes, branch.edges);
   EXPECT_EQ(layout.layers, (std::vector<size_t>{0, 1, 2, 3, 1, 2, 3, 4}));

@@ -113,7 +113,7 @@ TEST(ExplainPage, HoldsEveryStage) {
   EXPECT_GE(count(page, "<a class=\"mark\" id=\"k"), 1u);
   EXPECT_GE(count(page, "<svg"), 4u);
   EXPECT_GE(count(page, "x&lt;&amp;&quot;#0 <span class=\"whole\">float32[n, 4]</span>"), 1u);
-  // Every link has its place, and every place another name.
+  // Every link has its position, and every position another name.
   std::set<std::string> ids;
   for (size_t at = page.find(" id=\""); at != std::string::npos; at = page.find(" id=\"", at + 1))
     EXPECT_TRUE(ids.insert(page.substr(at + 5, page.find('"', at + 5) - at - 5)).second) << page.substr(at, 40);
@@ -121,7 +121,7 @@ TEST(ExplainPage, HoldsEveryStage) {
     EXPECT_TRUE(ids.contains(page.substr(at + 7, page.find('"', at + 7) - at - 7))) << page.substr(at, 40);
 }
 
-TEST(ExplainPage, AGraphThatIsTooLargeStandsAsText) {
+TEST(ExplainPage, AGraphThatIsTooLargeIsShownAsText) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {"n"}}, "x"), y = x;
   for (size_t i = 0; i < kMaxDrawn; ++i) y = i % 2 ? tanh(y) : exp(y);
   const std::string page = explain_page(function({x}, {y}).explain(), kTitle);
@@ -177,7 +177,7 @@ TEST(ExplainPage, ColoursCanBeRead) {
   }
 }
 
-// An input whose value is a place in another node's properties is no operand, but it is read.
+// An input whose value is a position in another node's properties is no operand, but it is read.
 TEST(GraphDrawing, LengthsAreDashedEdges) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {100}}, "x"), start = iscalar("start");
   Graph graph{{x, start}, {exp(rows(x, start, 10))}, {}};
@@ -226,17 +226,17 @@ TEST(GraphDrawing, BoxesAndEdges) {
 }
 
 // y = exp(x) * 1 + 2 becomes exp(x) + 2, and that tanh(x) + 2.
-TEST(GraphDrawing, BoxesKeepTheirPlacesFromStateToState) {
+TEST(GraphDrawing, BoxesKeepTheirPositionsFromStateToState) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 3}}, "x");
   const Graph first{{x}, {exp(x) * 1.0 + 2.0}, {}}, second{{x}, {exp(x) + 2.0}, {}}, third{{x}, {tanh(x) + 2.0}, {}};
   StableNumbers boxes(first);
   graph_difference(first, second, boxes);
   graph_difference(second, third, boxes);
   const DrawnState states[] = {{&first, &boxes.of}, {&second, &boxes.of}, {&third, &boxes.of}};
-  EXPECT_EQ(drawn_count(states), 5u);  // x, exp and tanh in one place, mul, add, output
+  EXPECT_EQ(drawn_count(states), 5u);  // x, exp and tanh in one position, mul, add, output
   const std::string svg = graph_drawing(states, boxes.of, "three");
   EXPECT_EQ(count(svg, "data-last=\"2\""), 1u);
-  auto place = [&](const std::string& label) {
+  auto position = [&](const std::string& label) {
     const size_t text = svg.find(">" + label + "</text>"), box = svg.rfind("<rect x=", text);
     EXPECT_NE(text, std::string::npos) << label << svg;
     return svg.substr(box, svg.find("/>", box) - box);
@@ -246,7 +246,7 @@ TEST(GraphDrawing, BoxesKeepTheirPlacesFromStateToState) {
   EXPECT_EQ(count(svg, "<g class=\"node elemwise\" data-from=\"2\" data-to=\"2\""), 1u) << svg;       // tanh
   EXPECT_EQ(count(svg, ">exp</text>"), 1u);
   EXPECT_EQ(count(svg, ">tanh</text>"), 1u);
-  EXPECT_NE(place("exp"), "");
+  EXPECT_NE(position("exp"), "");
 }
 
 // A step after each rewrite; what fires within a loop has none.

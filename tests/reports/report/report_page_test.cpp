@@ -55,7 +55,7 @@ TEST(ReportPage, FetchesNothing) {
   EXPECT_EQ(times(page, "src="), times(page, "src=\"data:image/png;base64,YWJjZA==\""));
 }
 
-TEST(ReportPage, NumbersStandOnTheRightAndRowsLeadToTheirRuns) {
+TEST(ReportPage, NumbersAreOnTheRightAndRowsLeadToTheirRuns) {
   Report report{.title = "t", .time = "now"};
   report.runs = {{.name = "a", .folder = "runs/a"}};
   report.groups = {

@@ -12,7 +12,7 @@ struct Declared {
   std::string owner;      // the class that it is a member of
   std::string name;       // "reshape", "operator+"
   std::string signature;  // "Expr reshape(Operand x, LengthList lengths)"
-  std::string doc;        // the comment above it, or above the group without blank lines that it stands in
+  std::string doc;        // the comment above it, or above the group without blank lines that it is in
   std::string remark;     // the comment behind it
   bool is_type = false;
 };

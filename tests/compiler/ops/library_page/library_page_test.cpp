@@ -110,7 +110,7 @@ std::string line_of(const Declared& d) {
   return out;
 }
 
-// Is it an overload for lists in braces, beside one that takes them as vectors?
+// Is it an overload for lists in braces, besides one that takes them as vectors?
 bool is_for_braces(const Declared& d, const std::vector<Declared>& all) {
   const std::string list = "std::initializer_list<";
   std::string signature = d.signature;
@@ -169,7 +169,7 @@ TEST(LibraryPage, EveryBuilderHasATaskAndALine) {
   EXPECT_GT(all.size(), 200u);
   for (const Declared& d : all) {
     if (d.owner.empty()) {
-      EXPECT_TRUE(tasks.count(d.task)) << d.header << ": " << d.signature << " stands under the heading '" << d.task
+      EXPECT_TRUE(tasks.count(d.task)) << d.header << ": " << d.signature << " is under the heading '" << d.task
                                        << "': it needs one of the tasks above, or '" << kInternal << "'";
       EXPECT_FALSE(line_of(d).empty()) << d.header << ": " << d.signature << " has no comment";
     }

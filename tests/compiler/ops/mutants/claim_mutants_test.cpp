@@ -31,7 +31,7 @@ Expr temporary(const Expr& x) {
   return maximum(x, x);
 }
 
-// The places 0, 1, ... n - 1 in another order; floats are one larger, so that a single one is not zero.
+// The indices 0, 1, ... n - 1 in another order; floats are one larger, so that a single one is not zero.
 Tensor shuffled(DType dtype, const Shape& shape) {
   Tensor out = Tensor::empty(DType::kFloat64, shape);
   const int64_t n = out.size();
@@ -39,9 +39,9 @@ Tensor shuffled(DType dtype, const Shape& shape) {
   return out.cast(dtype);
 }
 
-// x with y at the places of its first axis, which are different ones, as a mask's are.
-Expr replaced(const Expr& x, const Expr& places, const Expr& y) {
-  return scatter_like(take(x, places).node(), x, y, true);
+// x with y at the indices of its first axis, which are different ones, as a mask's are.
+Expr replaced(const Expr& x, const Expr& indices, const Expr& y) {
+  return scatter_like(take(x, indices).node(), x, y, true);
 }
 
 // ---- claims of ops -------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ struct WrongClaim {
 // written.
 const std::vector<WrongClaim>& wrong_claims() {
   const Type square{.dtype = DType::kFloat64, .dims = {130, 130}}, row{.dtype = DType::kFloat64, .dims = {13}};
-  const Type places{.dtype = DType::kInt64, .dims = {13}}, number{.dtype = DType::kFloat64, .dims = {}};
+  const Type indices{.dtype = DType::kInt64, .dims = {13}}, number{.dtype = DType::kFloat64, .dims = {}};
   auto product = [](In1 in) { return dot(in[0], in[1]); };
   auto gemm = [](In1 in) { return apply(gemm_op(), {in[0], in[3], in[1], in[2], in[3]}); };
   auto loop = [](In1 in) {
@@ -82,11 +82,11 @@ const std::vector<WrongClaim>& wrong_claims() {
       {"dot over its left side", {square, square}, product, 0},
       {"gemm over its left side", {square, square, square, number}, gemm, 2},
       {"a product that ends with more over its left side", {square, square}, ended, 0},
-      {"gather over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
-      {"a loop over what it takes from", {row, places}, loop, 0},
+      {"gather over what is taken from", {row, indices}, [](In1 in) { return take(in[0], in[1]); }, 0},
+      {"a loop over what it takes from", {row, indices}, loop, 0},
       {"a loop that stores over what it reads", {row, row}, stored, 1},
-      {"scatter over what is added", {row, places, row}, [](In1 in) { return scatter_add(in[0], in[1], in[2]); }, 1},
-      {"scatter over what is set", {row, places, row}, [](In1 in) { return replaced(in[0], in[1], in[2]); }, 1},
+      {"scatter over what is added", {row, indices, row}, [](In1 in) { return scatter_add(in[0], in[1], in[2]); }, 1},
+      {"scatter over what is set", {row, indices, row}, [](In1 in) { return replaced(in[0], in[1], in[2]); }, 1},
       {"inc_subtensor over what is added",
        {row, row},
        [whole](In1 in) { return inc_subtensor(whole(in[0]), in[1]); },

@@ -1,5 +1,5 @@
 // Are wrong kernels of devices found? Barriers, shuffles, guards, shared arrays and atomic sums are made wrong in one
-// place each; the kernel is then refused by the verifier, fails the call, writes behind an output, or gives another
+// location each; the kernel is then refused by the verifier, fails the call, writes behind an output, or gives another
 // result in one of some orders of blocks and threads.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -33,10 +33,10 @@ constexpr double kUlps = 64;
 constexpr int64_t kDraws = 7;
 constexpr unsigned kSeconds = 300;  // that a mutant may take
 
-// Walks through the places of a kernel in order; the one whose number is wanted is changed.
-class Places {
+// Walks through the locations of a kernel in order; the one whose number is wanted is changed.
+class Locations {
  public:
-  explicit Places(size_t wanted) : wanted_(wanted) {}
+  explicit Locations(size_t wanted) : wanted_(wanted) {}
 
   std::vector<std::string> run(kernel::Function& f) {
     block(f.body);
@@ -192,10 +192,11 @@ Tensor values_of(const Expr& input, int64_t draw) {
                                             : static_cast<double>(n + 1) / 1024;
   }
   if (shape.size() == 2 && draw > 0) {
-    const int64_t length = shape[1], places[] = {0, 31 % length, 32 % length, 250 % length, 600 % length, length - 1};
+    const int64_t length = shape[1],
+                  locations[] = {0, 31 % length, 32 % length, 250 % length, 600 % length, length - 1};
     for (int64_t row = 0; row < shape[0]; ++row) {
-      x[row * length + places[(draw + 2) % 6]] = -1.0 - static_cast<double>(row);
-      x[row * length + places[draw % 6]] = 2.0 + static_cast<double>(row);
+      x[row * length + locations[(draw + 2) % 6]] = -1.0 - static_cast<double>(row);
+      x[row * length + locations[draw % 6]] = 2.0 + static_cast<double>(row);
     }
   }
   return out.cast(input.dtype());
@@ -256,24 +257,24 @@ TEST(DeviceMutants, AreCaught) {
   size_t made = 0;
   for (const Kernel& kernel : kernels()) {
     EXPECT_FALSE(is_caught(kernel, target, nullptr)) << kernel.name << " as it is";
-    std::vector<std::string> places;
+    std::vector<std::string> locations;
     is_caught(kernel, target, [&](Program& program) {
       for_each_kernel(program, [&](kernel::Function& f) {
-        for (const std::string& what : Places(SIZE_MAX - 1).run(f)) places.push_back(what);
+        for (const std::string& what : Locations(SIZE_MAX - 1).run(f)) locations.push_back(what);
       });
     });
-    for (size_t place = 0; place < places.size(); ++place) {
+    for (size_t location = 0; location < locations.size(); ++location) {
       ++made;
       const bool found = is_caught(kernel, target, [&](Program& program) {
         size_t before = 0;
         for_each_kernel(program, [&](kernel::Function& f) {
           kernel::Function copy = f;
-          const size_t count = Places(SIZE_MAX - 1).run(copy).size();
-          if (place >= before && place < before + count) Places(place - before).run(f);
+          const size_t count = Locations(SIZE_MAX - 1).run(copy).size();
+          if (location >= before && location < before + count) Locations(location - before).run(f);
           before += count;
         });
       });
-      if (!found) survivors.insert(str(kernel.name, ": ", places[place]));
+      if (!found) survivors.insert(str(kernel.name, ": ", locations[location]));
     }
   }
   std::cout << "kernels of devices: " << made << " mutants, " << survivors.size() << " survive\n";

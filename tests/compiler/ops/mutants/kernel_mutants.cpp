@@ -129,7 +129,7 @@ bool is_number(const Term& term) {
          (!term.node().args.empty() && std::ranges::all_of(term.node().args, is_number));
 }
 
-// Is there a number one larger? Beside large ones there is none.
+// Is there a number one larger? Next to large ones there is none.
 bool changes_by_one(const TermNode& constant) {
   if (!is_float(constant.type.dtype) || std::isinf(constant.number)) return true;
   if (constant.type.dtype == DType::kFloat64) return constant.number + 1 != constant.number;
@@ -151,10 +151,10 @@ bool clears_local(const kernel::ForLoop& loop, const std::set<std::string>& loca
   });
 }
 
-// Walks through the places of a kernel in order; the one whose number is wanted is changed.
-class Places {
+// Walks through the locations of a kernel in order; the one whose number is wanted is changed.
+class Locations {
  public:
-  explicit Places(size_t wanted) : wanted_(wanted) {}
+  explicit Locations(size_t wanted) : wanted_(wanted) {}
 
   std::vector<std::string> run(kernel::Function& f) {
     if (!divides_integers(f.body)) block(f.body, false);
@@ -215,7 +215,7 @@ class Places {
     if (!in_while) value = this->value(value);
   }
 
-  // A shared term is one place.
+  // A shared term is one location.
   Term value(const Term& term) {
     if (auto at = known_.find(&term.node()); at != known_.end()) return at->second;
     const TermNode& n = term.node();
@@ -223,13 +223,13 @@ class Places {
     if (n.prim == Prim::kSelect) add_choices(n, n.args[0], choices_);
     if (n.prim != Prim::kLoad)
       for (Term& arg : changed.args) arg = value(arg);
-    const Term out = place(changed, !has_int64(term), choices_.count(&n) > 0);
+    const Term out = location(changed, !has_int64(term), choices_.count(&n) > 0);
     known_.emplace(&term.node(), out);
     kept_.push_back(term);
     return out;
   }
 
-  Term place(TermNode n, bool no_address, bool is_choice) {
+  Term location(TermNode n, bool no_address, bool is_choice) {
     if (n.prim == Prim::kLoad) return load(std::move(n));
     if (!no_address) return made(std::move(n));
     const TermNode original = n;
@@ -272,11 +272,11 @@ class Places {
 
 std::vector<std::string> kernel_mutations(const kernel::Function& kernel) {
   kernel::Function copy = kernel;
-  return Places(SIZE_MAX - 1).run(copy);
+  return Locations(SIZE_MAX - 1).run(copy);
 }
 
 void mutate_kernel(kernel::Function& kernel, size_t number) {
-  Places(number).run(kernel);
+  Locations(number).run(kernel);
 }
 
 }  // namespace thtrain

@@ -1,4 +1,4 @@
-// Mutants of kernels: each differs from a kernel in one place, as a wrong entry of a table or a slip in a lowering
+// Mutants of kernels: each differs from a kernel in one location, as a wrong entry of a table or a slip in a lowering
 // would make it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-/// What can be wrong in this kernel, one place each, in words ("<= for <"): a primitive exchanged for a sibling, its
+/// What can be wrong in this kernel, one location each, in words ("<= for <"): a primitive exchanged for a sibling, its
 /// operands swapped, an addend or a sign left out, a number one larger, an element's neighbour read or written, the
 /// first or the last step of a loop left out, a lane of the tail, a store or an assignment left out.
 ///

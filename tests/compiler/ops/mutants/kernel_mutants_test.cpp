@@ -46,7 +46,8 @@ const std::vector<Survivors>& survivors() {
        {"max_pool_pick: a number one larger"}},
       {"a zero behind the last filter, that fills a block of filters: what it gives is not stored",
        {"fused_conv: a number one larger", "pooled_conv: a number one larger"}},
-      {"in a short loop that place is one vector or one element: no draw has an infinity, a NaN or a zero just there",
+      {"in a short loop that location is one vector or one element: no draw has an infinity, a NaN or a zero just "
+       "there",
        {"abs: a number one larger", "isinf: reads the element before", "isnan: reads the element before"}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
@@ -95,7 +96,7 @@ void for_each_kernel(Region& region, const std::set<const Op*>& ops,
     }
 }
 
-struct Place {
+struct Location {
   const Op* op;
   OpCase made_of;
   int64_t weight;  // of the case: large ones and floats are looked at first
@@ -118,9 +119,9 @@ std::vector<Expr> built(const OpCase& c, const std::vector<Expr>& variables) {
   return out;
 }
 
-// For each op up to three places of each kind of mutation, in its cases.
-std::vector<Place> places(const Op& op, const Target& target) {
-  std::map<std::string, std::vector<Place>> by_kind;
+// For each op up to three locations of each kind of mutation, in its cases.
+std::vector<Location> locations(const Op& op, const Target& target) {
+  std::map<std::string, std::vector<Location>> by_kind;
   std::vector<std::string> kinds;
   size_t number = 0;
   uint64_t seed = 0;
@@ -147,10 +148,10 @@ std::vector<Place> places(const Op& op, const Target& target) {
       ++kernel;
     });
   }
-  std::vector<Place> out;
+  std::vector<Location> out;
   for (const std::string& kind : kinds) {
-    std::vector<Place>& all = by_kind.at(kind);
-    std::ranges::stable_sort(all, std::ranges::greater(), &Place::weight);
+    std::vector<Location>& all = by_kind.at(kind);
+    std::ranges::stable_sort(all, std::ranges::greater(), &Location::weight);
     out.push_back(all[0]);
     for (int more = 0; more < 2 && all.size() > 1; ++more) out.push_back(all[1 + number++ * 7919 % (all.size() - 1)]);
   }
@@ -160,18 +161,18 @@ std::vector<Place> places(const Op& op, const Target& target) {
 // Mutants that are compiled together, each in a copy of its case.
 class Batch {
  public:
-  explicit Batch(std::vector<Place> places) : places_(std::move(places)) {
-    for (size_t i = 0; i < places_.size(); ++i) {
-      const OpCase& c = places_[i].made_of;
-      const CaseInputs in = make_inputs(c, str("x", i, "_"), places_[i].seed);
+  explicit Batch(std::vector<Location> locations) : locations_(std::move(locations)) {
+    for (size_t i = 0; i < locations_.size(); ++i) {
+      const OpCase& c = locations_[i].made_of;
+      const CaseInputs in = make_inputs(c, str("x", i, "_"), locations_[i].seed);
       for (const Expr& out : built(c, in.variables)) {
         graph_.outputs.push_back(out);
         owner_.push_back(i);
       }
       graph_.inputs.insert(graph_.inputs.end(), in.variables.begin(), in.variables.end());
       for (size_t d = 0; d < kDraws; ++d) {
-        const bool hard = d > 0 && takes_any_values(*places_[i].op);
-        for (const Tensor& value : hard ? make_hard_values(*places_[i].op, c.inputs, d) : in.values)
+        const bool hard = d > 0 && takes_any_values(*locations_[i].op);
+        for (const Tensor& value : hard ? make_hard_values(*locations_[i].op, c.inputs, d) : in.values)
           draws_[d].push_back(value);
       }
     }
@@ -181,13 +182,13 @@ class Batch {
   std::vector<std::pair<std::string, bool>> caught(const Target& target) const {
     const NativeProgram program(graph_, target, false, [this](Program& p) { mutate(p); });
     std::vector<std::pair<std::string, bool>> out;
-    for (const Place& place : places_) out.emplace_back(place.name, false);
+    for (const Location& location : locations_) out.emplace_back(location.name, false);
     for (const std::vector<Tensor>& values : draws_) {
       std::vector<std::pair<Expr, Tensor>> bound;
       for (size_t i = 0; i < values.size(); ++i) bound.emplace_back(graph_.inputs[i], values[i]);
       const std::vector<Tensor> expected = evaluate(graph_.outputs, bound), got = program(values);
       for (size_t i = 0; i < got.size(); ++i) {
-        double ulps = places_[owner_[i]].made_of.bound;
+        double ulps = locations_[owner_[i]].made_of.bound;
         if (&values != &draws_[0] && ulps > 0) ulps += kHardUlps;
         if (difference(got[i], expected[i], ulps)) out[owner_[i]].second = true;
       }
@@ -200,17 +201,17 @@ class Batch {
     std::map<const Node*, size_t> owner;
     for (size_t i = 0; i < owner_.size(); ++i)
       for (const Node* node : topological_order(std::vector{program.graph.outputs[i]})) owner.emplace(node, owner_[i]);
-    std::vector<size_t> met(places_.size());
+    std::vector<size_t> met(locations_.size());
     std::set<const Op*> ops;
-    for (const Place& place : places_) ops.insert(place.op);
+    for (const Location& location : locations_) ops.insert(location.op);
     for_each_kernel(program.body, ops, [&](const Step& step, kernel::Function& f) {
       const size_t i = owner.at(step.node);
-      if (step.node->op != places_[i].op) return;
-      if (met[i]++ == places_[i].kernel) mutate_kernel(f, places_[i].mutation);
+      if (step.node->op != locations_[i].op) return;
+      if (met[i]++ == locations_[i].kernel) mutate_kernel(f, locations_[i].mutation);
     });
   }
 
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   Graph graph_;
   std::vector<size_t> owner_;  // of each output: its mutant
   std::array<std::vector<Tensor>, kDraws> draws_;
@@ -220,11 +221,11 @@ TEST(KernelMutants, AreCaught) {
   if (!generated_flags().empty()) GTEST_SKIP() << "a mutant may leave an output unwritten, which sanitizers report";
   const Target target{"g++", 32};
   if (std::string reason = why_not(target); !reason.empty()) GTEST_SKIP() << reason;
-  std::vector<Place> all;
+  std::vector<Location> all;
   for (const Op* op : all_ops())
     if (op->cases)
-      for (Place& place : places(*op, target)) all.push_back(std::move(place));
-  std::map<std::string, bool> caught;  // in one of its places
+      for (Location& location : locations(*op, target)) all.push_back(std::move(location));
+  std::map<std::string, bool> caught;  // in one of its locations
   for (size_t from = 0; from < all.size(); from += kBatch) {
     const Batch batch({all.begin() + static_cast<std::ptrdiff_t>(from),
                        all.begin() + static_cast<std::ptrdiff_t>(std::min(from + kBatch, all.size()))});

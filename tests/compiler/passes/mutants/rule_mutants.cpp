@@ -16,7 +16,7 @@
 namespace thtrain {
 namespace {
 
-constexpr size_t kPlaces = 3;  // of one kind, in the results of a function
+constexpr size_t kLocations = 3;  // of one kind, in the results of a function
 
 // Ops that are taken for each other, of equal arity and, of the usual operands, equal type.
 std::vector<const Op*> siblings_of(const Op& op) {
@@ -151,7 +151,7 @@ class Editor {
       }
   }
 
-  // Another leaf of the same type in the place of input i of `above`, or of the root.
+  // Another leaf of the same type instead of input i of `above`, or of the root.
   void exchange(const Expr& leaf, const Node* above, size_t i) {
     for (const Expr& other : leaves_) {
       if (other.same(leaf) || !(other.type() == leaf.type()) || is_constant(other)) continue;
@@ -168,7 +168,7 @@ class Editor {
   }
 
   // The expression with one node built anew; nothing where that does not go, or is of another type.
-  void add(const std::string& kind, const std::string& what, const Node& place, const Rebuild& build) {
+  void add(const std::string& kind, const std::string& what, const Node& location, const Rebuild& build) {
     if ((!wanted_.empty() && kind != wanted_) || edits_.size() == most_) return;
     try {
       std::map<const Node*, Expr> changed;
@@ -184,7 +184,7 @@ class Editor {
           inputs.push_back(now(input));
           differs = differs || !inputs.back().same(input);
         }
-        if (node == &place)
+        if (node == &location)
           changed[node] = build(std::move(inputs));
         else if (differs)
           changed[node] = Expr(clone_with_inputs(*node, std::move(inputs), node->bodies));
@@ -217,14 +217,14 @@ std::vector<Expr> loosened(const Expr& pattern) {
   for (const Node* node : topological_order(std::vector{pattern}))
     for (size_t i = 0; i < node->inputs.size(); ++i)
       if (is_variable(node->inputs[i]) && !seen.insert(&node->inputs[i].node()).second) again.emplace_back(node, i);
-  for (const auto& [place, i] : again) {
-    std::function<Expr(const Expr&)> rebuilt = [&, place = place, i = i](const Expr& e) -> Expr {
+  for (const auto& [location, i] : again) {
+    std::function<Expr(const Expr&)> rebuilt = [&, location = location, i = i](const Expr& e) -> Expr {
       if (e.node().inputs.empty()) return e;
       std::vector<Expr> inputs;
       for (const Expr& input : e.node().inputs) inputs.push_back(rebuilt(input));
-      const bool condition = &e.node() == place && is_any_condition(inputs[i]);
-      const bool number = &e.node() == place && is_any_number(inputs[i]);
-      if (&e.node() == place)
+      const bool condition = &e.node() == location && is_any_condition(inputs[i]);
+      const bool number = &e.node() == location && is_any_number(inputs[i]);
+      if (&e.node() == location)
         inputs[i] = condition ? any_condition("other") : number ? any_number("other") : any_value("other");
       return Expr(clone_with_inputs(e.node(), std::move(inputs), e.node().bodies));
     };
@@ -277,13 +277,14 @@ class Mutator {
       return Edit{"", "", is_bool(result.dtype()) ? logical_not(result) : cast(result + 1, result.dtype())};
     });
     for (const char* kind : {"swap", "sibling", "number", "dropped", "property", "leaf"})
-      for (size_t place = 0; place < kPlaces; ++place)
-        add_result(str(kind, " ", place), [kind = std::string(kind), place](const Expr& result, const Expr& value) {
-          std::vector<Expr> leaves = value.node().inputs;
-          for (const Expr& leaf : leaves_of(std::vector{value})) leaves.push_back(leaf);
-          const std::vector<Edit> edits = Editor(result, leaves, kind, place + 1).run();
-          return edits.size() > place ? edits[place] : Edit();
-        });
+      for (size_t location = 0; location < kLocations; ++location)
+        add_result(str(kind, " ", location),
+                   [kind = std::string(kind), location](const Expr& result, const Expr& value) {
+                     std::vector<Expr> leaves = value.node().inputs;
+                     for (const Expr& leaf : leaves_of(std::vector{value})) leaves.push_back(leaf);
+                     const std::vector<Edit> edits = Editor(result, leaves, kind, location + 1).run();
+                     return edits.size() > location ? edits[location] : Edit();
+                   });
   }
 
   void add_result(const std::string& what, const std::function<Edit(const Expr& result, const Expr& value)>& edit) {

@@ -1,4 +1,4 @@
-// Mutants of rewriting rules: each differs from a rule in one place, as a slip of its author would.
+// Mutants of rewriting rules: each differs from a rule in one location, as a slip of its author would.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace thtrain {
 struct RuleMutant {
   std::string name;  // "log1p: expm1 for log1p"
   Rule rule;
-  /// Of a function: did the result of some rewrite have the place that is mutated? Empty for patterns, which all have.
+  /// Of a function: did the result of some rewrite have the location that is mutated? Empty for patterns, which all
+  /// have.
   std::shared_ptr<bool> differed = {};
 };
 

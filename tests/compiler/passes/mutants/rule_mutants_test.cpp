@@ -83,12 +83,12 @@ const std::vector<Survivors>& survivors() {
         "log_of_expm1: a number one larger (2)", "log_of_expm1: a number one larger (3)",
         "log1p_of_tanh: a number one larger (5)", "log1p_of_neg_tanh: a number one larger (5)",
         "log1p_of_neg_sqr_tanh: a number one larger (2)"}},
-      {"any finite number serves in the place of an infinite maximum", {"log_sum_exp: number 0"}},
+      {"any finite number serves instead of an infinite maximum", {"log_sum_exp: number 0"}},
   };
   return table;
 }
 
-// What the fast tests say of the rule in the place of the one of its name; empty where they find nothing wrong.
+// What the fast tests say of the rule instead of the one of its name; empty where they find nothing wrong.
 std::string complaint_about(const RuleMutant& of) {
   const auto& [name, mutant, differed] = of;
   try {

@@ -1,4 +1,4 @@
-// Matrix products: one call for each, whatever stands around it.
+// Matrix products: one call for each, whatever is around it.
 #include <gtest/gtest.h>
 
 #include "compiler/autodiff/gradient.h"

@@ -145,8 +145,8 @@ TEST(SimplifyParts, Writes) {
   expect_simplified({
       {"read of set", [](L l) { return part(set(l.a, {1}, l.x), {1}); }, 0, kStrict},
       {"read of inc", [](L l) { return part(inc(l.a, {1}, l.x), {1}); }, 1, kStrict},
-      {"read beside", [](L l) { return part(set(l.a, {1}, l.x), {2}); }, 0, kStrict},
-      {"slice beside",
+      {"read elsewhere", [](L l) { return part(set(l.a, {1}, l.x), {2}); }, 0, kStrict},
+      {"slice elsewhere",
        [](L l) {
          return part(inc(l.a, {Slice{0, 2}}, l.x), {Slice{2, 5}});
        },

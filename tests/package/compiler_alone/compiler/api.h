@@ -1,4 +1,4 @@
-// The stranger's own: thtrain's stands at <thtrain/compiler/api.h>.
+// The stranger's own: thtrain's is at <thtrain/compiler/api.h>.
 #pragma once
 
 constexpr int kStrangersApi = 2;

@@ -1,4 +1,4 @@
-// Values of a loop's body, computed outside the loop for all turns at once.
+// Values of a loop's body, computed outside the loop for all iterations at once.
 #pragma once
 
 #include <map>
@@ -10,23 +10,23 @@
 
 namespace thtrain {
 
-/// Knows of some values of a body what they are outside: one value for all turns, or the values of all turns along a
-/// new first axis; and gives what follows from them by elementwise operations, products with a value that no turn
-/// changes, and shuffles and repetitions of axes.
-class OverTurns {
+/// Knows of some values of a body what they are outside: one value for all iterations, or the values of all iterations
+/// along a new first axis; and gives what follows from them by elementwise operations, products with a value that no
+/// iteration changes, and shuffles and repetitions of axes.
+class OverIterations {
  public:
-  explicit OverTurns(Dim turns) : turns_(std::move(turns)) {}
+  explicit OverIterations(Dim iterations) : iterations_(std::move(iterations)) {}
 
-  /// `outside` is [turns, ...] where the value varies from turn to turn.
+  /// `outside` is [iterations, ...] where the value varies from iteration to iteration.
   void know(const Expr& in_body, const Expr& outside, bool varies);
   /// Finds out what follows for `roots` and all that they need.
   void find(const std::vector<Expr>& roots);
 
   bool is_known(const Expr& value) const { return facts_.contains(key(value)); }
   bool varies(const Expr& value) const { return facts_.at(key(value)).varies; }
-  /// Is it computed faster for all turns at once than in each (TurnsRule::pays)?
+  /// Is it computed faster for all iterations at once than in each (IterationsRule::pays)?
   bool pays(const Expr& value) const { return facts_.at(key(value)).pays; }
-  /// The values of all turns, [turns, ...]; of a known value.
+  /// The values of all iterations, [iterations, ...]; of a known value.
   Expr all(const Expr& value);
 
  private:
@@ -44,7 +44,7 @@ class OverTurns {
   Expr made(const Node& node, size_t output);
   Expr aligned(const Expr& value, size_t rank);
 
-  Dim turns_;
+  Dim iterations_;
   std::map<Key, Fact> facts_;
 };
 

@@ -1,33 +1,34 @@
-#include "compiler/passes/over_turns.h"
+#include "compiler/passes/over_iterations.h"
 
 #include <algorithm>
 
 #include "compiler/ops/elemwise/scalar_op.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
-void OverTurns::know(const Expr& in_body, const Expr& outside, bool varies) {
+void OverIterations::know(const Expr& in_body, const Expr& outside, bool varies) {
   facts_[key(in_body)] = {in_body, outside, varies, false};
 }
 
-bool OverTurns::follows(const Node& node) const {
+bool OverIterations::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
     return false;
   const std::vector<bool> varying = inputs_that_vary(node);
   if (std::find(varying.begin(), varying.end(), true) == varying.end()) return true;
-  return node.op->scalar || (node.op->turns && node.op->turns->applies && node.op->turns->applies(node, varying));
+  return node.op->scalar ||
+         (node.op->iterations && node.op->iterations->applies && node.op->iterations->applies(node, varying));
 }
 
-std::vector<bool> OverTurns::inputs_that_vary(const Node& node) const {
+std::vector<bool> OverIterations::inputs_that_vary(const Node& node) const {
   std::vector<bool> out;
   for (const Expr& input : node.inputs) out.push_back(varies(input));
   return out;
 }
 
-void OverTurns::find(const std::vector<Expr>& roots) {
+void OverIterations::find(const std::vector<Expr>& roots) {
   for (const Node* node : topological_order(roots)) {
     if (node->op == &constant_op()) {
       const Expr value = (*node)[0];
@@ -40,14 +41,14 @@ void OverTurns::find(const std::vector<Expr>& roots) {
       fact.varies |= varies(input);
       fact.pays |= pays(input);
     }
-    fact.pays |= fact.varies && node->op->turns && node->op->turns->pays;
+    fact.pays |= fact.varies && node->op->iterations && node->op->iterations->pays;
     for (size_t o = 0; o < node->types.size(); ++o)
       if (fact.value = (*node)[o]; !is_known(fact.value)) facts_[key(fact.value)] = fact;
   }
 }
 
 // An operand of an elementwise node whose result has that rank in the body.
-Expr OverTurns::aligned(const Expr& value, size_t rank) {
+Expr OverIterations::aligned(const Expr& value, size_t rank) {
   const Expr out = outside(value);
   if (!varies(value) || value.rank() == rank) return out;
   std::vector<int64_t> order = {0};
@@ -56,19 +57,20 @@ Expr OverTurns::aligned(const Expr& value, size_t rank) {
   return dimshuffle(out, order);
 }
 
-Expr OverTurns::made(const Node& node, size_t output) {
+Expr OverIterations::made(const Node& node, size_t output) {
   InheritOrigin origin(node.origin);
   std::vector<Expr> inputs;
   const bool is_varying = varies(Expr(node.self.lock(), output));
   const size_t rank = node.types[output].rank();
   for (const Expr& input : node.inputs)
     inputs.push_back(is_varying && node.op->scalar ? aligned(input, rank) : outside(input));
-  if (is_varying && !node.op->scalar) return node.op->turns->all(node, turns_, inputs, inputs_that_vary(node));
+  if (is_varying && !node.op->scalar)
+    return node.op->iterations->all(node, iterations_, inputs, inputs_that_vary(node));
   return Expr(clone_with_inputs(node, std::move(inputs), node.bodies), output);
 }
 
 // Inputs first: the depth of what a body computes has no bound.
-Expr OverTurns::outside(const Expr& value) {
+Expr OverIterations::outside(const Expr& value) {
   if (facts_.at(key(value)).outside.has_value()) return facts_.at(key(value)).outside;
   for (const Node* node : topological_order(std::vector{value}))
     for (size_t o = 0; o < node->types.size(); ++o) {
@@ -84,11 +86,11 @@ Expr OverTurns::outside(const Expr& value) {
   return facts_.at(key(value)).outside;
 }
 
-Expr OverTurns::all(const Expr& value) {
+Expr OverIterations::all(const Expr& value) {
   const Expr out = outside(value);
   if (varies(value)) return out;
   Dims lengths = value.dims();
-  lengths.insert(lengths.begin(), turns_);
+  lengths.insert(lengths.begin(), iterations_);
   return broadcast_to(out, lengths);
 }
 

@@ -1,4 +1,4 @@
-#include "compiler/cpu/pool/pooled_places.h"
+#include "compiler/cpu/pool/pooled_positions.h"
 
 #include <limits>
 
@@ -14,12 +14,12 @@ using kernel::Term;
 
 namespace {
 
-constexpr int64_t kMostWritten = 16;  // turns of a loop that are written out
+constexpr int64_t kMostWritten = 16;  // iterations of a loop that are written out
 
 PooledAxis axis_of(const Pooling& p, size_t axis) {
   const size_t k = axis - (p.image.size() - p.windows.axes());
-  if (axis < p.image.size() - p.windows.axes()) return {.places = p.image[axis], .windows = p.image[axis]};
-  return {.places = p.image[axis],
+  if (axis < p.image.size() - p.windows.axes()) return {.positions = p.image[axis], .windows = p.image[axis]};
+  return {.positions = p.image[axis],
           .windows = p.windows.count(k, p.image[axis]).value(),
           .window = p.windows.window[k],
           .stride = p.windows.stride[k],
@@ -29,13 +29,13 @@ PooledAxis axis_of(const Pooling& p, size_t axis) {
 
 }  // namespace
 
-std::optional<PlaceWindows> PooledPlaces::windows_of(const Pooling& p, const Correlation& c) {
+std::optional<PositionWindows> PooledPositions::windows_of(const Pooling& p, const Correlation& c) {
   if (c.rank > 2 || p.windows.axes() > c.rank) return std::nullopt;
   const size_t axes = p.image.size();
-  return PlaceWindows{{c.rank == 2 ? axis_of(p, axes - 2) : PooledAxis(), axis_of(p, axes - 1)}};
+  return PositionWindows{{c.rank == 2 ? axis_of(p, axes - 2) : PooledAxis(), axis_of(p, axes - 1)}};
 }
 
-PooledPlaces::PooledPlaces(StepBuilder& builder, const Pooling& pooling, const PlaceWindows& windows)
+PooledPositions::PooledPositions(StepBuilder& builder, const Pooling& pooling, const PositionWindows& windows)
     : builder_(builder),
       code_(builder.code()),
       dtype_(pooling.dtype),
@@ -44,41 +44,41 @@ PooledPlaces::PooledPlaces(StepBuilder& builder, const Pooling& pooling, const P
       windows_(windows),
       lanes_(builder.lanes_of(pooling.dtype)) {}
 
-void PooledPlaces::begin(bool by_filter) {
+void PooledPositions::begin(bool by_filter) {
   if (!by_filter || has_vectors_of_columns()) return;
   const PooledAxis& axis = windows_.columns();
   const int64_t covered = (ceil_div(axis.windows, lanes_) * lanes_ - 1) * axis.stride + axis.window;
-  columns_ = code_.local_array("columns", {dtype_, 1, 0}, std::max(covered, axis.before + axis.places) + 4 * lanes_)
+  columns_ = code_.local_array("columns", {dtype_, 1, 0}, std::max(covered, axis.before + axis.positions) + 4 * lanes_)
                  .node()
                  .name;
 }
 
-void PooledPlaces::write(const PlaceArrays& arrays) {
+void PooledPositions::write(const PositionArrays& arrays) {
   if (arrays.by_filter)
     write_by_filter(arrays);
   else
-    write_place_by_place(arrays);
+    write_position_by_position(arrays);
 }
 
-PooledPlaces::Cover PooledPlaces::cover(const PooledAxis& axis, const Term& number) {
+PooledPositions::Cover PooledPositions::cover(const PooledAxis& axis, const Term& number) {
   const Term start = code_.let("start", number * Term(axis.stride) - Term(axis.before));
   if (!axis.is_cut()) return {start, start, start + Term(axis.window)};
   return {start, code_.let("first_of", larger_of(start, Term(0))),
-          code_.let("end_of", smaller_of(start + Term(axis.window), Term(axis.places)))};
+          code_.let("end_of", smaller_of(start + Term(axis.window), Term(axis.positions)))};
 }
 
 // What joins with anything without a change.
-Term PooledPlaces::outside(int lanes) const {
+Term PooledPositions::outside(int lanes) const {
   return kernel::splat(kernel::constant(dtype_, is_maximum_ ? -std::numeric_limits<double>::infinity() : 0), lanes);
 }
 
-Term PooledPlaces::joined(const Term& a, const Term& b) const {
+Term PooledPositions::joined(const Term& a, const Term& b) const {
   return is_maximum_ ? kernel::select(b > a || b != b, b, a) : a + b;
 }
 
-// A column or a row of a window, in the order of its places.
-Term PooledPlaces::reduced(const char* name, int64_t length, const Cover& cover, bool is_cut,
-                           const std::function<Term(const Term& at)>& element) {
+// A column or a row of a window, in the order of its positions.
+Term PooledPositions::reduced(const char* name, int64_t length, const Cover& cover, bool is_cut,
+                              const std::function<Term(const Term& at)>& element) {
   if (!is_cut && length <= kMostWritten) {
     Term out = is_maximum_ ? Term() : outside(lanes_);
     for (int64_t k = 0; k < length; ++k) {
@@ -93,27 +93,27 @@ Term PooledPlaces::reduced(const char* name, int64_t length, const Cover& cover,
   return out;
 }
 
-// How many places of an axis the divisor counts.
-Term PooledPlaces::counted(const PooledAxis& axis, const Cover& cover) const {
+// How many positions of an axis the divisor counts.
+Term PooledPositions::counted(const PooledAxis& axis, const Cover& cover) const {
   if (!axis.is_cut()) return Term(axis.window);
   if (divisor_ == PoolDivisor::kInside) return cover.end - cover.first;
-  return smaller_of(cover.start + Term(axis.window), Term(axis.places + axis.after)) - cover.start;
+  return smaller_of(cover.start + Term(axis.window), Term(axis.positions + axis.after)) - cover.start;
 }
 
 // The same of a vector of windows, as floats.
-Term PooledPlaces::counted_columns(const Term& first_window) const {
+Term PooledPositions::counted_columns(const Term& first_window) const {
   const PooledAxis& axis = windows_.columns();
   auto all = [&](const Term& number) { return kernel::splat(kernel::cast(number, dtype_), lanes_); };
   if (!axis.is_cut()) return all(Term(axis.window));
   const Term steps = kernel::iota(dtype_, lanes_) * all(Term(axis.stride));
   const Term start = code_.let("start_column", all(first_window * Term(axis.stride) - Term(axis.before)) + steps);
-  const int64_t most = axis.places + (divisor_ == PoolDivisor::kPadded ? axis.after : 0);
+  const int64_t most = axis.positions + (divisor_ == PoolDivisor::kPadded ? axis.after : 0);
   const Term end = smaller_of(start + all(Term(axis.window)), all(Term(most)));
   return end - (divisor_ == PoolDivisor::kPadded ? start : larger_of(start, all(Term(0))));
 }
 
 // `columns`: how many columns of each window count, a whole number or a vector of floats.
-Term PooledPlaces::divided(const Term& value, const Cover& rows, const Term& columns) {
+Term PooledPositions::divided(const Term& value, const Cover& rows, const Term& columns) {
   if (divisor_ == PoolDivisor::kOne) return value;
   const Term of_rows = counted(windows_.rows(), rows);
   auto all = [&](const Term& number) { return kernel::splat(kernel::cast(number, dtype_), lanes_); };
@@ -121,7 +121,7 @@ Term PooledPlaces::divided(const Term& value, const Cover& rows, const Term& col
 }
 
 // Vectors of filters.
-void PooledPlaces::write_place_by_place(const PlaceArrays& a) {
+void PooledPositions::write_position_by_position(const PositionArrays& a) {
   const PooledAxis &rows = windows_.rows(), &columns = windows_.columns();
   code_.loop("row_of_windows", a.first, a.last, 1, LoopMark::kSequential, [&](const Term& row) {
     const Cover of_rows = cover(rows, row);
@@ -131,7 +131,7 @@ void PooledPlaces::write_place_by_place(const PlaceArrays& a) {
       code_.loop("v", 0, a.block, lanes_, LoopMark::kSequential, [&](const Term& v) {
         const Term value = reduced("x", columns.window, of_columns, columns.is_cut(), [&](const Term& x) {
           return reduced("y", rows.window, of_rows, rows.is_cut(), [&](const Term& y) {
-            const Term at = ((y - a.first_row) * Term(columns.places) + x) * Term(a.block) + v;
+            const Term at = ((y - a.first_row) * Term(columns.positions) + x) * Term(a.block) + v;
             return kernel::load(a.from, dtype_, lanes_, at, 1);
           });
         });
@@ -144,13 +144,13 @@ void PooledPlaces::write_place_by_place(const PlaceArrays& a) {
 // ---- by filter: vectors of windows
 
 // Do the columns of a vector of windows lie side by side in as many vectors as a window has columns?
-bool PooledPlaces::has_vectors_of_columns() const {
+bool PooledPositions::has_vectors_of_columns() const {
   const PooledAxis& axis = windows_.columns();
   return !axis.is_cut() && axis.stride == axis.window && (axis.window == 1 || axis.window == 2 || axis.window == 4) &&
          windows_.rows().window <= kMostWritten && !windows_.rows().is_cut();
 }
 
-void PooledPlaces::write_by_filter(const PlaceArrays& a) {
+void PooledPositions::write_by_filter(const PositionArrays& a) {
   const PooledAxis &rows = windows_.rows(), &columns = windows_.columns();
   code_.loop("o", 0, a.filters, 1, LoopMark::kSequential, [&](const Term& o) {
     code_.loop("row_of_windows", a.first, a.last, 1, LoopMark::kSequential, [&](const Term& row) {
@@ -166,7 +166,7 @@ void PooledPlaces::write_by_filter(const PlaceArrays& a) {
 }
 
 // Neighbouring vectors become one vector for each column of the windows.
-std::vector<Term> PooledPlaces::side_by_side(std::vector<Term> v) {
+std::vector<Term> PooledPositions::side_by_side(std::vector<Term> v) {
   const size_t half = v.size() / 2;
   for (size_t apart = v.size(); lanes_ > 1 && apart > 1; apart /= 2) {
     std::vector<Term> parts(v.size());
@@ -179,13 +179,15 @@ std::vector<Term> PooledPlaces::side_by_side(std::vector<Term> v) {
   return v;
 }
 
-void PooledPlaces::windows_from_vectors(const PlaceArrays& a, const Cover& rows, const Term& from, const Term& to) {
+void PooledPositions::windows_from_vectors(const PositionArrays& a, const Cover& rows, const Term& from,
+                                           const Term& to) {
   const PooledAxis& columns = windows_.columns();
   code_.loop("i", 0, columns.windows, lanes_, LoopMark::kSequential, [&](const Term& i) {
     std::vector<Term> v;
     for (int64_t k = 0; k < columns.window; ++k)
       v.push_back(reduced("y", windows_.rows().window, rows, false, [&](const Term& y) {
-        const Term at = from + (y - a.first_row) * Term(columns.places) + i * Term(columns.stride) + Term(k * lanes_);
+        const Term at =
+            from + (y - a.first_row) * Term(columns.positions) + i * Term(columns.stride) + Term(k * lanes_);
         return kernel::load(a.from, dtype_, lanes_, at, 1);
       }));
     v = side_by_side(std::move(v));
@@ -196,7 +198,7 @@ void PooledPlaces::windows_from_vectors(const PlaceArrays& a, const Cover& rows,
 }
 
 // Elements of the buffer that windows i and those after it have in column k.
-Term PooledPlaces::column_of_windows(const Term& i, int64_t k) const {
+Term PooledPositions::column_of_windows(const Term& i, int64_t k) const {
   const int64_t stride = windows_.columns().stride;
   const Term first = i * Term(stride) + Term(k);
   if (lanes_ == 1 || (stride != 2 && stride != 4)) return kernel::load(columns_, dtype_, lanes_, first, Term(stride));
@@ -207,20 +209,21 @@ Term PooledPlaces::column_of_windows(const Term& i, int64_t k) const {
   return stride == 2 ? pair(0) : kernel::even_lanes(pair(0), pair(2));
 }
 
-void PooledPlaces::windows_from_buffer(const PlaceArrays& a, const Cover& rows, const Term& from, const Term& to) {
+void PooledPositions::windows_from_buffer(const PositionArrays& a, const Cover& rows, const Term& from,
+                                          const Term& to) {
   const PooledAxis& columns = windows_.columns();
   // Padding, and what vectors of windows read beyond.
   auto fill = [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += lanes_) code_.store(columns_, Term(at), 1, outside(lanes_));
   };
   fill(0, columns.before);
-  code_.loop("x", 0, columns.places, lanes_, LoopMark::kSequential, [&](const Term& x) {
+  code_.loop("x", 0, columns.positions, lanes_, LoopMark::kSequential, [&](const Term& x) {
     const Term value = reduced("y", windows_.rows().window, rows, windows_.rows().is_cut(), [&](const Term& y) {
-      return kernel::load(a.from, dtype_, lanes_, from + (y - a.first_row) * Term(columns.places) + x, 1);
+      return kernel::load(a.from, dtype_, lanes_, from + (y - a.first_row) * Term(columns.positions) + x, 1);
     });
     code_.store(columns_, Term(columns.before) + x, 1, value);
   });
-  fill(columns.before + columns.places, (columns.windows - 1) * columns.stride + columns.window);
+  fill(columns.before + columns.positions, (columns.windows - 1) * columns.stride + columns.window);
   code_.loop("i", 0, columns.windows, lanes_, LoopMark::kSequential, [&](const Term& i) {
     Term value;
     if (columns.window <= kMostWritten) {

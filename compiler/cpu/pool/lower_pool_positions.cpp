@@ -1,4 +1,4 @@
-// Native code of max_pool_gradient where windows share elements: the place of each window's maximum is found first,
+// Native code of max_pool_gradient where windows share elements: the position of each window's maximum is found first,
 // then every element of the image is written once, with the sum of dy over the windows whose maximum it is.
 #include <algorithm>
 #include <map>
@@ -24,10 +24,10 @@ constexpr int64_t kBufferBytes = 32 << 10;  // of all buffers, so that they stay
 // Group g of rows of the image begins where row g of windows does, and has as many rows as windows step; the rows of
 // windows that reach into it are g, g - 1, ..., g - reach_. Row g of windows covers kept_lines_ lines that the row
 // before covers too, and new_lines_ others.
-class PoolPlaces : public WindowValues {
+class PoolPositions : public WindowValues {
  public:
-  PoolPlaces(kernel::StepBuilder& b, const PoolWindows& windows)
-      : WindowValues(b, windows, b.output().type.dims, b.output().type.dtype, Pooled::kPlace),
+  PoolPositions(kernel::StepBuilder& b, const PoolWindows& windows)
+      : WindowValues(b, windows, b.output().type.dims, b.output().type.dtype, Pooled::kPosition),
         reach_((rows().window - 1) / rows().stride),
         groups_((length(1) + rows().before + rows().stride - 1) / rows().stride),
         kept_lines_(std::max<int64_t>(rows().window - rows().stride, 0)),
@@ -48,12 +48,12 @@ class PoolPlaces : public WindowValues {
   void run() {
     xs_ = buffer("lines", lines_of_block() * line_ + full_lanes_);
     dys_ = buffer("of_windows", block_ * pitch_);
-    places_ = buffer("places", block_ * pitch_);
+    positions_ = buffer("positions", block_ * pitch_);
     const bool has_blocks = block_ < groups_ && reach_ > 0;
     if (has_blocks) sums_ = buffer("sums", partial_sums() * steps_);
     // What is between the rows of the buffers stays 0.
     fill(xs_, 0, Term(lines_of_block() * line_), constant(0, full_lanes_));
-    for (const std::string* of_windows : {&dys_, &places_})
+    for (const std::string* of_windows : {&dys_, &positions_})
       fill(*of_windows, 0, Term(block_ * pitch_), constant(0, full_lanes_));
     each_image([&](const Term& first_element, const Term& first_window) {
       if (block_ == groups_) return block(0, groups_, first_element, first_window);
@@ -69,7 +69,7 @@ class PoolPlaces : public WindowValues {
 
  private:
   struct Found {
-    Term best, place;
+    Term best, position;
   };
 
   const Axis& rows() const { return axes_[1]; }
@@ -95,7 +95,7 @@ class PoolPlaces : public WindowValues {
     auto find = [&](bool may_be_nan) {
       may_be_nan_ = may_be_nan;
       code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kSequential,
-                 [&](Term i) { find_places(i, first_group, end_group, first_element); });
+                 [&](Term i) { find_positions(i, first_group, end_group, first_element); });
     };
     const Term any_nan = code_.let("any_nan", column_lanes_ > 1 ? kernel::reduce_lanes("add", nan_) : nan_);
     code_.if_(
@@ -127,10 +127,10 @@ class PoolPlaces : public WindowValues {
 
   // A line of the image, its first and last elements repeated where windows stick out: they are in these windows too,
   // and change no maximum.
-  void copy_line(const Term& line, const Term& place, const Term& first_element) {
+  void copy_line(const Term& line, const Term& position, const Term& first_element) {
     const Axis& row = columns();
     const int lanes = column_lanes_;
-    const Term from = code_.let("from", first_element + line * Term(length(2))), to = code_.let("to", place);
+    const Term from = code_.let("from", first_element + line * Term(length(2))), to = code_.let("to", position);
     auto repeated = [&](const Term& element) { return lanes > 1 ? kernel::splat(element, lanes) : element; };
     if (row.before > 0) {
       const Term first = code_.let("first", repeated(b_.load(b_.input(0), from)));
@@ -212,11 +212,11 @@ class PoolPlaces : public WindowValues {
   }
 
   // The numbers of the elements that are the maxima, counted in each window row by row.
-  void find_places(const Term& i, const Term& first_group, const Term& end_group, const Term& first_element) {
+  void find_positions(const Term& i, const Term& first_group, const Term& end_group, const Term& first_element) {
     std::vector<Found> kept;
     for (int64_t k = 0; k < kept_lines_; ++k) {
       const Found found = found_in_line(Term(k), i);
-      kept.push_back({code_.var("best_of_line", found.best), code_.var("column_of_line", found.place)});
+      kept.push_back({code_.var("best_of_line", found.best), code_.var("column_of_line", found.position)});
     }
     each_group(first_group, end_group, [&](const Term& group, const Term& in_block) {
       prefetch_output(i, group, first_element);
@@ -225,19 +225,19 @@ class PoolPlaces : public WindowValues {
         lines.push_back(found_in_line(in_block * Term(new_lines_) + Term(kept_lines_ + k), i));
       Found of_window;
       for (size_t r = 0; r < lines.size(); ++r) {
-        const Term number = code_.let("number", first_number(group, static_cast<int64_t>(r)) + lines[r].place);
+        const Term number = code_.let("number", first_number(group, static_cast<int64_t>(r)) + lines[r].position);
         of_window = r == 0 ? Found{lines[r].best, number} : better(of_window, {lines[r].best, number});
       }
-      code_.store(places_, row_at(in_block) + i, 1, of_window.place);
+      code_.store(positions_, row_at(in_block) + i, 1, of_window.position);
       for (size_t k = 0; k < kept.size(); ++k) {
         const Found& line = lines[k + static_cast<size_t>(rows().stride)];
         code_.assign(kept[k].best, line.best);
-        code_.assign(kept[k].place, line.place);
+        code_.assign(kept[k].position, line.position);
       }
     });
   }
 
-  // Of the first element of line r of the windows, or of the line in the image that stands there in its place.
+  // Of the first element of line r of the windows, or of the line in the image that is used instead.
   Term first_number(const Term& group, int64_t r) {
     if (r >= rows().before) return constant(static_cast<double>(r * columns().window), window_lanes_);
     const Term first_inside = Term(rows().before) - group * Term(rows().stride);
@@ -250,7 +250,7 @@ class PoolPlaces : public WindowValues {
         code_.let("is_better",
                   may_be_nan_ ? !(later.best <= before.best) && before.best == before.best : later.best > before.best);
     return {code_.let("best", kernel::select(is_better, later.best, before.best)),
-            code_.let("place", kernel::select(is_better, later.place, before.place))};
+            code_.let("position", kernel::select(is_better, later.position, before.position))};
   }
 
   // Of column k of each window: k, or the number of the first column in the image where k is before it.
@@ -336,7 +336,7 @@ class PoolPlaces : public WindowValues {
   }
 
   struct Window {
-    Term place, dy;
+    Term position, dy;
   };
 
   // Of every stride-th column of the image, from `column` on: dy of the row's windows whose maximum is in their line r.
@@ -349,10 +349,10 @@ class PoolPlaces : public WindowValues {
       Window& window = known->second;
       if (is_new) {
         const Term i = at + Term(ahead - back);
-        window = {code_.let("place", kernel::in_register(kernel::load(places_, dtype_, window_lanes_, i, 1))),
+        window = {code_.let("position", kernel::in_register(kernel::load(positions_, dtype_, window_lanes_, i, 1))),
                   code_.let("dy", kernel::in_register(kernel::load(dys_, dtype_, window_lanes_, i, 1)))};
       }
-      const Term is_it = window.place == constant(static_cast<double>(r * axis.window + k), window_lanes_);
+      const Term is_it = window.position == constant(static_cast<double>(r * axis.window + k), window_lanes_);
       sum = code_.let("of_row", kernel::select(is_it, back == 0 ? window.dy : sum + window.dy, sum));
     }
     return sum;
@@ -376,7 +376,7 @@ class PoolPlaces : public WindowValues {
   int64_t windows_ = 0;           // of a row, in whole vectors
   int64_t kept_ = 0;              // zeros before a row of windows
   int64_t block_ = 0;             // groups of rows that are done at once
-  std::string xs_, dys_, places_;
+  std::string xs_, dys_, positions_;
   Term nan_;  // NaN where a line of the block has one, else 0
   bool may_be_nan_ = true;
   std::string sums_;  // of the block before, for this one; empty where there is one block
@@ -384,8 +384,8 @@ class PoolPlaces : public WindowValues {
 
 }  // namespace
 
-void lower_pool_places(kernel::StepBuilder& b) {
-  PoolPlaces(b, PoolWindows::of(b.node())).run();
+void lower_pool_positions(kernel::StepBuilder& b) {
+  PoolPositions(b, PoolWindows::of(b.node())).run();
 }
 
 }  // namespace thtrain

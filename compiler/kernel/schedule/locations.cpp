@@ -1,4 +1,4 @@
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/locations.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace thtrain::kernel {
 
 using Kind = Nest::Value::Kind;
 
-Term PlaceInLoops::element(StepBuilder& b, size_t track, const Term& lane) const {
+Term LocationInLoops::element(StepBuilder& b, size_t track, const Term& lane) const {
   Term out = at[track];
   if (inner) out = out + i * b.length(inner->strides[track]);
   return is_constant(lane, 0) ? out : out + lane * b.length(across->strides[track]);
@@ -28,28 +28,29 @@ Tracks::Tracks(const Nest& nest)
       of_store_(nest.stores().size(), kNone) {
   const std::vector<Nest::Value>& values = nest.values();
   for (size_t v = 0; v < values.size(); ++v)
-    if (values[v].kind == Kind::kLoad && !values[v].place.is_indexed())
-      of_value_[v] = add(values[v].place.strides, values[v].place.first, values[v].place.pair);
+    if (values[v].kind == Kind::kLoad && !values[v].location.is_indexed())
+      of_value_[v] = add(values[v].location.strides, values[v].location.first, values[v].location.pair);
   for (size_t s = 0; s < nest.stores().size(); ++s)
-    of_store_[s] = add(nest.stores()[s].place.strides, nest.stores()[s].place.first, nest.stores()[s].place.pair);
+    of_store_[s] =
+        add(nest.stores()[s].location.strides, nest.stores()[s].location.first, nest.stores()[s].location.pair);
   affine_ = tracks_.size();
   for (size_t v = 0; v < values.size(); ++v) {
-    if (values[v].kind == Kind::kLoad && values[v].place.is_indexed())
-      of_value_[v] = add(values[v].place.strides, values[v].place.first);
+    if (values[v].kind == Kind::kLoad && values[v].location.is_indexed())
+      of_value_[v] = add(values[v].location.strides, values[v].location.first);
     if (values[v].kind == Kind::kAxis) {
       Dims strides(nest.axes().size(), Dim(0));
       strides[values[v].axis] = 1;
       of_value_[v] = add(strides, 0);
     }
     if (values[v].kind != Kind::kPosition) continue;
-    of_value_[v] = add(values[v].index->place.strides, values[v].index->place.first);
+    of_value_[v] = add(values[v].index->location.strides, values[v].index->location.first);
     if (!values[v].index->reported.empty()) reported_[v] = add(values[v].index->reported, 0);
   }
   for (const Bound& bound : nest.bounds) of_bound_.push_back(add(bound.strides, 0));
 }
 
-size_t Tracks::add(const Dims& strides, const Term& first, Place::Pair pair) {
-  tracks_.push_back({strides, first, pair != Place::Pair::kNone});
+size_t Tracks::add(const Dims& strides, const Term& first, Location::Pair pair) {
+  tracks_.push_back({strides, first, pair != Location::Pair::kNone});
   return tracks_.size() - 1;
 }
 
@@ -57,7 +58,7 @@ bool Tracks::is_contiguous(size_t track, const LoopAxis& axis) const {
   return axis.strides[track].is(tracks_[track].is_of_pair ? 2 : 1);
 }
 
-bool Tracks::is_vector_of_pairs(size_t track, const PlaceInLoops& here) const {
+bool Tracks::is_vector_of_pairs(size_t track, const LocationInLoops& here) const {
   return here.across && here.lanes > 1 && tracks_[track].is_of_pair && is_contiguous(track, *here.across);
 }
 
@@ -123,7 +124,7 @@ std::pair<Term, Term> Tracks::inside(StepBuilder& b, const std::vector<size_t>& 
     TH_CHECK(step.is_known(), "a bound that an axis moves by ", step.text());
     const bool is_up = step.value() > 0;
     const int64_t size = is_up ? step.value() : -step.value();
-    // The first iteration at which as many steps have come to at least x: x <= 0 says the first of all.
+    // The first iteration at which as many steps have reached at least x: x <= 0 says the first of all.
     const auto iteration = [&](const Term& x) {
       const Term steps = code.let("steps", greater(code.let("steps", x), 0));
       return size == 1 ? steps : code.let("steps", (steps + Term(size - 1)) / Term(size));
@@ -145,14 +146,14 @@ Term bound(const Nest& nest, const Term& term, const std::vector<Term>& values) 
   });
 }
 
-static Term moved(StepBuilder& b, const Nest& nest, const Term& at, const Place& place,
+static Term moved(StepBuilder& b, const Nest& nest, const Term& at, const Location& location,
                   const std::vector<Term>& values) {
   Term out = at;
-  for (const Move& move : place.moves) out = out + bound(nest, move.position, values) * b.length(move.step);
+  for (const Move& move : location.moves) out = out + bound(nest, move.position, values) * b.length(move.step);
   return out;
 }
 
-void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+void Tracks::compute(StepBuilder& b, size_t v, const LocationInLoops& here, const std::vector<bool>& in_lanes,
                      std::vector<Term>& values) const {
   const Nest::Value& value = nest_.values()[v];
   switch (value.kind) {
@@ -171,7 +172,7 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
         return;
       }
       if (is_vector_of_pairs(of_value_[v], here)) {
-        if (value.place.pair == Place::Pair::kFirst) return load_pairs(b, v, here, values);
+        if (value.location.pair == Location::Pair::kFirst) return load_pairs(b, v, here, values);
         if (static_cast<bool>(values[v])) return;  // with the first
       }
       values[v] = b.code().let(value.name, load(b, v, here, in_lanes, values));
@@ -197,7 +198,7 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
 }
 
 // Of twice as many elements as `here` has lanes, how many are in the first and in the second vector. Empty: all.
-static std::pair<Term, Term> halves(Code& code, const PlaceInLoops& here) {
+static std::pair<Term, Term> halves(Code& code, const LocationInLoops& here) {
   if (!static_cast<bool>(here.count)) return {};
   const Term lanes = here.lanes;
   const Term both = code.let("both", here.count + here.count);
@@ -209,9 +210,9 @@ static std::pair<Term, Term> halves(Code& code, const PlaceInLoops& here) {
 }
 
 // Two vectors side by side, of which one value has the even lanes and the next one the odd.
-void Tracks::load_pairs(StepBuilder& b, size_t v, const PlaceInLoops& here, std::vector<Term>& values) const {
+void Tracks::load_pairs(StepBuilder& b, size_t v, const LocationInLoops& here, std::vector<Term>& values) const {
   Code& code = b.code();
-  const Operand& from = nest_.values()[v].place.operand;
+  const Operand& from = nest_.values()[v].location.operand;
   const Term at = here.element(b, of_value_[v]);
   const auto [low_count, high_count] = halves(code, here);
   const Term low = code.let("pairs", b.load(from, at, here.lanes, 1, low_count));
@@ -220,64 +221,65 @@ void Tracks::load_pairs(StepBuilder& b, size_t v, const PlaceInLoops& here, std:
   values[v + 1] = code.let(nest_.values()[v + 1].name, odd_lanes(low, high));
 }
 
-void Tracks::store_pairs(StepBuilder& b, size_t first, const PlaceInLoops& here,
+void Tracks::store_pairs(StepBuilder& b, size_t first, const LocationInLoops& here,
                          const std::vector<Term>& values) const {
   const auto value = [&](size_t store) {
     return b.code().let("part", splat(bound(nest_, nest_.stores()[store].value, values), here.lanes));
   };
-  const Operand& to = nest_.stores()[first].place.operand;
+  const Operand& to = nest_.stores()[first].location.operand;
   const Term at = target(b, first, here, values), even = value(first), odd = value(first + 1);
   const auto [low_count, high_count] = halves(b.code(), here);
   b.store(to, at, zip_low(even, odd), 1, low_count);
   b.store(to, at + Term(here.lanes), zip_high(even, odd), 1, high_count);
 }
 
-Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+Term Tracks::load(StepBuilder& b, size_t v, const LocationInLoops& here, const std::vector<bool>& in_lanes,
                   const std::vector<Term>& values) const {
-  const Place& place = nest_.values()[v].place;
+  const Location& location = nest_.values()[v].location;
   const size_t track = of_value_[v];
   const bool vector = here.across && here.lanes > 1;
   const auto varies = [&](const Move& move) { return in_lanes[*nest_.value_of(move.position)]; };
-  if (!vector || std::none_of(place.moves.begin(), place.moves.end(), varies)) {
-    const Term from = moved(b, nest_, here.element(b, track), place, values);
-    if (!vector || here.across->strides[track].is(0)) return b.load(place.operand, from);
-    return b.load(place.operand, from, here.lanes, b.length(here.across->strides[track]), here.count);
+  if (!vector || std::none_of(location.moves.begin(), location.moves.end(), varies)) {
+    const Term from = moved(b, nest_, here.element(b, track), location, values);
+    if (!vector || here.across->strides[track].is(0)) return b.load(location.operand, from);
+    return b.load(location.operand, from, here.lanes, b.length(here.across->strides[track]), here.count);
   }
   if (is_vector_gather(b, v)) return vector_gather(b, v, here, values);
   // Lane by lane; those that do not exist repeat the first.
   Code& code = b.code();
-  const DType dtype = place.operand.type.dtype;
+  const DType dtype = location.operand.type.dtype;
   const std::string gathered = code.local_array("gathered", {dtype, 1, 0}, here.lanes).node().name;
   code.loop("lane", 0, Term(here.lanes), 1, LoopMark::kSequential, [&](Term lane) {
     const Term l = here.count ? code.let("l", select(lane < here.count, lane, Term(0))) : lane;
     Term where = here.element(b, track, l);
-    for (const Move& move : place.moves) {
+    for (const Move& move : location.moves) {
       const size_t p = *nest_.value_of(move.position);
       where = where + (varies(move) ? position(b, p, here, l, values) : values[p]) * b.length(move.step);
     }
-    code.store(gathered, lane, 1, b.load(place.operand, where));
+    code.store(gathered, lane, 1, b.load(location.operand, where));
   });
   return kernel::load(gathered, dtype, here.lanes, 0, 1);
 }
 
 bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
-  const Place& place = nest_.values()[v].place;
-  if (place.moves.size() != 1) return false;
-  const Index& index = *nest_.values()[*nest_.value_of(place.moves[0].position)].index;
-  return b.target().has_gathers() && is_float(place.operand.type.dtype) && place.moves[0].step.is(1) &&
-         is_signed_int(index.place.operand.type.dtype) && !index.place.is_indexed();
+  const Location& location = nest_.values()[v].location;
+  if (location.moves.size() != 1) return false;
+  const Index& index = *nest_.values()[*nest_.value_of(location.moves[0].position)].index;
+  return b.target().has_gathers() && is_float(location.operand.type.dtype) && location.moves[0].step.is(1) &&
+         is_signed_int(index.location.operand.type.dtype) && !index.location.is_indexed();
 }
 
 // All positions at once; if one is wrong, lane by lane, so that the check says which.
-Term Tracks::vector_gather(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<Term>& values) const {
+Term Tracks::vector_gather(StepBuilder& b, size_t v, const LocationInLoops& here,
+                           const std::vector<Term>& values) const {
   Code& code = b.code();
-  const Place& place = nest_.values()[v].place;
-  const size_t p = *nest_.value_of(place.moves[0].position);
+  const Location& location = nest_.values()[v].location;
+  const size_t p = *nest_.value_of(location.moves[0].position);
   const Index& index = *nest_.values()[p].index;
   const Term length = b.length(index.length), stride = b.length(here.across->strides[of_value_[p]]);
-  Term at = code.let(
-      "index",
-      cast(b.load(index.place.operand, here.element(b, of_value_[p]), here.lanes, stride, here.count), DType::kInt64));
+  Term at = code.let("index",
+                     cast(b.load(index.location.operand, here.element(b, of_value_[p]), here.lanes, stride, here.count),
+                          DType::kInt64));
   if (index.from_end) at = code.let("position", select(at < Term(0), at + length, at));
   Term wrong = at < Term(0) || at >= length;
   if (here.count) wrong = wrong && iota(DType::kInt64, here.lanes) < here.count;
@@ -289,31 +291,31 @@ Term Tracks::vector_gather(StepBuilder& b, size_t v, const PlaceInLoops& here, c
   Term from = splat(here.element(b, of_value_[v]), here.lanes) + at;
   const Dim& moves = here.across->strides[of_value_[v]];
   if (!moves.is(0)) from = from + iota(DType::kInt64, here.lanes) * b.length(moves);
-  return b.gather(place.operand, from, here.count);
+  return b.gather(location.operand, from, here.count);
 }
 
-Term Tracks::position(StepBuilder& b, size_t v, const PlaceInLoops& here, const Term& lane,
+Term Tracks::position(StepBuilder& b, size_t v, const LocationInLoops& here, const Term& lane,
                       const std::vector<Term>& values) const {
   const Index& index = *nest_.values()[v].index;
-  const Term at = moved(b, nest_, here.element(b, of_value_[v], lane), index.place, values);
-  return checked_position(b, index, b.load(index.place.operand, at),
+  const Term at = moved(b, nest_, here.element(b, of_value_[v], lane), index.location, values);
+  return checked_position(b, index, b.load(index.location.operand, at),
                           reported_[v] == kNone ? Term() : here.element(b, reported_[v], lane));
 }
 
-Term Tracks::target(StepBuilder& b, size_t store, const PlaceInLoops& here, const std::vector<Term>& values) const {
-  return moved(b, nest_, here.element(b, of_store_[store]), nest_.stores()[store].place, values);
+Term Tracks::target(StepBuilder& b, size_t store, const LocationInLoops& here, const std::vector<Term>& values) const {
+  return moved(b, nest_, here.element(b, of_store_[store]), nest_.stores()[store].location, values);
 }
 
-void Tracks::store(StepBuilder& b, size_t store, const PlaceInLoops& here, const Term& value,
+void Tracks::store(StepBuilder& b, size_t store, const LocationInLoops& here, const Term& value,
                    const std::vector<Term>& values) const {
-  const Place& place = nest_.stores()[store].place;
+  const Location& location = nest_.stores()[store].location;
   if (is_vector_of_pairs(of_store_[store], here)) {
-    if (place.pair == Place::Pair::kSecond) store_pairs(b, store - 1, here, values);
+    if (location.pair == Location::Pair::kSecond) store_pairs(b, store - 1, here, values);
     return;
   }
   const Term at = target(b, store, here, values);
-  if (!here.across || here.lanes == 1) return b.store(place.operand, at, value);
-  b.store(place.operand, at, splat(value, here.lanes), b.length(here.across->strides[of_store_[store]]), here.count);
+  if (!here.across || here.lanes == 1) return b.store(location.operand, at, value);
+  b.store(location.operand, at, splat(value, here.lanes), b.length(here.across->strides[of_store_[store]]), here.count);
 }
 
 }  // namespace thtrain::kernel

@@ -1,4 +1,4 @@
-// What the loops of a nest step through, and the values of the nest where they have come to.
+// What the loops of a nest step through, and the values of the nest where they have arrived.
 #pragma once
 
 #include <utility>
@@ -8,11 +8,11 @@
 
 namespace thtrain::kernel {
 
-/// Where loops have come to: an element for each track, and which way the lanes run.
-struct PlaceInLoops {
+/// Where loops are: an element for each track, and which way the lanes run.
+struct LocationInLoops {
   std::vector<Term> at;              // of each track, but for the innermost loop
   const LoopAxis* inner = nullptr;   // the innermost loop's axis
-  Term i = 0;                        // its turn
+  Term i = 0;                        // its iteration
   const LoopAxis* across = nullptr;  // the axis that the lanes run over; null: one element
   int lanes = 1;
   Term count = {};        // lanes that exist; empty: all
@@ -25,8 +25,8 @@ struct PlaceInLoops {
 /// The elements of all tracks, further by `i` iterations of an axis of loops.
 std::vector<Term> further(StepBuilder& b, const std::vector<Term>& at, const LoopAxis& axis, const Term& i);
 
-/// A track for each thing that a nest's axes move: places, and numbers that messages show. Affine places come first,
-/// loads before stores; then what is read through an index.
+/// A track for each thing that a nest's axes move: locations, and numbers that messages show. Affine locations come
+/// first, loads before stores; then what is read through an index.
 class Tracks {
  public:
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -34,38 +34,38 @@ class Tracks {
   explicit Tracks(const Nest& nest);
 
   size_t size() const { return tracks_.size(); }
-  /// Tracks below this number are of affine places.
+  /// Tracks below this number are of affine locations.
   size_t affine() const { return affine_; }
   size_t of_value(size_t value) const { return of_value_[value]; }
   size_t of_store(size_t store) const { return of_store_[store]; }
   size_t of_bound(size_t bound) const { return of_bound_[bound]; }
-  /// Do the turns of an axis of loops lie side by side in memory, as elements or as pairs of them?
+  /// Do the iterations of an axis of loops lie side by side in memory, as elements or as pairs of them?
   bool is_contiguous(size_t track, const LoopAxis& axis) const;
-  /// Does an axis of the nest move the value's own place?
+  /// Does an axis of the nest move the value's own location?
   bool moves(size_t value, size_t axis) const;
   /// The axes of the nest, with the tracks' strides.
   std::vector<LoopAxis> axes() const;
   /// Where the tracks begin.
   std::vector<Term> firsts() const;
-  /// The values that differ between the turns of an axis of loops: their own place moves, or something that they read
-  /// differs.
+  /// The values that differ between the iterations of an axis of loops: their own location moves, or something that
+  /// they read differs.
   std::vector<bool> varying(const LoopAxis& axis) const;
 
   /// The iterations among [first, last) of an axis of loops where these bounds of the nest hold, [low, high), where the
-  /// tracks have come to `at` without it: in all iterations of the axes `within`, which move bounds by known steps.
+  /// tracks are at `at` without it: in all iterations of the axes `within`, which move bounds by known steps.
   std::pair<Term, Term> inside(StepBuilder& b, const std::vector<size_t>& bounds, const LoopAxis& axis,
                                const std::vector<Term>& at, const Term& first, const Term& last,
                                const std::vector<LoopAxis>& within = {}) const;
 
   /// Computes a value of the nest: one element, or a vector where it differs from lane to lane (`in_lanes`). A position
   /// that differs is left out: whoever reads through it asks for it lane by lane.
-  void compute(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+  void compute(StepBuilder& b, size_t value, const LocationInLoops& here, const std::vector<bool>& in_lanes,
                std::vector<Term>& values) const;
   /// Stores a vector, or one element.
-  void store(StepBuilder& b, size_t store, const PlaceInLoops& here, const Term& value,
+  void store(StepBuilder& b, size_t store, const LocationInLoops& here, const Term& value,
              const std::vector<Term>& values) const;
   /// The element that a store writes first.
-  Term target(StepBuilder& b, size_t store, const PlaceInLoops& here, const std::vector<Term>& values) const;
+  Term target(StepBuilder& b, size_t store, const LocationInLoops& here, const std::vector<Term>& values) const;
 
  private:
   struct Track {
@@ -73,17 +73,17 @@ class Tracks {
     Term first;
     bool is_of_pair = false;
   };
-  size_t add(const Dims& strides, const Term& first, Place::Pair pair = Place::Pair::kNone);
+  size_t add(const Dims& strides, const Term& first, Location::Pair pair = Location::Pair::kNone);
   /// Are the lanes pairs side by side?
-  bool is_vector_of_pairs(size_t track, const PlaceInLoops& here) const;
-  void load_pairs(StepBuilder& b, size_t value, const PlaceInLoops& here, std::vector<Term>& values) const;
-  void store_pairs(StepBuilder& b, size_t first, const PlaceInLoops& here, const std::vector<Term>& values) const;
-  Term load(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+  bool is_vector_of_pairs(size_t track, const LocationInLoops& here) const;
+  void load_pairs(StepBuilder& b, size_t value, const LocationInLoops& here, std::vector<Term>& values) const;
+  void store_pairs(StepBuilder& b, size_t first, const LocationInLoops& here, const std::vector<Term>& values) const;
+  Term load(StepBuilder& b, size_t value, const LocationInLoops& here, const std::vector<bool>& in_lanes,
             const std::vector<Term>& values) const;
   /// Elements side by side that neighbouring integers of the data name: can one instruction load some of them?
   bool is_vector_gather(StepBuilder& b, size_t value) const;
-  Term vector_gather(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<Term>& values) const;
-  Term position(StepBuilder& b, size_t value, const PlaceInLoops& here, const Term& lane,
+  Term vector_gather(StepBuilder& b, size_t value, const LocationInLoops& here, const std::vector<Term>& values) const;
+  Term position(StepBuilder& b, size_t value, const LocationInLoops& here, const Term& lane,
                 const std::vector<Term>& values) const;
 
   const Nest& nest_;
