@@ -60,4 +60,10 @@ void warn_of_first_weights(const LoadedExperiment& loaded, const std::string& we
                printable(weights).c_str());
 }
 
+void warn_of_unused_arrays(const std::string& weights, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::fprintf(stderr, "warning: %s: the model has no use for %s\n", printable(weights).c_str(),
+               printable(excerpt(join(names, ", "), 200)).c_str());
+}
+
 }  // namespace thtrain

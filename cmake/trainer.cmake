@@ -12,6 +12,9 @@ set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_
                             datasets/categories.cpp datasets/table_inputs.cpp datasets/images.cpp
                             datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
+# Loops over all pairs of examples.
+set_source_files_properties(trainers/show/tsne.cpp trainers/show/principal_components.cpp
+                            PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
 thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 

@@ -29,6 +29,8 @@ struct DataArray {
   std::string origin;                         // for messages: "data/train_x.npy"
   ConfigPosition where = {};                  // for messages: what asked for it
   std::shared_ptr<const TextRows> text = {};  // for messages, of a text file
+  /// Of pictures: the file of each row, by its path from the folder that was named.
+  std::shared_ptr<const std::vector<std::string>> files = {};
 };
 
 /// The row of the array at index i of the result.

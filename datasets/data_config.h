@@ -25,6 +25,12 @@ struct DataFile {
   std::string* path;
 };
 
+/// What a trained model knows of its data, so that other files are read in the same way.
+struct KnownData {
+  std::vector<std::string> classes = {};  // their names; none where they are numbers
+  int64_t numbers = 0;                    // of an example that is a row; 0: not known
+};
+
 struct DataConfig : Section {
   double scale = 1;  // of the examples
   Targets target = Targets::kClasses;
@@ -48,6 +54,11 @@ struct DataConfig : Section {
   virtual int64_t tracks() const { return 0; }
   /// What it says besides its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
+  /// The examples of another file in the source's own format, with targets where it has some; nothing where the source
+  /// reads arrays or tables only, or generates, or the file holds an array. UserError for any fault of the file.
+  virtual std::optional<Split> read_examples(const std::string& /*path*/, const KnownData& /*known*/) const {
+    return {};
+  }
   static const std::vector<Kind<DataConfig>>& kinds();
 
  protected:

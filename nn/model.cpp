@@ -243,7 +243,8 @@ static bool is_generator(const Tensor& array) {
   return array.dtype() == DType::kInt32 && array.rank() == 2 && array.dim(0) == 6;
 }
 
-void Model::load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where) {
+void Model::load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where,
+                 std::vector<std::string>* unused) {
   std::vector<Message> messages;
   std::vector<Param> all = params();
   std::set<std::string> carried, generators;
@@ -271,7 +272,11 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
       messages.push_back(std::move(*message));
   }
   for (const auto& [name, array] : arrays)
-    if (!wanted.contains(name) && !is_generator(array))
+    if (wanted.contains(name) || is_generator(array))
+      continue;
+    else if (unused)
+      unused->push_back(name);
+    else
       messages.push_back({.what = str(source, ": the model has no ", name, " ", array.type_text()),
                           .expected = names(wanted),
                           .config = where});

@@ -99,8 +99,10 @@ class Model {
   /// shape, are not real or not finite, or nothing has their name; all of these together. carried_state() begins with
   /// zeros where there is none, or that of minibatches of another size. Weights may come from a model that draws less,
   /// where generators stay as they are, or more, whose other generators are left out. `source` names the file, `where`
-  /// the configuration's line that asked for it.
-  void load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where = {});
+  /// the configuration's line that asked for it. With `unused`, arrays that nothing has the name of are no fault: their
+  /// names go there.
+  void load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where = {},
+            std::vector<std::string>* unused = nullptr);
 
  private:
   friend class ModelPass;

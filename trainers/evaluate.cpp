@@ -46,7 +46,8 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   if (kept) standardized.set_standardization(kept);
   const ModelInput input = model_input(experiment, standardized.step_shape(), split.is_sequence());
   Model model = build_model(experiment, input, data.classes());
-  model.load(arrays, weights);
+  std::vector<std::string> unused;
+  model.load(arrays, weights, {}, &unused);
   set_standards(outputs, kept ? kept.get() : data.standardization.get());
   set_step_targets(outputs, split);
   check_outputs(outputs, model, data);
@@ -65,6 +66,7 @@ Evaluation evaluate(const Experiment& given, const Dataset& data, Part part, con
   Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch, stops);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
+  out.unused_arrays = std::move(unused);
   out.metric = names_of(metrics).front();
   out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();
   for (int64_t i = 0; i < count && split.has_step_targets(); ++i) out.steps += split.length(i);

@@ -37,6 +37,7 @@ struct Evaluation {
   /// float64 [classes, classes]: how many examples (steps, where each has a target) of each class (rows; or the sum of
   /// their weights) were taken for each class (columns).
   std::optional<Tensor> confusion = {};
+  std::vector<std::string> unused_arrays = {};  // of the weights: those that the model has no use for
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
 /// fit the model, or the part has no examples. The confusion matrix is of the output with this number, where it decides

@@ -26,7 +26,7 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
           "`tensorboard --logdir runs` shows all runs.");
   f.field("filters", &OutputConfig::filters)
       .help(
-          "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_1.png` and so on: "
+          "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_0001.png` and so on: "
           "the weights of each unit as a picture, scaled from its least to its largest number, in colours where it "
           "has three channels. The layer takes the examples, which are pictures, or is a `conv`; filters of other "
           "than one or three channels have a row each, with their first channels. Empty: none.");

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "compiler/base/nearest_name.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
+#include "datasets/dataset.h"
 #include "nn/metrics/decisions.h"
 #include "nn/model_pass.h"
 #include "nn/sequences.h"
@@ -26,9 +29,22 @@ static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Ex
   return 0;
 }
 
+namespace {
+
+/// Examples to predict, as the model takes them.
+struct ExampleRows {
+  Shape shape;  // [n, ...]
+  bool has_lengths = false;
+  std::function<Batch(int64_t begin, int64_t count)> read;
+  std::function<std::string(int64_t example)> place;  // for messages
+  std::string origin, type;                           // the same: of all of them
+};
+
+}  // namespace
+
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
-static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const Tensor& x,
-                               const std::string& weights, const DataArray& origin, bool is_sequence) {
+static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const ExampleRows& rows,
+                               const std::string& weights, bool is_sequence) {
   if (model.params().empty()) return;
   Param first = model.params().front();
   Shape wanted = first.variable.type().known_shape();
@@ -37,13 +53,12 @@ static void check_example_size(const Model& model, const std::map<std::string, T
     return;
   int64_t takes = found->second.dim(0);
   if (takes == wanted[0]) return;
-  throw UserError(
-      Message{.what = str(origin.origin, ": the examples have another size than the model takes"),
-              .expected = str(takes, " numbers for each ", is_sequence ? "step" : "example", ", as ", first.name, ' ',
-                              found->second.type_text(), " in ", weights, " has rows"),
-              .got = str(origin.raw.rank() > 0 ? origin.raw.type_text() : x.type_text(), ": ", wanted[0], " for each",
-                         is_sequence ? " step" : ""),
-              .hint = x.dim(0) == takes && !is_sequence ? str("one example alone is an array [1, ", takes, ']') : ""});
+  throw UserError(Message{
+      .what = str(rows.origin, ": the examples have another size than the model takes"),
+      .expected = str(takes, " numbers for each ", is_sequence ? "step" : "example", ", as ", first.name, ' ',
+                      found->second.type_text(), " in ", weights, " has rows"),
+      .got = str(rows.type, ": ", wanted[0], " for each", is_sequence ? " step" : ""),
+      .hint = rows.shape[0] == takes && !is_sequence ? str("one example alone is an array [1, ", takes, ']') : ""});
 }
 
 static void check_finite(const std::map<std::string, Tensor>& arrays, const std::string& weights) {
@@ -54,14 +69,16 @@ static void check_finite(const std::map<std::string, Tensor>& arrays, const std:
                               .got = str(name, " with ", array.as_double(*first_non_finite(array)))});
 }
 
-static void check_finite(const Tensor& probabilities, int64_t begin, const Tensor& x, const DataArray& origin) {
-  std::optional<int64_t> bad = first_non_finite(probabilities);
+static void check_finite(const Prediction& of, const Tensor& found, int64_t begin, const Tensor& x,
+                         const ExampleRows& rows, bool of_layer) {
+  std::optional<int64_t> bad = first_non_finite(found);
   if (!bad) return;
-  int64_t row = *bad / (probabilities.size() / probabilities.dim(0));
+  int64_t row = *bad / (found.size() / found.dim(0));
   Tensor example = x.rows(row, 1);
   double largest = 0;
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
-  throw UserError(Message{.what = str(row_location(origin, begin + row), ": the probabilities are not finite"),
+  const std::string what = of_layer ? str("the numbers of the layer ", of.output) : "the probabilities";
+  throw UserError(Message{.what = str(rows.place(begin + row), ": ", what, " are not finite"),
                           .expected = "numbers such as the model was trained on",
                           .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
                           .hint = "predict multiplies them by data.scale, as training does"});
@@ -77,10 +94,13 @@ static bool gives_classes(const Objective& objective, const ModelOutput& output)
 
 namespace {
 
-// What is computed of one output.
+// What is computed of one output, or of a layer.
 struct PredictedOutput {
-  Expr scores, classes;  // classes: empty where it gives values
+  std::string layer;
+  Expr scores, classes = {};  // classes: empty where it gives values
   bool is_sequence = false;
+  std::optional<double> label_threshold = {};  // of several labels
+  Standard standard = {};                      // of values
 };
 
 // Of rows for each step: [examples, steps, ...].
@@ -88,12 +108,33 @@ Expr of_examples(const Expr& rows, const ModelOutput& output, const Dim& example
   return output.is_sequence ? time_major(steps_of_rows(rows, output.steps, examples)) : rows;
 }
 
-PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass, const Dim& examples) {
+PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass, const Dim& examples, Targets targets) {
   const ModelOutput given = pass.model_output(output.layer);
   const Scores scores = output.objective->predictions(given);
-  const bool classifies = output.compare_with == CompareWith::kTargets && gives_classes(*output.objective, given);
-  return {of_examples(scores.value, given, examples),
-          classifies ? of_examples(predicted_classes(scores), given, examples) : Expr(), given.is_sequence};
+  const bool of_targets = output.compare_with == CompareWith::kTargets;
+  PredictedOutput out{output.layer, of_examples(scores.value, given, examples)};
+  out.is_sequence = given.is_sequence;
+  out.standard = output.standard;
+  if (of_targets && gives_classes(*output.objective, given))
+    out.classes = of_examples(predicted_classes(scores), given, examples);
+  else if (of_targets && targets == Targets::kLabels && !output.columns)
+    out.label_threshold = scores.threshold;
+  return out;
+}
+
+std::vector<PredictedOutput> predicted(const Experiment& experiment, const std::string& layer, ModelPass& pass,
+                                       const Dim& examples, const Standardization* standardization) {
+  if (!layer.empty()) {
+    const ModelOutput given = pass.model_output(layer);
+    PredictedOutput out{layer, of_examples(given.value, given, examples)};
+    out.is_sequence = given.is_sequence;
+    return {out};
+  }
+  std::vector<TrainedOutput> outputs = outputs_of(experiment);
+  set_standards(outputs, standardization);
+  std::vector<PredictedOutput> out;
+  for (const TrainedOutput& output : outputs) out.push_back(predicted(output, pass, examples, experiment.data->target));
+  return out;
 }
 
 // What follows the ends is no answer.
@@ -107,13 +148,19 @@ void clear_behind_ends(Prediction& of, const Tensor& lengths) {
   }
 }
 
-Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& of, int64_t count) {
+Prediction empty_prediction(const PredictedOutput& of, int64_t count) {
   Shape shape = {count};
   for (size_t i = 1; i < of.scores.rank(); ++i) shape.push_back(of.scores.dims()[i].value());
   const bool classifies = of.classes.has_value();
   Shape classes = {classifies ? count : 0};
   if (classifies && of.classes.rank() == 2) classes.push_back(of.classes.dims()[1].value());
-  return {classifies, Tensor::empty(DType::kInt64, classes), Tensor::empty(floatX(), shape), output.layer};
+  return {classifies, Tensor::empty(DType::kInt64, classes), Tensor::empty(floatX(), shape), of.layer, of.is_sequence};
+}
+
+Tensor labels_of(const Tensor& scores, double threshold) {
+  Tensor out = Tensor::empty(DType::kUInt8, scores.shape());
+  for (int64_t i = 0; i < out.size(); ++i) out.data<uint8_t>()[i] = scores.as_double(i) > threshold;
+  return out;
 }
 
 }  // namespace
@@ -130,6 +177,87 @@ static void check_sequence_lengths(const Tensor& lengths, const Tensor& x, bool 
                             .got = lengths.type_text()});
 }
 
+static Predictions predict_rows(const Experiment& experiment, const ExampleRows& rows, const std::string& weights,
+                                const std::string& layer) {
+  FloatXScope floatx(experiment.compiler.floatX);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  const ModelInput input = input_of_rows(experiment, rows.shape);
+  Model model = build_model(experiment, input, classes_in(arrays, experiment));
+  check_example_size(model, arrays, rows, weights, input.is_sequence);
+  check_finite(arrays, weights);
+  Predictions out;
+  model.load(arrays, weights, {}, &out.unused_arrays);
+
+  Shape one = input.shape;  // example
+  if (input.is_sequence) one.insert(one.begin(), rows.shape[1]);
+  Dims dims = {"n"};
+  dims.insert(dims.end(), one.begin(), one.end());
+  const Expr x = tensor("x", dims, floatX());
+  std::vector<In> inputs = {x};
+  Expr steps;
+  if (rows.has_lengths) inputs.emplace_back(steps = tensor("lengths", {"n"}, DType::kInt64));
+  ModelPass pass = model.pass({x}, Phase::kEvaluation, steps);
+  const std::vector<PredictedOutput> wanted = predicted(experiment, layer, pass, "n", kept.get());
+  const int64_t count = rows.shape[0], chunk = 1024;
+  std::vector<Out> values;
+  for (const PredictedOutput& of : wanted) {
+    values.emplace_back(of.scores, true);
+    if (of.classes.has_value()) values.emplace_back(of.classes, true);
+    out.outputs.push_back(empty_prediction(of, count));
+  }
+  FunctionOptions options = function_options(experiment.compiler, "predict");
+  options.allow_unused_inputs = true;  // lengths, of layers that look at no other step
+  Function f = function(inputs, values, {}, options);
+  Tensor lengths = Tensor::empty(DType::kInt64, {rows.has_lengths ? count : 0});
+  for (int64_t begin = 0; begin < count; begin += chunk) {
+    const int64_t length = std::min(chunk, count - begin);
+    const Batch batch = rows.read(begin, length);
+    Shape shape = {length};
+    shape.insert(shape.end(), one.begin(), one.end());
+    std::vector<Tensor> arguments = {batch.x.cast(floatX()).contiguous().reshape(shape)};
+    if (rows.has_lengths) arguments.push_back(batch.lengths), lengths.rows(begin, length).assign(batch.lengths);
+    std::vector<Tensor> results = f(arguments);
+    for (size_t i = 0; Prediction & of : out.outputs) {
+      check_finite(of, results[i], begin, batch.x, rows, !layer.empty());
+      of.probabilities.rows(begin, length).assign(results[i++]);
+      if (of.has_classes) of.classes.rows(begin, length).assign(results[i++]);
+    }
+  }
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    Prediction& of = out.outputs[k];
+    if (!of.has_classes) wanted[k].standard.undo(of.probabilities);
+    if (rows.has_lengths && of.by_step) clear_behind_ends(of, lengths);
+    if (wanted[k].label_threshold) of.labels = labels_of(of.probabilities, *wanted[k].label_threshold);
+  }
+  return out;
+}
+
+Predictions predict_all(const Experiment& given, const Split& examples, const std::string& weights,
+                        const PredictOptions& options) {
+  const Experiment experiment = checked_experiment(given);
+  Split split = examples;
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  const std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  check_standardization(kept ? *kept : Standardization(), split, weights);
+  if (kept) split.set_standardization(kept);
+  const DataArray& array = split.x_array();
+  ExampleRows rows{.shape = split.input_shape(),
+                   .has_lengths = split.has_lengths(),
+                   .read = {},
+                   .place = {},
+                   .origin = array.origin,
+                   .type = options.type.empty() ? array.raw.type_text() : options.type};
+  rows.shape.insert(rows.shape.begin(), split.size());
+  rows.read = [&](int64_t begin, int64_t count) {
+    Batch out = split.read(begin, count, experiment.compiler.floatX);
+    if (array.source) check_batch(split, out, begin);
+    return out;
+  };
+  rows.place = [&](int64_t example) { return row_location(array, split.file_row(example)); };
+  return predict_rows(experiment, rows, weights, options.layer);
+}
+
 std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x, const std::string& weights,
                                         const DataArray& origin, const Tensor& lengths) {
   const Experiment experiment = checked_experiment(given);
@@ -137,64 +265,33 @@ std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x
     throw UserError(Message{.what = "these are no examples to predict",
                             .expected = "an array of real numbers, one example for each row",
                             .got = x.type_text()});
-  FloatXScope floatx(experiment.compiler.floatX);
-  std::map<std::string, Tensor> arrays = read_weights(weights);
-  std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);  // `x` is as the model takes it
-  const ModelInput input = input_of_rows(experiment, x.shape());
-  Model model = build_model(experiment, input, classes_in(arrays, experiment));
-  check_example_size(model, arrays, x, weights, origin, input.is_sequence);
-  check_finite(arrays, weights);
-  model.load(arrays, weights);
-
-  Shape one = input.shape;  // example
-  if (input.is_sequence) one.insert(one.begin(), x.dim(1));
+  check_sequence_lengths(lengths, x, experiment.data->has_sequences());
   const bool has_lengths = lengths.rank() > 0;
-  check_sequence_lengths(lengths, x, input.is_sequence);
-  Dims dims = {"n"};
-  dims.insert(dims.end(), one.begin(), one.end());
-  const Expr rows = tensor("x", dims, floatX());
-  std::vector<In> inputs = {rows};
-  Expr steps;
-  if (has_lengths) inputs.emplace_back(steps = tensor("lengths", {"n"}, DType::kInt64));
-  ModelPass pass = model.pass({rows}, Phase::kEvaluation, steps);
-  std::vector<TrainedOutput> outputs = outputs_of(experiment);
-  set_standards(outputs, kept.get());
-  const int64_t count = x.dim(0), chunk = 1024;
-  std::vector<Prediction> out;
-  std::vector<Out> values;
-  std::vector<bool> by_step;
-  for (const TrainedOutput& output : outputs) {
-    const PredictedOutput of = predicted(output, pass, "n");
-    values.emplace_back(of.scores, true);
-    if (of.classes.has_value()) values.emplace_back(of.classes, true);
-    by_step.push_back(of.is_sequence);
-    out.push_back(empty_prediction(output, of, count));
-  }
-  FunctionOptions options = function_options(experiment.compiler, "predict");
-  options.allow_unused_inputs = true;  // lengths, of layers that look at no other step
-  Function f = function(inputs, values, {}, options);
-  for (int64_t begin = 0; begin < count; begin += chunk) {
-    const int64_t length = std::min(chunk, count - begin);
-    Shape shape = {length};
-    shape.insert(shape.end(), one.begin(), one.end());
-    std::vector<Tensor> arguments = {x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)};
-    if (has_lengths) arguments.push_back(lengths.rows(begin, length));
-    std::vector<Tensor> results = f(arguments);
-    for (size_t i = 0; Prediction & one : out) {
-      check_finite(results[i], begin, x.rows(begin, length), origin);
-      one.probabilities.rows(begin, length).assign(results[i++]);
-      if (one.has_classes) one.classes.rows(begin, length).assign(results[i++]);
-    }
-  }
-  for (size_t k = 0; k < out.size(); ++k) {
-    if (!out[k].has_classes) outputs[k].standard.undo(out[k].probabilities);
-    if (has_lengths && by_step[k]) clear_behind_ends(out[k], lengths);
-  }
-  return out;
+  const ExampleRows rows{
+      .shape = x.shape(),
+      .has_lengths = has_lengths,
+      .read =
+          [&](int64_t begin, int64_t count) {
+            return Batch{x.rows(begin, count), {}, {}, has_lengths ? lengths.rows(begin, count) : Tensor()};
+          },
+      .place = [&](int64_t example) { return row_location(origin, example); },
+      .origin = origin.origin,
+      .type = origin.raw.rank() > 0 ? origin.raw.type_text() : x.type_text()};
+  return predict_rows(experiment, rows, weights, "").outputs;
 }
 
 Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights, const DataArray& origin) {
   return predict_outputs(experiment, x, weights, origin).front();
+}
+
+void require_layer(const Experiment& experiment, const std::string& name, const std::string& command) {
+  std::vector<std::string> names;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) names.push_back(layer->name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string near = nearest_name(name, names);
+  throw UserError(Message{.what = str("thtrain ", command, ": there is no layer ", name),
+                          .expected = join(names, ", "),
+                          .hint = near.empty() ? "" : str("did you mean ", near, '?')});
 }
 
 }  // namespace thtrain

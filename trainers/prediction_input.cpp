@@ -1,6 +1,7 @@
 #include "trainers/prediction_input.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compiler/base/escape.h"
 #include "datasets/array_file.h"
@@ -8,6 +9,7 @@
 #include "datasets/csv.h"
 #include "datasets/npz.h"
 #include "datasets/sources/csv.h"
+#include "datasets/sources/libsvm.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -82,29 +84,99 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
   return options;
 }
 
-DataArray read_table(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
+/// The same, with the labels.
+CsvOptions with_labels(CsvOptions options, const CsvOptions& own, const TableFacts& facts) {
+  options.classes = facts.classes;
+  options.has_label = true;
+  options.skip_label = false;
+  options.skip = own.skip;
+  if (options.skipped.empty()) return options;
+  options.skipped.clear();
+  options.weight = own.weight;
+  return options;
+}
+
+Split table_split(const std::string& path, const CsvTable& table, const DataConfig& data, Targets targets) {
+  if (targets != Targets::kNone && targets != Targets::kClasses && !table.classes.empty())
+    throw file_error(path, "the target values are not numbers", "a column of numbers", str('"', table.classes[0], '"'));
+  const auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
+  DataArray y{.raw = table.y, .origin = path, .text = text};
+  return Split({.raw = table.x, .origin = path, .text = text}, std::move(y), targets, data.scale);
+}
+
+PredictionInput read_table(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
   const auto* source = experiment.data.get_if<CsvConfig>();
-  CsvTable table = read_csv(path, options_for(path, source ? csv_options(*source) : CsvOptions{}, facts));
-  auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
-  return {.raw = table.x, .origin = path, .text = text};
+  const DataConfig& data = *experiment.data;
+  const CsvOptions own = source ? csv_options(*source) : CsvOptions{}, options = options_for(path, own, facts);
+  PredictionInput out;
+  const bool has_labels = options.skip_label || !options.skipped.empty();
+  if (has_labels && data.target != Targets::kNone) {
+    try {
+      out.examples = table_split(path, read_csv(path, with_labels(options, own, facts)), data, data.target);
+      return out;
+    } catch (const UserError& error) {  // also where the examples are at fault: then it comes again
+      out.no_targets = error.messages().front().what;
+    }
+  }
+  out.examples = table_split(path, read_csv(path, options), data, Targets::kNone);
+  return out;
+}
+
+/// May a gzipped file be lines of text, not an IDX file?
+bool may_be_packed_text(const std::string& path, const Experiment& experiment) {
+  return experiment.data.is<CsvConfig>() || experiment.data.is<LibsvmConfig>() || path.ends_with(".csv.gz");
+}
+
+/// Is it a file of arrays?
+bool holds_arrays(const std::string& path, const Experiment& experiment) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return false;
+  if (path.ends_with(".npy") || !ArrayPath(path).name.empty()) return true;
+  const Content content = content_of(InputFile(path).beginning());
+  return content == Content::kNpy || content == Content::kIdx ||
+         (content == Content::kGzip && !may_be_packed_text(path, experiment)) ||
+         (content == Content::kZip && path.ends_with(".npz"));
+}
+
+PredictionInput read_array(const std::string& path, const std::string& lengths, const DataConfig& data) {
+  using Format = ArrayFile::Format;
+  const bool is_idx = ArrayPath(path).name.empty() && !path.ends_with(".npy") && !path.ends_with(".npz") &&
+                      content_of(InputFile(path).beginning()) != Content::kNpy;
+  DataArray array = ArrayFile(path, is_idx ? Format::kIdx : Format::kNpy, {}).in_memory();
+  PredictionInput out{.examples = {}, .type = array.raw.type_text()};
+  if (!data.has_sequences()) {
+    out.examples = Split(std::move(array), {}, Targets::kNone, data.scale);
+    return out;
+  }
+  Sequences sequences;
+  if (!lengths.empty()) sequences.lengths = ArrayFile(lengths, Format::kNpy, {}).in_memory();
+  out.examples = Split(std::move(array), {}, Targets::kNone, data.scale, std::move(sequences));
+  return out;
 }
 
 }  // namespace
 
-DataArray read_prediction_input(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
-  using Format = ArrayFile::Format;
-  if (!ArrayPath(path).name.empty()) return ArrayFile(path, Format::kNpy, {}).in_memory();
-  Content content = content_of(InputFile(path).beginning());
-  const bool is_packed_table =
-      content == Content::kGzip && (experiment.data.is<CsvConfig>() || path.ends_with(".csv.gz"));
-  if (content == Content::kIdx || (content == Content::kGzip && !is_packed_table))
-    return ArrayFile(path, Format::kIdx, {}).in_memory();
-  if (content == Content::kZip && path.ends_with(".npz")) return ArrayFile(path, Format::kNpy, {}).in_memory();
-  bool named_as_table = experiment.data.is<CsvConfig>() && !path.ends_with(".npy");
-  if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") || is_packed_table ||
-      (content != Content::kNpy && named_as_table))
-    return read_table(path, experiment, facts);
-  return ArrayFile(path, Format::kNpy, {}).in_memory();
+PredictionInput read_prediction_input(const std::string& path, const std::string& lengths, const Experiment& experiment,
+                                      const TableFacts& facts, int64_t numbers) {
+  const DataConfig& data = *experiment.data;
+  if (holds_arrays(path, experiment)) return read_array(path, lengths, data);
+  if (!lengths.empty())
+    throw UserError(Message{.what = "thtrain predict: --lengths has no use: the input is no array",
+                            .expected = "no --lengths",
+                            .got = path});
+  if (std::optional<Split> own = data.read_examples(path, {facts.classes, numbers})) return {std::move(*own)};
+  const bool is_text = content_of(InputFile(path).beginning()) == Content::kText;
+  if (!is_text && !path.ends_with(".csv") && !may_be_packed_text(path, experiment))
+    return read_array(path, lengths, data);
+  return read_table(path, experiment, facts);
+}
+
+int64_t numbers_of_example(const Experiment& experiment, const std::map<std::string, Tensor>& weights) {
+  if (!experiment.data->image_shape.empty()) return element_count(experiment.data->image_shape);
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers)
+    if (auto found = weights.find(layer->name + "/W"); found != weights.end())
+      return found->second.rank() == 2 ? found->second.dim(0) : 0;
+  return 0;
 }
 
 }  // namespace thtrain

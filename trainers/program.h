@@ -83,6 +83,8 @@ class TrainingProgram {
   /// The loss of the first minibatch, without penalties where the optimizer is a batch method; changes the weights of
   /// others.
   double try_step();
+  /// Of an optimizer that has one, from now on; a schedule that is applied changes it again.
+  void set_learning_rate(double rate) { training_step_->optimizer().set_number("learning_rate", rate); }
   /// From now on step() is timed, step of the program by step; of full minibatches.
   void start_profile() { step_->start_profile(); }
   Profile profile() const { return step_->profile(); }

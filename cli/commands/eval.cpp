@@ -63,6 +63,7 @@ static int run_eval(const EvalArguments& arguments) {
   Dataset data = load_run_data(loaded, false);
   check_has_examples(data, arguments.part, loaded.experiment.trainer);
   Evaluation found = evaluate(loaded.experiment, data, part_of(arguments.part), weights);
+  warn_of_unused_arrays(weights, found.unused_arrays);
   if (arguments.json) {
     JsonObject out;
     out.add("part", arguments.part).add("weights", weights).add("examples", found.examples);

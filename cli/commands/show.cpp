@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/load_experiment.h"
+#include "cli/run_hints.h"
 #include "cli/show_run.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
@@ -20,6 +21,8 @@ struct ShowArguments {
   std::string part = {};              // "train", "valid", "test"; "": the test examples, else those that there are
   std::string layer = {};             // whose weights are drawn; "": the first one
   int64_t example = 0;                // that feature maps and saliency are drawn of
+  std::string features = {};          // the layer that is embedded; "": the last hidden one
+  int64_t points = 500, seed = 1;     // of the embedding
   int64_t occlusion = 0, stride = 0;  // of the square, in pixels; 0: chosen by the size of the pictures
 };
 
@@ -42,20 +45,24 @@ static int run_show(const ShowArguments& arguments) {
                                           {.part = part_named(arguments.part),
                                            .layer = arguments.layer,
                                            .example = arguments.example,
-                                           .square = {arguments.occlusion, arguments.stride}},
+                                           .square = {arguments.occlusion, arguments.stride},
+                                           .features = arguments.features,
+                                           .points = arguments.points,
+                                           .seed = arguments.seed},
                                           folder);
   std::vector<std::vector<std::string>> files;
   for (const ShowReport::File& file : report.files) files.push_back({printable(file.name), printable(file.what)});
   std::string text = str("pictures in ", printable(folder), "\n", table_text(files));
   if (!report.left_out.empty()) text += "not drawn\n";
   for (const std::string& line : report.left_out) text += str("  ", printable(line), "\n");
-  for (const ShowReport::Table& table : report.mistakes) {
+  for (const ShowReport::Table& table : report.tables) {
     std::vector<std::vector<std::string>> rows = table.rows;
     for (std::vector<std::string>& row : rows)
       for (std::string& cell : row) cell = printable(cell);
     text += str(printable(table.title), "\n", table_text(rows));
   }
   print_text(str(text, "weights ", printable(weights), "\n"));
+  warn_of_unused_arrays(weights, report.unused_arrays);
   if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   return kDone;
 }
@@ -74,6 +81,10 @@ static Command declare_show(CLI::App& command, const Invocation&) {
       ->check(one_of("show", "--part", {"train", "valid", "test"}));
   command.add_option("--layer", arguments->layer, "the layer whose weights are drawn; without it the first one")
       ->type_name("NAME");
+  command
+      .add_option("--features", arguments->features,
+                  "the layer whose features are embedded in the plane; without it the last hidden one")
+      ->type_name("NAME");
   auto number = [](const std::string& option, int64_t low) {
     return number_in("show", option, low, int64_t{1'000'000'000'000});
   };
@@ -90,6 +101,12 @@ static Command declare_show(CLI::App& command, const Invocation&) {
   command.add_option("--stride", arguments->stride, "by how much it moves; without it a quarter of its side")
       ->type_name("PIXELS")
       ->check(number("--stride", 1));
+  command.add_option("--points", arguments->points, "examples of the embedding, at most; 500 unless given")
+      ->type_name("N")
+      ->check(number_in("show", "--points", int64_t{10}, int64_t{5000}));
+  command.add_option("--seed", arguments->seed, "which of them are drawn; 1 unless given")
+      ->type_name("N")
+      ->check(number_in("show", "--seed", int64_t{0}, int64_t{4294967295}));
   return [arguments] { return run_show(*arguments); };
 }
 

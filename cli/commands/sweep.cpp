@@ -8,6 +8,7 @@
 #include "cli/sweep/check_points.h"
 #include "cli/sweep/folder.h"
 #include "cli/sweep/leader.h"
+#include "cli/sweep/lr_range.h"
 #include "cli/sweep/plan.h"
 #include "cli/sweep/seeds.h"
 #include "cli/text.h"
@@ -28,6 +29,7 @@ struct SweepArguments {
   std::optional<int64_t> jobs = {};  // not given: as many as fit the cores
   std::optional<int64_t> threads = {};  // of a run; not given: OMP_NUM_THREADS, else 1
   bool dry_run = false, json = false, quiet = false;
+  LrRangeArguments lr_range = {};
   std::vector<std::string> command_line = {};  // for sweep.json
 };
 
@@ -281,9 +283,30 @@ int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& point
 
 }  // namespace
 
+// The options that only runs have.
+static void refuse_with_lr_range(const SweepArguments& arguments) {
+  const char* given = !arguments.run_dir.empty()  ? "--run-dir"
+                      : !arguments.resume.empty() ? "--resume"
+                      : arguments.jobs            ? "--jobs"
+                      : arguments.threads         ? "--threads"
+                      : arguments.dry_run         ? "--dry-run"
+                                                  : nullptr;
+  if (!given) return;
+  throw UserError(Message{.what = str("thtrain sweep: ", given, " has no use with --lr-range"),
+                          .expected = str("no ", given),
+                          .hint = "a range test is no run: it writes a table and a picture"});
+}
+
 // A run for each point of the product of the lists, each in a process of its own. The exit code is that of the first
 // run that failed (128 + the number of a signal that ended it), or kDone.
 static int run_sweep(const SweepArguments& arguments) {
+  if (arguments.lr_range.wanted) {
+    refuse_with_lr_range(arguments);
+    LrRangeArguments test = arguments.lr_range;
+    test.json = arguments.json;
+    return run_lr_range(test, arguments.experiment);
+  }
+  require_lr_range(arguments.lr_range);
   Asked asked = asked_of(arguments);
   const SweepPoints points(asked.facts.words);
   const CheckedSweep checked = check_points(asked.config, points, arguments.quiet);
@@ -340,6 +363,7 @@ static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
   command.add_flag("--json", arguments->json,
                    "print the results as one JSON object, and nothing else on standard output");
   command.add_flag("--quiet", arguments->quiet, "show no list, no progress and no line for each run");
+  add_lr_range(command, arguments->lr_range);
   return [arguments] { return run_sweep(*arguments); };
 }
 
@@ -348,6 +372,7 @@ CommandSpec sweep_command() {
           "train an experiment with each combination of several values, several runs at once",
           {{"thtrain sweep lab.toml trainer.learning_rate=0.1,0.03 seed=1..3", "six runs"},
            {"thtrain sweep lab.toml model.layers.0.units=100,200 trainer.epochs=5", "two runs of 5 epochs each"},
+           {"thtrain sweep lab.toml --lr-range", "the loss over rising learning rates, and a suggestion"},
            {"thtrain sweep --resume runs/lab-sweep-1", "go on with a sweep that was stopped"}},
           declare_sweep};
 }

@@ -49,7 +49,7 @@ bool is_curves(std::string_view text) {
 
 // What a reader asks for first.
 bool is_of_mistakes(const ShowReport::File& file) {
-  return std::ranges::any_of(std::array{"confusion", "mistakes", "predictions", "reconstructions"},
+  return std::ranges::any_of(std::array{"confusion", "ranking", "mistakes", "predictions", "reconstructions"},
                              [&](const char* name) { return file.name.find(name) != std::string::npos; });
 }
 
@@ -63,7 +63,7 @@ ReportRun drawn_part(const std::string& folder) {
                           [](const ShowReport::File& file) { return is_of_mistakes(file); });
     for (const ShowReport::File& file : files)
       if (!is_curves(file.name)) out.pictures.push_back(picture_at(file.path, file.what));
-    for (const ShowReport::Table& table : shown.report.mistakes) out.tables.push_back({table.title, table.rows});
+    for (const ShowReport::Table& table : shown.report.tables) out.tables.push_back({table.title, table.rows});
     for (const std::string& line : shown.report.left_out)
       if (!is_curves(line)) out.left_out.push_back(line);
   } catch (const UserError& error) {

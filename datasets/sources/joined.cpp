@@ -41,7 +41,12 @@ class SetReader {
     }
     DataArray x{.raw = {}, .origin = first, .where = files[0].where}, y = x;
     std::vector<Tensor> targets;
-    for (const JoinedPart& part : parts) targets.push_back(part.y);
+    std::vector<std::string> names;
+    for (const JoinedPart& part : parts) {
+      targets.push_back(part.y);
+      names.insert(names.end(), part.files.begin(), part.files.end());
+    }
+    if (!names.empty()) x.files = std::make_shared<const std::vector<std::string>>(std::move(names));
     y.raw = joined(targets);
     join_examples(std::move(parts), x);
     return Split(std::move(x), std::move(y), options_.targets, scale_or(options_, 1));

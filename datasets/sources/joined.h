@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "datasets/load.h"
 
@@ -12,6 +13,7 @@ namespace thtrain {
 struct JoinedPart {
   Tensor x, y;
   std::shared_ptr<const RowSource> source = {};
+  std::vector<std::string> files = {};  // DataArray::files
 };
 
 /// The part of the file at `path`; x may fill `room` bytes, and stays in the file where it would be more.

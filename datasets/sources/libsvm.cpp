@@ -239,6 +239,15 @@ void LibsvmConfig::fill(DatasetOptions& out) const {
   };
 }
 
+std::optional<Split> LibsvmConfig::read_examples(const std::string& path, const KnownData& known) const {
+  LibsvmTable table = read_libsvm(path, {.targets = target,
+                                         .features = features > 0 ? features : known.numbers,
+                                         .labels = static_cast<int64_t>(known.classes.size()),
+                                         .memory_limit = usable_memory() / 4});
+  return Split({.raw = table.x, .source = table.source, .origin = path}, {.raw = table.y, .origin = path}, target,
+               scale);
+}
+
 void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
   f.about(
       "LIBSVM's text files: a line `label index:value index:value ...` for each example, indices from 1, numbers that "

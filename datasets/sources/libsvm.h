@@ -37,6 +37,7 @@ struct LibsvmConfig : SetFiles {
   static constexpr std::string_view kName = "libsvm";
   int64_t features = 0;
   void fill(DatasetOptions& out) const override;
+  std::optional<Split> read_examples(const std::string& path, const KnownData& known) const override;
   static void describe(Fields<LibsvmConfig>& f);
 };
 

@@ -205,6 +205,12 @@ void PianoRollsConfig::fill(DatasetOptions& out) const {
   };
 }
 
+std::optional<Split> PianoRollsConfig::read_examples(const std::string& path, const KnownData&) const {
+  const PianoRolls set = read_piano_rolls(path).train;
+  auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = path}; };
+  return Split(array(set.x), array(set.y), Targets::kLabels, 1, {array(set.lengths)});
+}
+
 void PianoRollsConfig::describe(Fields<PianoRollsConfig>& f) {
   f.about(
       "Pieces of music as text: a line `@ set steps keys` begins each (the set is train, valid or test), then a line "

@@ -48,6 +48,8 @@ struct PianoRollsConfig : DataConfig {
   SetSizes sizes() const override { return {}; }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;
+  /// The pieces of the set train.
+  std::optional<Split> read_examples(const std::string& path, const KnownData& known) const override;
   static void describe(Fields<PianoRollsConfig>& f);
 };
 

@@ -12,6 +12,7 @@
 #include "datasets/content.h"
 #include "datasets/data_fields.h"
 #include "datasets/file.h"
+#include "datasets/memory.h"
 #include "datasets/sources/joined.h"
 
 namespace thtrain {
@@ -181,37 +182,42 @@ class PictureRows : public RowSource {
 
 }  // namespace
 
+// The pictures of out.files.
+static void read_pictures(const std::string& folder, bool grey, uint64_t most_bytes, PngFolders& out) {
+  std::vector<std::string> paths;
+  for (const std::string& file : out.files) paths.push_back((fs::path(folder) / file).string());
+  const auto count = static_cast<int64_t>(paths.size());
+  auto rows = std::make_shared<const PictureRows>(std::move(paths), grey);
+  Shape shape = {count, rows->size().height, rows->size().width};
+  if (!grey) shape.insert(shape.begin() + 1, 3);
+  if (static_cast<uint64_t>(count * rows->row_bytes()) > most_bytes) {
+    out.images = outline(DType::kUInt8, shape);
+    out.source = std::move(rows);
+    return;
+  }
+  out.images = Tensor::empty(DType::kUInt8, shape);
+  rows->read(0, count, static_cast<std::byte*>(out.images.raw()));
+}
+
 PngFolders read_png_folders(const std::string& folder, bool grey, const std::vector<std::string>& classes,
                             uint64_t most_bytes) {
   PngFolders out{.images = {}, .labels = {}, .classes = classes};
   const std::vector<std::string> names = names_in(folder, true);
   if (names.empty()) throw file_error(folder, "there are no classes", "a subfolder for each class", "no subfolders");
   if (classes.empty()) out.classes = names;
-  std::vector<std::string> paths;
   std::vector<int64_t> labels;
   for (const std::string& name : names) {
     const auto known = std::find(out.classes.begin(), out.classes.end(), name);
     if (known == out.classes.end())
       throw file_error(folder, "the subfolder is none of the classes", join(out.classes, ", "), printable(name));
-    const std::string inner = (fs::path(folder) / name).string();
-    for (const std::string& file : names_in(inner, false)) {
-      paths.push_back((fs::path(inner) / file).string());
+    for (const std::string& file : names_in((fs::path(folder) / name).string(), false)) {
+      out.files.push_back(str(name, '/', file));
       labels.push_back(known - out.classes.begin());
     }
   }
   if (labels.empty()) throw file_error(folder, "there are no pictures", "FOLDER/CLASS/*.png", "none in its subfolders");
-  const auto count = static_cast<int64_t>(labels.size());
-  auto rows = std::make_shared<const PictureRows>(std::move(paths), grey);
-  Shape shape = {count, rows->size().height, rows->size().width};
-  if (!grey) shape.insert(shape.begin() + 1, 3);
-  out.labels = Tensor::of(labels, {count});
-  if (static_cast<uint64_t>(count * rows->row_bytes()) > most_bytes) {
-    out.images = outline(DType::kUInt8, shape);
-    out.source = std::move(rows);
-    return out;
-  }
-  out.images = Tensor::empty(DType::kUInt8, shape);
-  rows->read(0, count, static_cast<std::byte*>(out.images.raw()));
+  out.labels = Tensor::of(labels, {std::ssize(labels)});
+  read_pictures(folder, grey, most_bytes, out);
   return out;
 }
 
@@ -222,12 +228,37 @@ void PngFoldersConfig::fill(DatasetOptions& out) const {
     SourceData data = read_sets(options, floatx, [&](const std::string& folder, uint64_t room) {
       PngFolders found = read_png_folders(folder, color == Color::kGrey, classes, room / (1 + size_of(floatx)));
       classes = found.classes;
-      return JoinedPart{found.images, found.labels, found.source};
+      return JoinedPart{found.images, found.labels, found.source, found.files};
     });
     data.classes = static_cast<int64_t>(classes.size());
     data.class_names = classes;
     return data;
   };
+}
+
+std::optional<Split> PngFoldersConfig::read_examples(const std::string& path, const KnownData& known) const {
+  const bool grey = color == Color::kGrey;
+  const uint64_t room = usable_memory() / 4;
+  const bool are_renamed = !class_names.empty() || class_names_file;
+  PngFolders found;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    found.files = names_in(path, false);
+    if (found.files.empty())
+      found = read_png_folders(path, grey, are_renamed ? std::vector<std::string>() : known.classes, room);
+    else
+      read_pictures(path, grey, room, found);
+  } else {
+    if (content_of(InputFile(path).beginning()) != Content::kPicture) return {};
+    found.files = {fs::path(path).filename().string()};
+    read_pictures(fs::path(path).parent_path().string(), grey, room, found);
+  }
+  // Subfolders under other names than the classes are told by their order: all must be there.
+  const bool has_classes = !found.classes.empty() && (!are_renamed || found.classes.size() == known.classes.size());
+  DataArray x{.raw = found.images, .source = found.source, .origin = path};
+  x.files = std::make_shared<const std::vector<std::string>>(std::move(found.files));
+  return Split(std::move(x), {.raw = found.labels, .origin = path}, has_classes ? Targets::kClasses : Targets::kNone,
+               scale);
 }
 
 void PngFoldersConfig::describe(Fields<PngFoldersConfig>& f) {

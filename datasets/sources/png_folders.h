@@ -16,6 +16,7 @@ struct PngFolders {
   Tensor labels;  // int64 [n]
   std::vector<std::string> classes;              // the names of the subfolders
   std::shared_ptr<const RowSource> source = {};  // of images that stayed in their files
+  std::vector<std::string> files = {};           // "CLASS/name.png" of each image
 };
 
 /// The pictures "FOLDER/CLASS/*.png" in the order of their names, byte by byte; the subfolders in that order are the
@@ -34,6 +35,8 @@ struct PngFoldersConfig : SetFiles {
   PngFoldersConfig() { scale = kPixelScale; }
   Color color = Color::kGrey;
   void fill(DatasetOptions& out) const override;
+  /// Of such a folder, or of pictures without classes: "FOLDER/*.png", or one file.
+  std::optional<Split> read_examples(const std::string& path, const KnownData& known) const override;
   static void describe(Fields<PngFoldersConfig>& f);
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compiler/base/escape.h"
 #include "compiler/base/utf8.h"
@@ -56,6 +57,16 @@ Tensor one_hot_of(const Tensor& x, int64_t count) {
 
 constexpr char32_t kByteOrderMark = 0xfeff;
 
+std::vector<char32_t> text_in(const std::string& path) {
+  std::vector<char32_t> out = characters_of(read_file(path), path);
+  if (!out.empty() && out.front() == kByteOrderMark) out.erase(out.begin());
+  return out;
+}
+
+UserError too_short(const std::string& path, const char* set, const std::string& expected, int64_t got) {
+  return file_error(path, str("the text is too short for ", set, " windows"), expected, str(got, " characters"));
+}
+
 class TextReader {
  public:
   TextReader(const TextConfig& config, const DatasetOptions& options, DType floatx)
@@ -66,9 +77,7 @@ class TextReader {
         path_(find_data_file(options.files.at("file").path, options.config_folder, false, where_)) {}
 
   SourceData read() {
-    const std::string text = read_file(path_);
-    std::vector<char32_t> all = characters_of(text, path_);
-    if (!all.empty() && all.front() == kByteOrderMark) all.erase(all.begin());
+    const std::vector<char32_t> all = text_in(path_);
     auto part = [&](double fraction) { return std::llround(fraction * static_cast<double>(all.size())); };
     const int64_t valid = part(config_.valid_fraction), test = part(config_.test_fraction),
                   train = std::ssize(all) - valid - test;
@@ -99,10 +108,10 @@ class TextReader {
   Split split(const char* set, const std::vector<char32_t>& all, int64_t begin, int64_t count, int64_t tracks) const {
     const TextWindows windows = text_windows(numbers_of(all, begin, count), config_.steps, tracks);
     if (windows.x.dim(0) == 0)
-      throw file_error(path_, str("the text is too short for ", set, " windows"),
-                       str("at least ", tracks * config_.steps + 1, " characters",
-                           tracks > 1 ? str(", ", tracks, " tracks of ", config_.steps, " steps and one") : ""),
-                       str(count, " characters"));
+      throw too_short(path_, set,
+                      str("at least ", tracks * config_.steps + 1, " characters",
+                          tracks > 1 ? str(", ", tracks, " tracks of ", config_.steps, " steps and one") : ""),
+                      count);
     auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = path_, .where = where_}; };
     const Tensor x = config_.one_hot ? one_hot_of(windows.x, std::ssize(known_)) : windows.x;
     return Split(array(x), array(windows.y), Targets::kClasses, 1, Sequences{});
@@ -127,6 +136,30 @@ void TextConfig::fill(DatasetOptions& out) const {
   out.read = [config = *this](const DatasetOptions& options, DType floatx) {
     return located(options.files.at("file").where, [&] { return TextReader(config, options, floatx).read(); });
   };
+}
+
+std::optional<Split> TextConfig::read_examples(const std::string& path, const KnownData& known) const {
+  const std::vector<char32_t> all = text_in(path);
+  std::map<std::string, int64_t> number_of;
+  for (const std::string& name : known.classes) number_of.emplace(name, std::ssize(number_of));
+  std::vector<int64_t> numbers;
+  int64_t line = 1;
+  for (char32_t character : all) {
+    std::string text;
+    append_utf8(text, character);
+    const auto found = number_of.find(text);
+    if (found == number_of.end())
+      throw file_error(path, str("line ", line, ": the model does not know this character"),
+                       str("the ", known.classes.size(), " characters of the text that it was trained on"),
+                       str('"', printable(text), '"'));
+    numbers.push_back(found->second);
+    line += character == U'\n';
+  }
+  const TextWindows windows = text_windows(numbers, steps, 1);
+  if (windows.x.dim(0) == 0)
+    throw too_short(path, "whole", str("at least ", steps + 1, " characters"), std::ssize(all));
+  const Tensor x = one_hot ? one_hot_of(windows.x, std::ssize(known.classes)) : windows.x;
+  return Split({.raw = x, .origin = path}, {.raw = windows.y, .origin = path}, Targets::kClasses, 1, Sequences{});
 }
 
 void TextConfig::describe(Fields<TextConfig>& f) {

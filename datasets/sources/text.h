@@ -36,6 +36,8 @@ struct TextConfig : DataConfig {
   SetSizes sizes() const override { return {-1, valid_fraction > 0 ? -1 : 0, test_fraction > 0 ? -1 : 0}; }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;
+  /// The whole text in windows, as training cuts it without tracks. UserError for a character that is not known.
+  std::optional<Split> read_examples(const std::string& path, const KnownData& known) const override;
   static void describe(Fields<TextConfig>& f);
 };
 

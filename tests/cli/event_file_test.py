@@ -237,7 +237,7 @@ class EventFileTest(unittest.TestCase):
         self.assertEqual(tensor[1], [7])
         self.assertEqual(fields(fields(texts[0][2][9][0])[1][0]), {1: [b"text"]})
         pictures = {tag: (step, fields(value[4][0])) for step, tag, what, value in found if what == "image"}
-        files = [("plots/filters", "filters_at_epoch_3.png")]
+        files = [("plots/filters", "filters_at_epoch_0003.png")]
         if os.path.exists(self.path("run", "plots", "learning_curves.png")):  # not without a font
             files.append(("plots/learning_curves", "learning_curves.png"))
         self.assertEqual(sorted(pictures), sorted(tag for tag, _ in files))

@@ -77,11 +77,11 @@ TEST_F(CliOutputs, AreTrainedEvaluatedAndPredicted) {
   EXPECT_EQ(arrays.at("copy/values").shape(), (Shape{8, 2}));
   EXPECT_EQ(run({"predict", "run", "--input", "x.npy", "--output", "p.csv"}).code, 0);
   std::string table = workshop.read("p.csv");
-  EXPECT_EQ(table.substr(0, table.find('\n')), "kind,copy[0],copy[1]");
+  EXPECT_EQ(table.substr(0, table.find('\n')), "id,kind,copy[0],copy[1]");
   EXPECT_NE(table.find("\n1,"), std::string::npos);
   EXPECT_EQ(run({"predict", "run", "--input", "x.npy", "--output", "p.csv", "--probabilities"}).code, 0);
   table = workshop.read("p.csv");
-  EXPECT_EQ(table.substr(0, table.find('\n')), "kind,kind[0],kind[1],copy[0],copy[1]");
+  EXPECT_EQ(table.substr(0, table.find('\n')), "id,kind,kind[0],kind[1],copy[0],copy[1]");
   Ended refused = run({"predict", "run", "--input", "x.npy", "--output", "p.npy"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(refused.err,
@@ -98,7 +98,7 @@ TEST_F(CliOutputs, ClassNamesInAFile) {
   EXPECT_NE(workshop.read("run/config.toml").find("class_names_file = \"" + workshop.path("names.txt") + "\"\n"),
             std::string::npos);
   EXPECT_EQ(run({"predict", "run", "--input", "x.npy", "--output", "p.csv"}).code, 0);
-  EXPECT_NE(workshop.read("p.csv").find("\n\"right side\","), std::string::npos) << workshop.read("p.csv");
+  EXPECT_NE(workshop.read("p.csv").find(",\"right side\","), std::string::npos) << workshop.read("p.csv");
   // Without a run folder, from the file itself.
   workshop.write("named.toml", std::string(kKindAndCopy).insert(7, "class_names_file = \"names.txt\"\n"));
   EXPECT_EQ(run({"predict", "named.toml", "--weights", "run/best.npz", "--input", "x.npy", "--output", "q.csv"}).code,

@@ -23,6 +23,14 @@ std::string without_weights(const std::string& out) {
   return out.substr(0, out.rfind("weights "));
 }
 
+// Without what follows the lists, and with E for the calibration error.
+std::string without_numbers(const std::string& out) {
+  std::string lists = out.substr(0, std::min(out.find("how well scores rank"), out.rfind("weights ")));
+  const std::string before = "expected calibration error ";
+  const size_t at = lists.find(before);
+  return at == std::string::npos ? lists : lists.replace(at + before.size(), 6, "E");
+}
+
 TEST(CliShow, WhatAKilledOneLeftGoes) {
   Workshop workshop;
   workshop.write("tiny.toml", tiny_experiment());
@@ -58,17 +66,27 @@ TEST(CliShow, OfAConvolutionalNet) {
   const Ended shown = workshop.run({"show", "run", "--occlusion", "14", "--example", "3"});
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_EQ(workshop.read("run/plots/learning_curves.svg"), curves);  // what training drew
-  EXPECT_EQ(without_weights(shown.out),
+  EXPECT_NE(shown.out.find("\nhow well scores rank 40 test examples\n"
+                           "  class  examples  area under ROC  average precision\n      0         4 "),
+            std::string::npos)
+      << shown.out;
+  EXPECT_EQ(without_numbers(shown.out),
             "pictures in run/plots\n"
-            "  learning_curves.png, .svg  errors and losses after each epoch\n"
-            "  weights_conv.png           the 4 filters of conv, each picture scaled by itself\n"
-            "  histograms.png, .svg       how the numbers of 4 arrays of the model are distributed\n"
-            "  examples.png               the first test examples of each class\n"
-            "  confusion_test.png, .svg   how many test examples of each class are taken for each\n"
-            "  mistakes_test.png          the worst mistakes among 40 test examples, with probabilities\n"
-            "  feature_maps.png           what the layers of images make of test example 3\n"
-            "  saliency.png               which pixels of test example 3 decide: covered by a grey square, and by the "
-            "gradient\n"
+            "  learning_curves.png, .svg       errors and losses after each epoch\n"
+            "  weights_conv.png                the 4 filters of conv, each picture scaled by itself\n"
+            "  histograms.png, .svg            how the numbers of 4 arrays of the model are distributed\n"
+            "  examples.png                    the first test examples of each class\n"
+            "  confusion_test.png, .svg        how many test examples of each class are taken for each\n"
+            "  mistakes_test.png               the worst mistakes among 40 test examples, with probabilities\n"
+            "  ranking_test.png, .svg          how the scores rank 40 test examples: each class and the others, the 8 "
+            "of 10 with the smallest areas\n"
+            "  reliability_test.png, .svg      how far the probabilities of 40 test examples can be believed: expected "
+            "calibration error E\n"
+            "  embedding_pool1_test.png, .svg  what the layer pool1 gives for 40 test examples, 144 numbers each, in "
+            "the plane\n"
+            "  feature_maps.png                what the layers of images make of test example 3\n"
+            "  saliency.png                    which pixels of test example 3 decide: covered by a grey square, and by "
+            "the gradient\n"
             "not drawn\n"
             "  decision boundary: examples have the shape [28, 28], not [2]\n");
   for (const char* file : {"learning_curves.png", "weights_conv.png", "histograms.svg", "saliency.png"})
@@ -150,9 +168,9 @@ TEST(CliShow, WithoutItsData) {
   ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
   const Ended all = workshop.run({"show", "run"});
   ASSERT_EQ(all.code, 0) << all.err;
-  EXPECT_NE(
-      all.out.find("  boundary.png, .svg         the class of each point of the plane, with 20 validation examples\n"),
-      std::string::npos)
+  EXPECT_NE(all.out.find(
+                "  boundary.png, .svg           the class of each point of the plane, with 20 validation examples\n"),
+            std::string::npos)
       << all.out;
   EXPECT_NE(all.out.find("the worst mistakes\n  example  class  its probability  taken for  its probability  a  b\n"),
             std::string::npos)
@@ -178,17 +196,19 @@ TEST(CliShow, OfARegression) {
   ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
   const Ended shown = workshop.run({"show", "run"});
   ASSERT_EQ(shown.code, 0) << shown.err;
-  EXPECT_EQ(without_weights(shown.out),
-            "pictures in run/plots\n"
-            "  learning_curves.png, .svg   errors and losses after each epoch\n"
-            "  weights_dense1.png          the weights of dense1: 10 inputs in rows, 1 unit in a column\n"
-            "  histograms.png, .svg        how the numbers of 2 arrays of the model are distributed\n"
-            "  predictions_test.png, .svg  what the model gives compared with the values of 40 test examples\n"
-            "not drawn\n"
-            "  pictures of examples: examples of the shape [10] are no pictures\n"
-            "  confusion matrix and mistakes: the model does not tell classes apart\n"
-            "  feature maps: no layer gives images\n"
-            "  occlusion and gradient: examples are no pictures\n");
+  EXPECT_EQ(
+      without_weights(shown.out),
+      "pictures in run/plots\n"
+      "  learning_curves.png, .svg   errors and losses after each epoch\n"
+      "  weights_dense1.png          the weights of dense1: 10 inputs in rows, 1 unit in a column\n"
+      "  histograms.png, .svg        how the numbers of 2 arrays of the model are distributed\n"
+      "  predictions_test.png, .svg  what the model gives compared with the values of 40 test examples\n"
+      "  embedding_x_test.png, .svg  the examples themselves for 40 test examples, 10 numbers each, in the plane\n"
+      "not drawn\n"
+      "  pictures of examples: examples of the shape [10] are no pictures\n"
+      "  confusion matrix and mistakes: the model does not tell classes apart\n"
+      "  feature maps: no layer gives images\n"
+      "  occlusion and gradient: examples are no pictures\n");
 }
 
 // What belongs to one of several outputs is drawn of each, in files that name it.
@@ -218,7 +238,7 @@ TEST(CliShow, OfSeveralOutputs) {
   const Ended shown = workshop.run({"show", "run"});
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_EQ(
-      without_weights(shown.out),
+      without_numbers(shown.out),
       "pictures in run/plots\n"
       "  learning_curves.png, .svg           errors and losses after each epoch\n"
       "  weights_hidden.png                  the 5 filters of hidden, each picture scaled by itself\n"
@@ -226,15 +246,20 @@ TEST(CliShow, OfSeveralOutputs) {
       "  examples.png                        the first test examples\n"
       "  predictions_numbers_test.png, .svg  what the model gives compared with the values of 40 test examples (output "
       "numbers)\n"
-      "  confusion_kind_test.png, .svg       how many test examples of each class are taken for each (output "
-      "kind)\n"
+      "  confusion_kind_test.png, .svg       how many test examples of each class are taken for each (output kind)\n"
       "  mistakes_kind_test.png              the worst mistakes among 40 test examples, with probabilities (output "
       "kind)\n"
+      "  ranking_kind_test.png, .svg         how the scores rank 40 test examples: each class and the others (output "
+      "kind)\n"
+      "  reliability_kind_test.png, .svg     how far the probabilities of 40 test examples can be believed: expected "
+      "calibration error E (output kind)\n"
       "  reconstructions_copy_test.png       what the model gives for 36 test examples, below each (output copy)\n"
-      "  saliency_numbers.png                which pixels of test example 0 decide (output numbers): covered by a "
-      "grey square, and by the gradient\n"
-      "  saliency_kind.png                   which pixels of test example 0 decide (output kind): covered by a "
-      "grey square, and by the gradient\n"
+      "  embedding_hidden_test.png, .svg     what the layer hidden gives for 40 test examples, 5 numbers each, in the "
+      "plane\n"
+      "  saliency_numbers.png                which pixels of test example 0 decide (output numbers): covered by a grey "
+      "square, and by the gradient\n"
+      "  saliency_kind.png                   which pixels of test example 0 decide (output kind): covered by a grey "
+      "square, and by the gradient\n"
       "not drawn\n"
       "  confusion matrix and mistakes (output numbers): the output does not tell classes apart\n"
       "  confusion matrix and mistakes (output copy): the output does not tell classes apart\n"
@@ -260,16 +285,18 @@ TEST(CliShow, OfModelsWithoutTargets) {
   ASSERT_EQ(workshop.run({"train", "rbm.toml", "--run-dir", "rbm"}).code, 0);
   const Ended machine = workshop.run({"show", "rbm"});
   ASSERT_EQ(machine.code, 0) << machine.err;
-  EXPECT_EQ(without_weights(machine.out),
-            "pictures in rbm/plots\n"
-            "  learning_curves.png, .svg  errors and losses after each epoch\n"
-            "  weights_rbm1.png           the 6 filters of rbm1, each picture scaled by itself\n"
-            "  histograms.png, .svg       how the numbers of 3 arrays of the model are distributed\n"
-            "  examples.png               the first test examples of each class\n"
-            "not drawn\n"
-            "  confusion matrix and mistakes: the model does not tell classes apart\n"
-            "  feature maps: no layer gives images\n"
-            "  occlusion and gradient: the model learns no targets\n");
+  EXPECT_EQ(
+      without_weights(machine.out),
+      "pictures in rbm/plots\n"
+      "  learning_curves.png, .svg   errors and losses after each epoch\n"
+      "  weights_rbm1.png            the 6 filters of rbm1, each picture scaled by itself\n"
+      "  histograms.png, .svg        how the numbers of 3 arrays of the model are distributed\n"
+      "  examples.png                the first test examples of each class\n"
+      "  embedding_x_test.png, .svg  the examples themselves for 40 test examples, 784 numbers each, in the plane\n"
+      "not drawn\n"
+      "  confusion matrix and mistakes: the model does not tell classes apart\n"
+      "  feature maps: no layer gives images\n"
+      "  occlusion and gradient: the model learns no targets\n");
   workshop.write("net.toml", str(digits,
                                  "[[model.layers]]\ntype = \"dense\"\nunits = 5\nactivation = \"tanh\"\n"
                                  "[[model.layers]]\ntype = \"dense\"\nunits = 784\nactivation = \"sigmoid\"\n"
@@ -278,8 +305,9 @@ TEST(CliShow, OfModelsWithoutTargets) {
   ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
   const Ended shown = workshop.run({"show", "run"});
   ASSERT_EQ(shown.code, 0) << shown.err;
-  EXPECT_NE(shown.out.find("  reconstructions_test.png   what the model gives for 36 test examples, below each\n"),
-            std::string::npos)
+  EXPECT_NE(
+      shown.out.find("  reconstructions_test.png         what the model gives for 36 test examples, below each\n"),
+      std::string::npos)
       << shown.out;
 }
 
@@ -298,13 +326,13 @@ TEST(CliShow, OfAPhase) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   const Ended first = workshop.run({"show", "run", "--phase", "first", "--layer", "back"});
   ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("  first_reconstructions_test.png   what the model gives for 36 test examples"),
+  EXPECT_NE(first.out.find("  first_reconstructions_test.png         what the model gives for 36 test examples"),
             std::string::npos)
       << first.out;
   EXPECT_NE(first.out.find("weights run/best_first.npz\n"), std::string::npos) << first.out;
   const Ended last = workshop.run({"show", "run"});
   ASSERT_EQ(last.code, 0) << last.err;
-  EXPECT_NE(last.out.find("  confusion_test.png, .svg   how many"), std::string::npos) << last.out;
+  EXPECT_NE(last.out.find("  confusion_test.png, .svg         how many"), std::string::npos) << last.out;
 }
 
 }  // namespace

@@ -82,10 +82,10 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   const Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
-  const Pixels first = read_png(folder.file("plots/filters_at_epoch_1.png")),
-               last = read_png(folder.file("plots/filters_at_epoch_2.png"));
+  const Pixels first = read_png(folder.file("plots/filters_at_epoch_0001.png")),
+               last = read_png(folder.file("plots/filters_at_epoch_0002.png"));
   EXPECT_NE(first.values, last.values);
-  EXPECT_FALSE(fs::exists(folder.file("plots/filters_at_epoch_3.png")));
+  EXPECT_FALSE(fs::exists(folder.file("plots/filters_at_epoch_0003.png")));
   EXPECT_FALSE(fs::exists(folder.file("plots/learning_curves.png")));
   const Tensor w = read_checkpoint(folder.checkpoint()).weights.at(0).second;
   Tensor columns = Tensor::empty(DType::kFloat64, {6, 784});

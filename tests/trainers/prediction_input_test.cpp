@@ -23,7 +23,7 @@ class PredictionInput : public testing::Test {
   }
   Tensor read(const std::string& text) {
     folder.write("x.csv", text);
-    return read_prediction_input(folder.path("x.csv"), experiment, facts).raw;
+    return read_prediction_input(folder.path("x.csv"), "", experiment, facts).examples.x_array().raw;
   }
 
   TemporaryFolder folder;

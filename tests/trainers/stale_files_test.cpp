@@ -40,7 +40,7 @@ TEST(StaleFiles, OnlyUnfinishedFilesOfARunGo) {
   for (const char* stale :
        {"checkpoint.npz.tmp-17-0", "best.npz.tmp-17-12", "run.json.tmp-1-1", "table.json.tmp-17-0",
         "plots/learning_curves.png.tmp-17-3", "plots/learning_curves.svg.tmp-17-4", "plots/samples.png.tmp-17-3",
-        "plots/first_filters_at_epoch_1.png.tmp-17-3", "profile/trace.json.tmp-17-3"})
+        "plots/first_filters_at_epoch_0001.png.tmp-17-3", "profile/trace.json.tmp-17-3"})
     folder.write(stale, "");
   remove_stale_files(folder.path());
   EXPECT_EQ(names_in(folder.path()), before);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "datasets/file.h"
+#include "trainers/run/plots.h"
 
 namespace thtrain {
 
@@ -75,12 +76,11 @@ void RunEvents::write_picture_events() {
   const std::vector<EpochReport>& history = training_.state.history;
   std::vector<fs::path> pictures;
   std::error_code error;
-  const std::string filters = "filters_at_epoch_";
+  const std::string filters = "filters_at_epoch_", last = history.empty() ? "" : filters_name(history.back().epoch);
   for (fs::directory_iterator at(context_.folder.file("plots"), error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().stem().string();
     const size_t mark = name.find(filters);
-    const bool is_last = mark == std::string::npos || history.empty() ||
-                         name.substr(mark + filters.size()) == std::to_string(history.back().epoch);
+    const bool is_last = mark == std::string::npos || history.empty() || name.substr(mark) == last;
     if (at->path().extension() == ".png" && is_last) pictures.push_back(at->path());
   }
   std::sort(pictures.begin(), pictures.end());

@@ -11,6 +11,11 @@
 
 namespace thtrain {
 
+std::string filters_name(int64_t epoch) {
+  const std::string digits = std::to_string(epoch);
+  return "filters_at_epoch_" + std::string(digits.size() < 4 ? 4 - digits.size() : 0, '0') + digits;
+}
+
 // A picture of a phase has its name: "plots/pretrain_samples.png".
 std::string RunPlots::path_of(const std::string& name) const {
   const RunFolder& folder = context_.folder;
@@ -27,7 +32,7 @@ void RunPlots::draw_augmented() {
 
 void RunPlots::draw_filters() {
   if (!pictures_.has_filters()) return;
-  write_png(path_of(str("filters_at_epoch_", training_.state.history.back().epoch, ".png")), pictures_.filters());
+  write_png(path_of(filters_name(training_.state.history.back().epoch) + ".png"), pictures_.filters());
 }
 
 bool RunPlots::draw_samples() {

@@ -9,6 +9,9 @@
 
 namespace thtrain {
 
+/// "filters_at_epoch_0012": of four digits or more, so that names sort by epoch up to 9,999.
+std::string filters_name(int64_t epoch);
+
 /// In plots/ of the folder. UserError where a picture cannot be written.
 class RunPlots {
  public:

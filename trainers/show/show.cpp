@@ -140,11 +140,13 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   Part part = Part::kTest;
   if (run.data) {
     model.emplace(run.experiment, *run.data, run.weights);
+    report.unused_arrays = model->unused_arrays();
     part = part_to_show(*run.data, options.part);
     check_part(*model, part, options.example);
     if (model->picture()) check_square(*model->picture(), square_of(*model->picture(), options.square));
   }
   const std::string layer = layer_to_show(run.experiment, arrays, options.layer);
+  if (!options.features.empty()) require_layer(run.experiment, options.features, "show");
   make_folder(path);
   remove_stale_pictures(path);
   show_history(run, folder);
@@ -157,9 +159,11 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   show_examples(*model, part, folder);
   for_each_output(*model, folder, [&] {
     show_classes(*model, run.weights, part, folder);
+    show_ranking(*model, part, folder);
     show_values(*model, part, folder);
     show_reconstructions(*model, part, folder);
   });
+  show_embedding(*model, part, options, folder);
   show_feature_maps(*model, part, options.example, folder);
   for_each_output(*model, folder, [&] {
     show_saliency(*model, part, options, folder);

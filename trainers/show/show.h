@@ -20,6 +20,9 @@ struct ShowOptions {
   std::string layer = {};         // whose weights are drawn; "": the first one that has a matrix or filters
   int64_t example = 0;            // of the part: the one that feature maps and saliency are drawn of
   OcclusionSquare square = {};    // 0: standard_square()
+  std::string features = {};      // the layer whose features are embedded; "": the last hidden one
+  int64_t points = 500;           // examples of the embedding, at most
+  int64_t seed = 1;               // which of them
 };
 
 /// What was drawn.
@@ -31,12 +34,13 @@ struct ShowReport {
   };
   std::vector<File> files = {};
   std::vector<std::string> left_out = {};  // what was not drawn, and why
-  /// The worst mistakes where examples are no pictures.
+  /// Of numbers: how well scores rank, the worst mistakes where examples are no pictures.
   struct Table {
     std::string title;                           // "the worst mistakes"
     std::vector<std::vector<std::string>> rows;  // of cells, the first one of names
   };
-  std::vector<Table> mistakes = {};
+  std::vector<Table> tables = {};
+  std::vector<std::string> unused_arrays = {};  // of the weights: those that the model has no use for
 };
 
 /// What there is to draw from.
@@ -110,6 +114,10 @@ void show_weights(const Experiment& experiment, const std::map<std::string, Tens
 void show_examples(const TrainedModel& model, Part part, ShowFolder& folder);
 /// The confusion matrix and the worst mistakes of model.output().
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
+/// Of a classifier: curves of a threshold on its scores, and how far its probabilities can be believed.
+void show_ranking(const TrainedModel& model, Part part, ShowFolder& folder);
+/// What a layer gives for some examples, in the plane.
+void show_embedding(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
 /// Of an output of values: what it gives compared with what it should give, and the differences.
 void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
 /// `asked` with standard_square() instead of zeros; the stride of another square is a quarter of it.

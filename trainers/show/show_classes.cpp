@@ -106,8 +106,8 @@ void list_mistakes(const TrainedModel& model, const Judgements& of, const std::v
   const char* number = of.are_probabilities ? "its probability" : "its score";
   std::vector<std::string> names = {"example", "class", number, "taken for", number};
   for (int64_t j = 0; j < columns; ++j) names.push_back(input_names(data)[static_cast<size_t>(j)]);
-  folder.report().mistakes.push_back({"the worst mistakes" + folder.output_text(), {names}});
-  auto& rows = folder.report().mistakes.back().rows;
+  folder.report().tables.push_back({"the worst mistakes" + folder.output_text(), {names}});
+  auto& rows = folder.report().tables.back().rows;
   for (int64_t i : worst) {
     const auto at = static_cast<size_t>(i);
     rows.push_back({std::to_string(i), model.class_name(of.classes[at]), score_text(of.score(i, of.classes[at])),

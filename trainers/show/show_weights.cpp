@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
-#include "compiler/base/nearest_name.h"
 #include "reports/histograms.h"
 #include "reports/matrix_picture.h"
 #include "reports/sheet.h"
+#include "trainers/predict.h"
 #include "trainers/show/filters.h"
 #include "trainers/show/show.h"
 
@@ -108,17 +108,11 @@ std::vector<std::pair<std::string, Tensor>> params_in_order(const Experiment& ex
 }  // namespace
 
 std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, const std::string& asked) {
-  std::vector<std::string> names, with_weights;
-  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
-    names.push_back(layer->name);
+  std::vector<std::string> with_weights;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers)
     if (weights_of(arrays, layer->name)) with_weights.push_back(layer->name);
-  }
   if (asked.empty()) return with_weights.empty() ? "" : with_weights.front();
-  const std::string near = nearest_name(asked, names);
-  if (std::find(names.begin(), names.end(), asked) == names.end())
-    throw UserError(Message{.what = str("thtrain show: there is no layer ", asked),
-                            .expected = join(names, ", "),
-                            .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+  require_layer(experiment, asked, "show");
   if (std::find(with_weights.begin(), with_weights.end(), asked) == with_weights.end())
     throw UserError(
         Message{.what = str("thtrain show: the layer ", asked, " has no weights to draw"),

@@ -41,7 +41,7 @@ TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, co
       input_(model_input(experiment, data_.train.step_shape(), data_.is_sequence())),
       model_(build_model(experiment, input_, data_.classes())),
       outputs_(outputs_of(experiment)) {
-  model_.load(arrays, weights_);
+  model_.load(arrays, weights_, {}, &unused_arrays_);
   set_standards(outputs_, data_.standardization.get());
   set_step_targets(outputs_, data_.train);
   if (!data_.is_sequence()) picture_ = picture_shape(data_.input_shape());
@@ -115,26 +115,20 @@ Prediction TrainedModel::predict(const Batch& examples) const {
 }
 
 Prediction TrainedModel::predict(Part part, int64_t count) const {
-  constexpr int64_t kBytes = int64_t{1} << 28;
-  const int64_t chunk = std::max<int64_t>(1024, kBytes / (8 * element_count(data_.input_shape())));
-  Prediction out = predict(read(part, 0, std::min(chunk, count)));
-  if (chunk >= count) return out;
-  auto longer = [&](const Tensor& of) {
-    Shape shape = of.shape();
-    shape[0] = count;
-    Tensor all = Tensor::empty(of.dtype(), shape);
-    all.rows(0, chunk).assign(of);
-    return all;
-  };
-  if (out.has_classes) out.classes = longer(out.classes);
-  out.probabilities = longer(out.probabilities);
-  for (int64_t first = chunk; first < count; first += chunk) {
-    const int64_t length = std::min(chunk, count - first);
-    const Prediction part_of = predict(read(part, first, length));
-    if (out.has_classes) out.classes.rows(first, length).assign(part_of.classes);
-    out.probabilities.rows(first, length).assign(part_of.probabilities);
+  return predict_all(experiment_, split(part).part(0, count), weights_).outputs.at(looked_at_);
+}
+
+std::optional<Tensor> TrainedModel::features(const Split& examples, const std::string& layer) const {
+  Tensor rows;
+  if (layer == kExamples) {
+    if (examples.is_sequence()) return {};
+    rows = examples.read(0, examples.size(), DType::kFloat64).x;
+  } else {
+    const Prediction found = predict_all(experiment_, examples, weights_, {.layer = layer}).outputs.front();
+    if (found.by_step) return {};
+    rows = found.probabilities.cast(DType::kFloat64);
   }
-  return out;
+  return rows.contiguous().reshape({rows.dim(0), rows.size() / rows.dim(0)});
 }
 
 Tensor TrainedModel::as_input(const Tensor& x) const {

@@ -55,10 +55,16 @@ class TrainedModel {
   Tensor from_units(const Tensor& x) const;
   /// What `thtrain predict` gives for these.
   Prediction predict(const Batch& examples) const;
-  /// For all examples of predict() at once, read some at a time.
+  /// For the first `count` examples, read some at a time.
   Prediction predict(Part part, int64_t count) const;
+  /// Of the weights: those that the model has no use for.
+  const std::vector<std::string>& unused_arrays() const { return unused_arrays_; }
   /// Are the numbers of predict() probabilities?
   bool gives_probabilities() const { return gives_probabilities_[looked_at_]; }
+  /// What a layer gives for these examples, or for kExamples they themselves, as rows: float64 [n, numbers]. Nothing
+  /// where it gives something for each step of sequences.
+  std::optional<Tensor> features(const Split& examples, const std::string& layer) const;
+  static constexpr const char* kExamples = "x";  // what models call their input
   /// x [n, ...] in the shape that the model takes, floatX.
   Tensor as_input(const Tensor& x) const;
   FunctionOptions options(const std::string& name) const { return function_options(experiment_.compiler, name); }
@@ -75,6 +81,7 @@ class TrainedModel {
   Model model_;
   std::vector<TrainedOutput> outputs_;
   std::optional<ImageShape> picture_;
+  std::vector<std::string> unused_arrays_;
   std::vector<bool> gives_probabilities_;  // of each output
   size_t looked_at_ = 0;
 };
