@@ -180,6 +180,15 @@ std::vector<DataFile> PianoRollsConfig::files() {
   return {{"file", "file", &file}};
 }
 
+static Split split_of_rolls(const PianoRolls& set, const std::string& path, const ConfigPosition& where) {
+  auto rows = [&](std::shared_ptr<const RowSource> source) {
+    return DataArray{
+        .raw = outline(DType::kUInt8, set.shape()), .source = std::move(source), .origin = path, .where = where};
+  };
+  return Split(rows(set.x_rows()), rows(set.y_rows()), Targets::kLabels, 1,
+               {DataArray{.raw = set.lengths, .origin = path, .where = where}});
+}
+
 void PianoRollsConfig::fill(DatasetOptions& out) const {
   fill_common(out);
   out.targets = Targets::kLabels;
@@ -190,25 +199,14 @@ void PianoRollsConfig::fill(DatasetOptions& out) const {
     int64_t numbers = 0;
     for (const PianoRolls* set : {&sets.train, &sets.valid, &sets.test}) numbers += set->steps.size();
     require_fits(options, path, numbers, DType::kUInt8, floatx);
-    auto split = [&](const PianoRolls& set) {
-      auto rows = [&](std::shared_ptr<const RowSource> source) {
-        return DataArray{.raw = outline(DType::kUInt8, set.shape()),
-                         .source = std::move(source),
-                         .origin = path,
-                         .where = file.where};
-      };
-      return Split(rows(set.x_rows()), rows(set.y_rows()), Targets::kLabels, 1,
-                   {DataArray{.raw = set.lengths, .origin = path, .where = file.where}});
-    };
+    auto split = [&](const PianoRolls& set) { return split_of_rolls(set, path, file.where); };
     return SourceData{
         .train = split(sets.train), .valid = split(sets.valid), .test = split(sets.test), .streamed = false};
   };
 }
 
 std::optional<Split> PianoRollsConfig::read_examples(const std::string& path, const KnownData&) const {
-  const PianoRolls set = read_piano_rolls(path).train;
-  auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = path}; };
-  return Split(array(set.x), array(set.y), Targets::kLabels, 1, {array(set.lengths)});
+  return split_of_rolls(read_piano_rolls(path).train, path, {});
 }
 
 void PianoRollsConfig::describe(Fields<PianoRollsConfig>& f) {

@@ -261,7 +261,7 @@ class EventFileTest(unittest.TestCase):
         found = events(self.path("run"))
         values = [(step, tag, what) for step, tag, what, _ in found]
         self.assertEqual(len(values), len(set(values)))
-        self.assertEqual({step for step, _, what in places if what == "image"}, {6})
+        self.assertEqual({step for step, _, what in values if what == "image"}, {6})
         texts = [(step, fields(value[8][0])[8][0]) for step, _, what, value in found if what == "text"]
         self.assertEqual([step for step, _ in texts], [1, 4])
         self.assertIn(b"\nepochs = 5\n", texts[1][1])

@@ -64,7 +64,7 @@ TEST(CliTune, TimesConvolutionsAndObeysLists) {
                  "[data]\nsource = \"digits\"\nn_train = 40\nn_valid = 0\nn_test = 20\n"
                  "[[model.layers]]\ntype = \"conv\"\nunits = 2\nsize = 5\n"
                  "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\n");
-  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "compiler.only_candidates=[\"conv*:rows *\"]",
+  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "compiler.only_candidates=[\"conv*:patches\"]",
                               "compiler.exclude_candidates=[\"tile *\", \"oneDNN\"]"});
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out.find("* filters "), std::string::npos) << ended.out;

@@ -9,6 +9,7 @@ figures that the pages print: they are compared with what the commands print. Th
 """
 
 import array
+import csv
 import os
 import random
 import re
@@ -119,8 +120,8 @@ class Reader:
 
     def expect_predictions(self):
         """README.md's predicted.csv has a row for each of new.npy, and most are right."""
-        rows = [line for line in self.read("predicted.csv").splitlines() if re.match(r"\d", line)]
-        right = sum(int(row.split(",")[0]) == label for row, label in zip(rows, self.new_labels))
+        rows = list(csv.DictReader(self.read("predicted.csv").splitlines()))
+        right = sum(int(row["class"]) == label for row, label in zip(rows, self.new_labels))
         if len(rows) != len(self.new_labels) or right < len(rows) / 2:
             self.mistake("predicted.csv", f"{len(rows)} rows, of which {right} are right")
 

@@ -205,6 +205,7 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
                                 const Target& target) {
+  constexpr double kOfTransposing = 8;  // a line of sums, which is read and stored too
   const DirectCycles direct{t, c, target};
   const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
                lines = filters * number(c.positions()) * size / kLine,
@@ -215,7 +216,7 @@ double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, con
   const double computed = rows_computed(t, c, target, windows);
   gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
   if (!t.over_filters) return gain;
-  gain += lines * transposing_cycles(direct.lanes) * (1 - pooled);
+  gain += lines * kOfTransposing * (1 - pooled);
   // Where windows share rows, the sums of a block may be found in the second cache only.
   const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.positions()) * size;
   const bool shares_rows = windows.rows().stride < windows.rows().window;
