@@ -29,7 +29,7 @@ static std::string label_hint(const CellPlace& at) {
                      : at.column + 1 == names.size() ? "last"
                      : at.place.has_header           ? names[at.column]
                                                      : "";
-  return str("text may stand in the labels' column only: data.label_column = ",
+  return str("text may be in the labels' column only: data.label_column = ",
              name.empty() ? "\"NAME\"" : str('"', excerpt(name, 40), '"'));
 }
 

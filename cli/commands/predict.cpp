@@ -8,6 +8,7 @@
 #include "cli/run_hints.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "datasets/file.h"
 #include "datasets/npz.h"
 #include "datasets/sources/csv.h"
 #include "datasets/sources/png_folders.h"
@@ -153,6 +154,8 @@ PredictionInput examples_of(const PredictArguments& arguments, const LoadedExper
                               .expected = "--part with another part of the data, or --input FILE"});
     return {split};
   }
+  // A file that cannot be read is told before what is wrong with the weights.
+  if (const std::string file = ArrayPath(arguments.input).file; !std::filesystem::is_directory(file)) InputFile{file};
   PredictionInput out = read_prediction_input(arguments.input, arguments.lengths, experiment, facts,
                                               numbers_of_example(experiment, read_weights(weights)));
   check_examples(out.examples, experiment, weights);

@@ -199,7 +199,7 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
     {false, "mkdir run/plots 1 1 ENOSPC", R"(
 error: run/plots: the folder cannot be made
-  expected: a location where this user may make one
+  expected: a folder where this user may make one
   got:      no space left on device
   hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},

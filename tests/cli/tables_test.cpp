@@ -57,7 +57,7 @@ TEST_F(CliMissingValues, AreFilledFromTrainingToPrediction) {
     SCOPED_TRACE(table);
     workshop.write("x.csv", table);
     output({"predict", "run", "--input", "x.csv", "--output", "p.csv"});
-    EXPECT_EQ(workshop.read("p.csv"), "class\ncat\ncat\ndog\n");
+    EXPECT_EQ(workshop.read("p.csv"), "id,class\n0,cat\n1,cat\n2,dog\n");
   }
   EXPECT_NE(output({"show", "run"}).find("weights_softmax"), std::string::npos);
 }
@@ -152,7 +152,7 @@ TEST_F(CliTexts, AreCategoriesFromTrainingToPrediction) {
     workshop.write("x.csv.gz", gzipped(table));
     for (const char* file : {"x.csv", "x.csv.gz"}) {
       output({"predict", "run", "--input", file, "--output", "p.csv"});
-      EXPECT_EQ(workshop.read("p.csv"), "class\ndog\nfox\n");
+      EXPECT_EQ(workshop.read("p.csv"), "id,class\n0,dog\n1,fox\n");
     }
   }
   workshop.write("x.csv", "colour;size\nwhite;1,5\ngreen;2\n");
@@ -231,7 +231,7 @@ TEST_F(CliTexts, GoIntoAnEmbeddingAsCodes) {
   EXPECT_NE(output({"eval", "run"}).find("error 0"), std::string::npos);
   workshop.write("x.csv", "colour;size\nblack;1,5\nwhite;2\n");
   output({"predict", "run", "--input", "x.csv", "--output", "p.csv"});
-  EXPECT_EQ(workshop.read("p.csv"), "class\ncat\ndog\n");
+  EXPECT_EQ(workshop.read("p.csv"), "id,class\n0,cat\n1,dog\n");
 }
 
 TEST_F(CliTexts, AResumedRunHasTheSameBits) {

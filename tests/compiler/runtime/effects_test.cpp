@@ -200,17 +200,17 @@ TEST(EffectsOfBodies, APrintThatNobodyReadsIsPrintedInEachIteration) {
   Make make = of({x}, {after * 0 + x}, {before});
   expect_prints(make, {kTwo},
                 "before: float64[2] [1, 2]\n"
-                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n"
+                "iteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\niteration: float64[2] [4, 8]\n"
                 "after: float64[2] [8, 16]\n");
   expect_prints(of({x}, {loop}), {kTwo},
-                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\nturn: float64[2] [4, 8]\n");
+                "iteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\niteration: float64[2] [4, 8]\n");
   expect_prints(of({x}, {doubled(0, x, "iteration")}), {kTwo}, "");
 }
 
 TEST(EffectsOfBodies, ALoopThatIsListedRunsAlthoughNobodyReadsIt) {
   Expr x = vector("x", {2});
   expect_prints(of({x}, {x}, {doubled(2, x, "iteration")}), {kTwo},
-                "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n");
+                "iteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\n");
   expect_prints(of({x}, {0 * doubled(1, x, "iteration")}), {kTwo}, "iteration: float64[2] [1, 2]\n");
 }
 
@@ -228,7 +228,7 @@ TEST(EffectsOfBodies, PrintsOfAnIterationComeInOrderAndEqualOnesStayTwo) {
 TEST(EffectsOfBodies, EqualLoopsAreNotMerged) {
   Expr x = vector("x", {2});
   expect_prints(of({x}, {doubled(1, x, "iteration") + doubled(1, x, "iteration")}), {kTwo},
-                "iteration: float64[2] [1, 2]\nturn: float64[2] [1, 2]\n");
+                "iteration: float64[2] [1, 2]\niteration: float64[2] [1, 2]\n");
 }
 
 TEST(EffectsOfBodies, APrintBelongsToTheInnermostBody) {
@@ -252,7 +252,8 @@ TEST(EffectsOfBodies, IterationsThatADerivativeRunsAgainPrintNothing) {
   Expr cost = sum(loop);
   Make make = of({x}, {cost, grad(cost, x)});
   const Tensor ones = Tensor::vector({1.0, 1.0});
-  expect_prints(make, {ones}, "iteration: float64[2] [1, 1]\nturn: float64[2] [1, 1]\nturn: float64[2] [1, 1]\n");
+  expect_prints(make, {ones},
+                "iteration: float64[2] [1, 1]\niteration: float64[2] [1, 1]\niteration: float64[2] [1, 1]\n");
   EXPECT_EQ(make({.mode = Mode::kReference})({ones})[1].text(), "[8, 8]");
 }
 
@@ -309,8 +310,8 @@ TEST(EffectsOfBodies, ALoopOfWhichOnlyTheDerivativeIsReadPrints) {
   Expr x = vector("x", {2}), linear = doubled(2, x, "iteration");
   Expr other =
       repeat(2, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "iteration") * s[0]}; })[0];
-  const std::string of_linear = "iteration: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n";
-  const std::string of_other = "iteration: float64[2] [1, 2]\nturn: float64[2] [1, 4]\n";
+  const std::string of_linear = "iteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\n";
+  const std::string of_other = "iteration: float64[2] [1, 2]\niteration: float64[2] [1, 4]\n";
   expect_prints(of({x}, {grad(sum(linear), x)}), {kTwo}, of_linear);
   expect_prints(of({x}, {jvp(linear, x, x)}), {kTwo}, of_linear);
   expect_prints(of({x}, {grad(sum(other), x)}), {kTwo}, of_other);
@@ -345,7 +346,7 @@ TEST(Effects, AWarmStartPrintsTheSame) {
     testing::internal::CaptureStderr();
     f({kTwo});
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "warm: float64[2] [1, 2]\nturn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n");
+              "warm: float64[2] [1, 2]\niteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\n");
   }
 }
 
@@ -378,7 +379,7 @@ TEST(Effects, TheTextOfAFunctionShowsTheTokenAndReadsBack) {
   EXPECT_TRUE(same_graph(back, parse_graph(text, find_op)));
   // What was read is in order already: a function of it prints the same.
   expect_prints(of({back.inputs[0]}, {back.outputs[0], back.outputs[1]}), {kTwo},
-                "a: float64[2] [1, 2]\nturn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n");
+                "a: float64[2] [1, 2]\niteration: float64[2] [1, 2]\niteration: float64[2] [2, 4]\n");
 }
 
 // Sums, products with zero and prints of earlier values at random; the outputs are drawn from all of them.
