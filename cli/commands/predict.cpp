@@ -155,7 +155,9 @@ PredictionInput examples_of(const PredictArguments& arguments, const LoadedExper
     return {split};
   }
   // A file that cannot be read is told before what is wrong with the weights.
-  if (const std::string file = ArrayPath(arguments.input).file; !std::filesystem::is_directory(file)) InputFile{file};
+  std::error_code ignored;
+  if (const std::string file = ArrayPath(arguments.input).file; !std::filesystem::is_directory(file, ignored))
+    InputFile{file};
   PredictionInput out = read_prediction_input(arguments.input, arguments.lengths, experiment, facts,
                                               numbers_of_example(experiment, read_weights(weights)));
   check_examples(out.examples, experiment, weights);
