@@ -49,12 +49,13 @@ class Trial {
     if (sets_[0].bytes() >= kFitsCache)
       while (sets_.size() < kArgumentSets) sets_.push_back(program_.arguments(small_numbers));
   }
-  void share_arrays(const Trial& other) {
+  void share_arrays(Trial& other) {
     for (const TrialArguments& set : other.sets_) sets_.push_back(program_.arguments_in(set));
+    first_ = &other;
   }
 
   // False where the program fails.
-  bool run() { return program_.run(sets_[next_++ % sets_.size()]); }
+  bool run() { return program_.run(sets_[first_->next_++ % sets_.size()]); }
 
   int calls = 0;  // in one round
   bool failed = false, is_out = false;
@@ -64,6 +65,7 @@ class Trial {
  private:
   TrialProgram program_;
   std::vector<TrialArguments> sets_;
+  Trial* first_ = this;  // of those that share the arrays: it counts the runs of all
   size_t next_ = 0;
 };
 
@@ -146,8 +148,7 @@ std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& 
     trials[i]->load();
   };
   run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, target.cores)), load, [] {});
-  // All work on the same arrays: whether the system gives huge pages to some of them changes the time of a product by a
-  // factor of two.
+  // All work on the same arrays, and each run on the next ones: none finds its operands nearer than the others do.
   for (const std::unique_ptr<Trial>& trial : trials)
     if (trial == trials.front())
       trial->make_arrays();
