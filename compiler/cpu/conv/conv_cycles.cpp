@@ -19,7 +19,7 @@ constexpr double kPage = 4096, kPages = 72;
 
 // Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
 // from further away; and of either where rows are fetched ahead.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 4, kOfFetchedImages = 4;
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
 
 // Cycles of a loop for one row of taps of one channel.
 constexpr double kOfLoop = 2;
@@ -132,11 +132,14 @@ struct DirectCycles {
   double over_filters() const {
     const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
                  all = number(width.out), slabs = this->slabs();
+    // What tiles of several vectors were measured to take more than their multiply-adds, with AVX-512; why is not
+    // known.
+    const double several = vectors > 1 ? 1.15 : 1;
     double row = vectors * all * transposing_cycles(lanes);  // on its way out
     each_phase([&](int64_t phase, double taps, double positions) {
       const double tiles = up(positions, t.tile), tile = positions / tiles;
       // Sums are loaded and stored for each slab.
-      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
+      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) * several + tiles * kOfLoop) : 0) +
              tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
     });
     row +=
@@ -245,8 +248,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   if (t.over_filters) {
     const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
                  blocks = up(filters, vectors * lanes);
-    // Planes of several channels are read side by side.
-    const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
+    // Planes of several channels are read side by side; of more than four vectors the same holds as of several above.
+    const double factor = (1 + 0.03 * (std::min(channels, 8.0) - 1)) * (t.width > 4 ? 1.2 : 1);
     // Each block reads the rows of the image again, which come from further away where the second cache does not hold
     // them. The gradient is transposed first.
     constexpr double kSecondCache = 1 << 20;
@@ -270,7 +273,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
 double expected_patches_cycles(const Convolution& c, const Target& target) {
   // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
   // each line of filters that it packs, for each line of the result or its gradient; for a call.
-  constexpr double kOfProducts = 1.2, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
+  constexpr double kOfProducts = 1.3, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
   constexpr double kOfRun = 18;     // neighbouring positions under a tap, which are copied at once
   constexpr double kOfStrided = 2;  // an element of a run with a stride
   const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
