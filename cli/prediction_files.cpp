@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "cli/text.h"
 #include "datasets/file.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -13,11 +14,9 @@ namespace thtrain {
 
 namespace {
 
+// Readers may guess that other characters than commas separate cells.
 std::string quoted(const std::string& text) {
-  if (text.find_first_of(",;\"\t\r\n ") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
+  return csv_cell(text, "; \t");
 }
 
 std::string name_at(const std::vector<std::string>& names, int64_t number) {

@@ -18,7 +18,7 @@ struct PredictionFile {
   const std::vector<Prediction>& outputs;
   std::vector<std::vector<std::string>> names;  // of the classes or labels of each output
   std::vector<std::string> target_names = {};   // of the classes of the data's targets
-  bool probabilities = false;                   // in the place of classes or labels; in a table, beside classes
+  bool probabilities = false;                   // instead of labels; in a table, in addition to classes
   bool is_layer = false;                        // are these the numbers of a layer?
 };
 

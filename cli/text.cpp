@@ -80,6 +80,13 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, const 
   return out;
 }
 
+std::string csv_cell(const std::string& text, std::string_view also) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos && text.find_first_of(also) == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
 std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts) {
   size_t width = 0;
   for (const auto& [name, value] : facts) width = std::max(width, name.size());

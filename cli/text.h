@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ std::string seconds_text(double seconds);
 /// Rows of cells, the columns aligned and two spaces apart; numbers (cells that start with a digit, or with a
 /// minus and a digit) to the right.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::string& indent = "  ");
+/// The text in quotes where it needs them (RFC 4180) or has one of the characters `also`.
+std::string csv_cell(const std::string& text, std::string_view also = "");
 /// A line for each fact: its name, and what it is.
 std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts);
 

@@ -21,28 +21,28 @@ namespace {
 class CsvReader {
  public:
   CsvReader(const std::string& path, const CsvOptions& options) : options_(options), records_(path, options) {
-    place_.path = path;
+    record_.path = path;
   }
 
   CsvTable read() {
     for (bool first = true; records_.next(); first = false) {
-      place_.line = records_.line();
+      record_.line = records_.line();
       if (first) begin();
-      if (!first || !place_.has_header) row();
+      if (!first || !record_.has_header) row();
     }
     if (rows_ == 0) {
-      throw file_error(place_.path, "the table has no rows", "a line for each example",
-                       place_.has_header ? "a header and no lines after it" : "an empty file");
+      throw file_error(record_.path, "the table has no rows", "a line for each example",
+                       record_.has_header ? "a header and no lines after it" : "an empty file");
     }
-    if (!missing_.empty() && !options_.keep_missing) throw missing_values(place_, missing_, first_missing_);
+    if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_);
     return table();
   }
 
   CsvColumns columns() {
     if (!records_.next())
-      throw file_error(place_.path, "the table has no rows", "a line for each example", "an empty file");
+      throw file_error(record_.path, "the table has no rows", "a line for each example", "an empty file");
     find_header();
-    return {place_.names, place_.has_header};
+    return {record_.names, record_.has_header};
   }
 
  private:
@@ -64,15 +64,15 @@ class CsvReader {
   int64_t feature_count() const { return std::ssize(features_); }
 
   CsvTable table() {
-    const std::vector<std::string>& names = place_.names;
-    CsvTable out{.columns = names, .named = place_.has_header, .classes = classes_.names()};
+    const std::vector<std::string>& names = record_.names;
+    CsvTable out{.columns = names, .named = record_.has_header, .classes = classes_.names()};
     sort_categories(out.categories);
     if (stays_)
       out.source = std::make_shared<const LineRows>(records_.file(), std::move(starts_), feature_count(), parser());
     out.x = stays_ ? outline(DType::kFloat64, {rows_, feature_count()}) : x_.rows(0, rows_);
     if (has_label()) {
       out.label_at = roles_.label;
-      out.label = place_.has_header ? str('"', names[*roles_.label], '"') : names[*roles_.label];
+      out.label = record_.has_header ? str('"', names[*roles_.label], '"') : names[*roles_.label];
     }
     for (size_t i = names.size(); i-- > 0;) {
       if (roles_.of[i] == CsvRole::kFeature) continue;
@@ -165,25 +165,25 @@ class CsvReader {
 
   void find_header() {
     bool no_number = std::none_of(cells().begin(), cells().end(), [&](const std::string& c) { return number_in(c); });
-    place_.has_header = options_.header.value_or(no_number);
+    record_.has_header = options_.header.value_or(no_number);
     for (size_t i = 0; i < cells().size(); ++i)
-      place_.names.push_back(place_.has_header ? cells()[i] : std::to_string(i + 1));
+      record_.names.push_back(record_.has_header ? cells()[i] : std::to_string(i + 1));
   }
 
   /// The first record decides the number of columns, their names, and what each is read for.
   void begin() {
-    place_.first_line = records_.line();
+    record_.first_line = records_.line();
     find_header();
-    roles_ = csv_roles(place_.path, place_.names, place_.has_header, place_.first_line, options_);
-    place_.label = options_.skip_label ? std::nullopt : roles_.label;
+    roles_ = csv_roles(record_.path, record_.names, record_.has_header, record_.first_line, options_);
+    record_.label = options_.skip_label ? std::nullopt : roles_.label;
     find_features();
     if (features_.empty()) {
-      const bool is_one = place_.names.size() == 1;
-      throw file_error(place_.path,
+      const bool is_one = record_.names.size() == 1;
+      throw file_error(record_.path,
                        is_one ? "the table has one column, and that is the label's"
                               : "all columns of the table are those of labels and weights",
                        "columns of numbers to learn from besides it",
-                       str("line ", place_.first_line, ": ", excerpt(trimmed(records_.text()))),
+                       str("line ", record_.first_line, ": ", excerpt(trimmed(records_.text()))),
                        is_one ? delimiter_hint(trimmed(records_.text())) : "");
     }
     make_room();
@@ -205,21 +205,21 @@ class CsvReader {
   }
 
   void make_room() {
-    constexpr uint64_t kBytesOfLine = 3 * sizeof(double);  // its number, its place in the file, its label
-    const int64_t most_rows = count_lines(records_.file()) - (place_.has_header ? 1 : 0);
+    constexpr uint64_t kBytesOfLine = 3 * sizeof(double);  // its number, its begin in the file, its label
+    const int64_t most_rows = count_lines(records_.file()) - (record_.has_header ? 1 : 0);
     const auto lines = static_cast<uint64_t>(most_rows);
     const auto bytes = lines * static_cast<uint64_t>(feature_count()) * options_.bytes_per_number;
     const bool is_too_large = options_.memory_limit != 0 && bytes > options_.memory_limit;
     stays_ = is_too_large && options_.may_stay;
     if (is_too_large && !stays_) {
       throw file_error(
-          place_.path, "the table does not fit in memory",
+          record_.path, "the table does not fit in memory",
           str("at most ", bytes_text(static_cast<double>(options_.memory_limit))),
           str(bytes_text(static_cast<double>(bytes)), ": ", most_rows, " lines of ", feature_count(), " numbers"),
           "data.memory_limit sets the limit");
     }
     if (lines * kBytesOfLine > usable_memory() / 2)
-      throw file_error(place_.path, "the lines and labels of the table do not fit in memory",
+      throw file_error(record_.path, "the lines and labels of the table do not fit in memory",
                        str("at most ", usable_memory() / 2 / kBytesOfLine, " lines"), str(most_rows));
     x_ = Tensor::empty(DType::kFloat64, {stays_ ? 1 : most_rows, feature_count()});
   }
@@ -230,7 +230,7 @@ class CsvReader {
     refuse_number(column, value.has_value());
   }
   [[noreturn]] void refuse_number(size_t column, bool infinite) const {
-    throw not_a_number({place_, column, cells()[column]}, infinite, options_, rows_ == 0 ? 0 : line_of_row_[0]);
+    throw not_a_number({record_, column, cells()[column]}, infinite, options_, rows_ == 0 ? 0 : line_of_row_[0]);
   }
 
   /// Of x. A missing value is counted.
@@ -246,7 +246,7 @@ class CsvReader {
     }
     if (is_missing_value(cell)) {
       if (missing_.empty()) first_missing_ = records_.line();
-      missing_.resize(place_.names.size());
+      missing_.resize(record_.names.size());
       ++missing_[feature.column];
       return kMissing;
     }
@@ -258,7 +258,7 @@ class CsvReader {
   int64_t category(Feature& feature, const std::string& cell) {
     const int64_t known = feature.categories.find(cell);
     if (known >= 0) return known;
-    const CellPlace at{place_, feature.column, cell};
+    const CellLocation at{record_, feature.column, cell};
     if (feature.categories.is_closed()) throw unknown_category(at, feature.categories.names(), options_.keep_missing);
     if (!feature.is_named) {
       if (number_in(cell)) throw number_among_texts(at, feature.first_text);
@@ -272,8 +272,8 @@ class CsvReader {
   }
 
   void row() {
-    if (cells().size() != place_.names.size()) throw other_cell_count(place_, cells(), records_.last_line());
-    if (!stays_ && rows_ == x_.dim(0)) throw changed_while_read(place_.path);
+    if (cells().size() != record_.names.size()) throw other_cell_count(record_, cells(), records_.last_line());
+    if (!stays_ && rows_ == x_.dim(0)) throw changed_while_read(record_.path);
     line_of_row_.push_back(records_.line());
     if (stays_) starts_.push_back(records_.begin());
     double* out = x_.data<double>() + (stays_ ? 0 : rows_ * feature_count());
@@ -287,7 +287,7 @@ class CsvReader {
   double weight() const {
     double value = number(*roles_.weight);
     if (value >= 0) return value;
-    throw file_error(place_.path, str(place_.text(*roles_.weight), ": the weight is negative"), "0 or more",
+    throw file_error(record_.path, str(record_.text(*roles_.weight), ": the weight is negative"), "0 or more",
                      cells()[*roles_.weight]);
   }
 
@@ -296,7 +296,7 @@ class CsvReader {
     const std::string& cell = cells()[label];
     if (rows_ == 0) text_labels_ = classes_.is_closed() || !number_in(cell);
     if (cell.empty())
-      throw file_error(place_.path, str(place_.text(label), ": the label is missing"), "a label in each row",
+      throw file_error(record_.path, str(record_.text(label), ": the label is missing"), "a label in each row",
                        "an empty cell");
     if (!text_labels_) {
       y_.push_back(number(label));
@@ -304,15 +304,15 @@ class CsvReader {
     }
     const int64_t found = classes_.find(cell);
     if (found < 0 && classes_.is_closed()) {
-      throw CellPlace{place_, label, cell}.error("the label is not one of the training file's classes",
-                                                 str("one of ", list_text(classes_.names())));
+      throw CellLocation{record_, label, cell}.error("the label is not one of the training file's classes",
+                                                     str("one of ", list_text(classes_.names())));
     }
     class_of_row_.push_back(found < 0 ? classes_.add(cell) : found);
   }
 
   const CsvOptions& options_;
   CsvRecords records_;
-  CsvPlace place_;  // of the record
+  CsvRecordLocation record_;  // of the record
   CsvRoles roles_;
   std::vector<Feature> features_;
   CategoryList classes_ = CategoryList(options_.classes);

@@ -67,7 +67,7 @@ struct CsvTable {
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
   Tensor weights = {};                    // float64 [rows], 0 or more; of rank 0 where there is no column of them
-  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they stand in the file
+  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they are in the file
   bool named = false;                     // by a header
   std::vector<std::vector<std::string>> categories = {};  // of each column of x, as Categories::names
   std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number

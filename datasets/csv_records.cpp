@@ -67,7 +67,7 @@ void CsvRecords::fail_open(size_t open) const {
                    "a quote within quotes is written twice");
 }
 
-// Names in another encoding would be written as they stand, and taken for one another.
+// Names in another encoding would be written as they are, and taken for one another.
 void CsvRecords::check_bytes() const {
   const bool has_zero = text_.find('\0') != std::string_view::npos;
   if (!has_zero && first_not_utf8(text_) == std::string_view::npos) return;

@@ -11,7 +11,7 @@
 namespace thtrain {
 
 /// A record of a table.
-struct CsvPlace {
+struct CsvRecordLocation {
   std::string path;
   std::vector<std::string> names = {};  // of the columns, by the header, or "1", "2", ...
   bool has_header = false;
@@ -21,8 +21,8 @@ struct CsvPlace {
   std::string text(size_t column) const;
 };
 
-struct CellPlace {
-  const CsvPlace& place;
+struct CellLocation {
+  const CsvRecordLocation& record;
   size_t column;
   const std::string& cell;
   UserError error(std::string_view what, std::string expected, std::string hint = "") const;
@@ -32,15 +32,15 @@ struct CellPlace {
 
 /// Of a cell that should be a finite number. `first_label`: the line of the first label, which is a number; 0 in the
 /// first row.
-UserError not_a_number(const CellPlace& at, bool infinite, const CsvOptions& options, int64_t first_label);
+UserError not_a_number(const CellLocation& at, bool infinite, const CsvOptions& options, int64_t first_label);
 /// Of a column whose first text is on line `first_text`.
-UserError number_among_texts(const CellPlace& at, int64_t first_text);
-UserError date_in_table(const CellPlace& at);
-UserError too_many_categories(const CellPlace& at, int64_t most);
-UserError unknown_category(const CellPlace& at, const std::vector<std::string>& known, bool may_be_missing);
+UserError number_among_texts(const CellLocation& at, int64_t first_text);
+UserError date_in_table(const CellLocation& at);
+UserError too_many_categories(const CellLocation& at, int64_t most);
+UserError unknown_category(const CellLocation& at, const std::vector<std::string>& known, bool may_be_missing);
 /// Of a record that ends on line `last_line`.
-UserError other_cell_count(const CsvPlace& place, const std::vector<std::string>& cells, int64_t last_line);
+UserError other_cell_count(const CsvRecordLocation& record, const std::vector<std::string>& cells, int64_t last_line);
 /// Of a table with missing values: their number in each column, and the first line that has one.
-UserError missing_values(const CsvPlace& place, const std::vector<int64_t>& counts, int64_t first_line);
+UserError missing_values(const CsvRecordLocation& record, const std::vector<int64_t>& counts, int64_t first_line);
 
 }  // namespace thtrain

@@ -19,12 +19,12 @@ std::string_view trimmed(std::string_view text);
 /// decimals come after a comma, a number with a point is none.
 std::optional<double> number_in(std::string_view text, char decimal = '.');
 
-/// What stands in the quotes that open at `at`, which moves behind them; false where they are not closed. A line end
+/// What is in the quotes that open at `at`, which moves behind them; false where they are not closed. A line end
 /// between them is a LF.
 bool quoted_cell(std::string_view line, size_t& at, std::string& cell);
 
 /// Calls f(cell) for each cell of a record that is separated by `delimiter`, without blanks around it and without its
-/// quotes; a cell is valid during the call. The first one begins at `from`. Returns where a quote stands that is not
+/// quotes; a cell is valid during the call. The first one begins at `from`. Returns where a quote is that is not
 /// closed, else npos.
 template <class F>
 size_t for_each_cell(std::string_view line, char delimiter, F f, size_t from = 0) {
@@ -53,7 +53,7 @@ size_t record_length(std::string_view text, char delimiter);
 /// Does a quote that is open end in this line?
 bool closes_quote(std::string_view line);
 
-/// Delimiters that may stand between the cells of this line. A tab beside another delimiter is a blank.
+/// Delimiters that may be between the cells of this line. A tab next to another delimiter is a blank.
 std::vector<std::pair<CsvOptions::Delimiter, const char*>> possible_delimiters(std::string_view line);
 
 /// Is this a number with commas between its thousands, such as 1,000 or -12,345.6?

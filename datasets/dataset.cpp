@@ -304,13 +304,13 @@ void Split::fill_table(Tensor into, const RowOf& row_of) const {
 
 void Split::refuse_category(int64_t row, int64_t column, double code) const {
   const std::vector<std::string>& known = standardization_->categories.of(column);
-  const std::string place = element_location(x_, {table_inputs_->columns()}, row, column);
+  const std::string location = element_location(x_, {table_inputs_->columns()}, row, column);
   if (categories_ && categories_->has(column))
-    throw UserError({.what = place + ": the text is not one of the categories of the model",
+    throw UserError({.what = location + ": the text is not one of the categories of the model",
                      .expected = str("one of ", list_text(known)),
                      .got = str('"', excerpt(categories_->of(column)[static_cast<size_t>(code)], 40), '"'),
                      .config = x_.where});
-  throw UserError({.what = place + ": not the code of a category",
+  throw UserError({.what = location + ": not the code of a category",
                    .expected = str("integers from 0 to ", known.size() - 1),
                    .got = number_text(code),
                    .config = x_.where,

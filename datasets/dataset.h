@@ -100,7 +100,7 @@ class Split {
   const Standardization* standardization() const { return standardization_.get(); }
   /// How the inputs are made of the columns of a table; null where they are its numbers.
   const TableInputs* table_inputs() const { return table_inputs_.get(); }
-  /// The texts whose codes stand in x of a table; null: there are none. Before set_standardization().
+  /// The texts whose codes are in x of a table; null: there are none. Before set_standardization().
   const Categories* categories() const { return categories_.get(); }
   void set_categories(Categories categories) {
     categories_ = std::make_shared<const Categories>(std::move(categories));

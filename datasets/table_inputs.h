@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-/// The inputs stand in the order of the columns; behind them come the indicators of missing values.
+/// The inputs are in the order of the columns; behind them come the indicators of missing values.
 class TableInputs {
  public:
   /// Where a number that a model takes comes from.
@@ -28,7 +28,7 @@ class TableInputs {
   const std::vector<Input>& inputs() const { return inputs_; }
   /// Rows as the table has them, float64 [n, columns] with NaN for missing values, into the contiguous `into` [n,
   /// width] of float32 or float64; numbers are multiplied by `scale`. A missing text is no category, or has the code
-  /// behind the last one. The place of the first code that `learned` has no category for, counted row by row; -1 of
+  /// behind the last one. The index of the first code that `learned` has no category for, counted row by row; -1 of
   /// none.
   int64_t apply(const Tensor& rows, double scale, Tensor into) const;
 

@@ -1,7 +1,7 @@
 // A learning-rate range test: one training in which the learning rate rises from minibatch to minibatch.
 //
 // L. N. Smith, "Cyclical learning rates for training neural networks", WACV 2017, section 3.3, with rates in a
-// geometric sequence in the place of a linear one.
+// geometric sequence instead of a linear one.
 #pragma once
 
 #include <optional>

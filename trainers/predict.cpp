@@ -36,8 +36,8 @@ struct ExampleRows {
   Shape shape;  // [n, ...]
   bool has_lengths = false;
   std::function<Batch(int64_t begin, int64_t count)> read;
-  std::function<std::string(int64_t example)> place;  // for messages
-  std::string origin, type;                           // the same: of all of them
+  std::function<std::string(int64_t example)> location;  // for messages
+  std::string origin, type;                              // the same: of all of them
 };
 
 }  // namespace
@@ -78,7 +78,7 @@ static void check_finite(const Prediction& of, const Tensor& found, int64_t begi
   double largest = 0;
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
   const std::string what = of_layer ? str("the numbers of the layer ", of.output) : "the probabilities";
-  throw UserError(Message{.what = str(rows.place(begin + row), ": ", what, " are not finite"),
+  throw UserError(Message{.what = str(rows.location(begin + row), ": ", what, " are not finite"),
                           .expected = "numbers such as the model was trained on",
                           .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
                           .hint = "predict multiplies them by data.scale, as training does"});
@@ -245,7 +245,7 @@ Predictions predict_all(const Experiment& given, const Split& examples, const st
   ExampleRows rows{.shape = split.input_shape(),
                    .has_lengths = split.has_lengths(),
                    .read = {},
-                   .place = {},
+                   .location = {},
                    .origin = array.origin,
                    .type = options.type.empty() ? array.raw.type_text() : options.type};
   rows.shape.insert(rows.shape.begin(), split.size());
@@ -254,7 +254,7 @@ Predictions predict_all(const Experiment& given, const Split& examples, const st
     if (array.source) check_batch(split, out, begin);
     return out;
   };
-  rows.place = [&](int64_t example) { return row_location(array, split.file_row(example)); };
+  rows.location = [&](int64_t example) { return row_location(array, split.file_row(example)); };
   return predict_rows(experiment, rows, weights, options.layer);
 }
 
@@ -274,7 +274,7 @@ std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x
           [&](int64_t begin, int64_t count) {
             return Batch{x.rows(begin, count), {}, {}, has_lengths ? lengths.rows(begin, count) : Tensor()};
           },
-      .place = [&](int64_t example) { return row_location(origin, example); },
+      .location = [&](int64_t example) { return row_location(origin, example); },
       .origin = origin.origin,
       .type = origin.raw.rank() > 0 ? origin.raw.type_text() : x.type_text()};
   return predict_rows(experiment, rows, weights, "").outputs;

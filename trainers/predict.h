@@ -28,7 +28,7 @@ struct Predictions {
   std::vector<std::string> unused_arrays;  // of the weights: those that the model has no use for
 };
 struct PredictOptions {
-  std::string layer = {};  // whose values are wanted in the place of the outputs; "": the outputs
+  std::string layer = {};  // whose values are wanted instead of the outputs; "": the outputs
   std::string type = {};   // of the array of all examples, for messages; "": that of the split's
 };
 /// Of all `examples`, of which 1024 are read at a time. The number of classes comes from the weights, and so does the

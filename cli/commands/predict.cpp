@@ -93,6 +93,13 @@ void check_output(const PredictArguments& arguments, const LoadedExperiment& loa
   refuse_to_overwrite("--output", output, loaded);
 }
 
+// A file that cannot be read is told of before what is wrong with the weights.
+void check_input(const PredictArguments& arguments) {
+  std::error_code ignored;
+  const std::string file = ArrayPath(arguments.input).file;
+  if (!arguments.input.empty() && !std::filesystem::is_directory(file, ignored)) InputFile{file};
+}
+
 // Were they sequences of different lengths that the model was trained on, and none are given?
 bool lacks_lengths(const Split& split, const Experiment& experiment) {
   return experiment.data->has_lengths() && !split.has_lengths();
@@ -154,10 +161,6 @@ PredictionInput examples_of(const PredictArguments& arguments, const LoadedExper
                               .expected = "--part with another part of the data, or --input FILE"});
     return {split};
   }
-  // A file that cannot be read is told before what is wrong with the weights.
-  std::error_code ignored;
-  if (const std::string file = ArrayPath(arguments.input).file; !std::filesystem::is_directory(file, ignored))
-    InputFile{file};
   PredictionInput out = read_prediction_input(arguments.input, arguments.lengths, experiment, facts,
                                               numbers_of_example(experiment, read_weights(weights)));
   check_examples(out.examples, experiment, weights);
@@ -211,6 +214,7 @@ static int run_predict(const PredictArguments& arguments) {
   const std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
   check_output(arguments, loaded, weights);
+  check_input(arguments);
   TableFacts facts = facts_of(loaded);
   if (!facts.columns.empty()) {
     std::map<std::string, Tensor> arrays = read_weights(weights);

@@ -19,8 +19,8 @@ void add_lr_range(CLI::App& command, LrRangeArguments& into);
 /// UserError where an option of the test is given without --lr-range.
 void require_lr_range(const LrRangeArguments& arguments);
 /// Runs the test on the experiment, writes FILE.csv, FILE.png and FILE.svg, and prints a suggestion. Returns kDone.
-/// UserError as test_lr_range(), and where a file
-/// cannot be written.
+/// UserError as
+/// test_lr_range(), and where a file cannot be written.
 int run_lr_range(const LrRangeArguments& arguments, const ExperimentArguments& experiment);
 
 }  // namespace thtrain

@@ -147,13 +147,6 @@ std::string results_table(const SweepPoints& points, const std::vector<SweepRun>
   return table_text(results_rows(points, runs));
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& runs) {
   std::string out = "run,";
   for (const SweptKey& key : points.keys()) out += csv_cell(key.key) + ',';
@@ -171,7 +164,7 @@ std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& 
       row.resize(row.size() + 6);
     row.push_back(end_text(run));
     row.push_back(run.state == State::kFailed ? run.message : "");
-    out += join(row, ",", csv_cell) + '\n';
+    out += join(row, ",", [](const std::string& cell) { return csv_cell(cell); }) + '\n';
   }
   return out;
 }

@@ -44,8 +44,6 @@ std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs);
 std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs);
 /// The same as cells, the titles first; rows in the order of sorted_runs().
 std::vector<std::vector<std::string>> results_rows(const SweepPoints& points, const std::vector<SweepRun>& runs);
-/// The text in quotes where it needs them (RFC 4180).
-std::string csv_cell(const std::string& text);
 /// sweep.csv: a line of titles, then a row for each run in the order of the points. Columns: run, each swept key,
 /// metric, best, best_epoch, test, epochs, seconds, end, message.
 std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& runs);

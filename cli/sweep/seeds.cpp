@@ -148,7 +148,7 @@ std::string seeds_csv(const SweepPoints& points, const std::vector<SweepRun>& ru
     if (key.key != "seed") title.push_back(key.key);
   title.insert(title.end(), {"metric", "runs", "mean", "deviation", "test_runs", "test_mean", "test_deviation",
                              "left_out", "left_out_runs"});
-  std::string out = join(title, ",", csv_cell) + '\n';
+  std::string out = join(title, ",", [](const std::string& cell) { return csv_cell(cell); }) + '\n';
   for (const SeedGroup& group : seed_groups(points, runs)) {
     std::vector<std::string> row = group.values;
     row.push_back(group.metric ? group.metric->name : "");
@@ -160,7 +160,7 @@ std::string seeds_csv(const SweepPoints& points, const std::vector<SweepRun>& ru
     row.push_back(std::to_string(group.left_out.size()));
     row.push_back(
         join(group.left_out, "; ", [](const SweepRun* run) { return str(run->name, ' ', left_out_text(*run)); }));
-    out += join(row, ",", csv_cell) + '\n';
+    out += join(row, ",", [](const std::string& cell) { return csv_cell(cell); }) + '\n';
   }
   return out;
 }

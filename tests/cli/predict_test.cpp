@@ -63,7 +63,7 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   for (const Table& table : {
            Table{"width,height\n-3,1\n3,1\n-2,1\n", ""},  // without labels
            Table{"-3,1\n3,1\n-2,1\n", ""},                // without a header
-           // Labels that are none are passed over, wherever they stand.
+           // Labels that are none are passed over, wherever they are.
            Table{
                "width,height,kind\n-3,1,cat\n3,1,bird\n-2,1,\n",
                "no targets: x.csv: line 3, column 3 (\"kind\"): the label is not one of the training file's classes\n"},

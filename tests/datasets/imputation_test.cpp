@@ -2,10 +2,8 @@
 
 #include <cmath>
 
-#include "datasets/load.h"
-#include "datasets/sources/csv.h"
 #include "tests/support/datasets_support.h"
-#include "tests/support/dtypes.h"
+#include "tests/support/table_data.h"
 
 namespace thtrain {
 namespace {
@@ -20,19 +18,8 @@ class ImputedTable : public testing::Test {
   }
   DatasetOptions options(By by) const {
     CsvConfig config;
-    config.train = "t.csv";
-    config.test = "test.csv";
     config.impute = by;
-    DatasetOptions out;
-    config.fill(out);
-    out.name = "csv";
-    out.config_folder = folder.path();
-    out.files = {{"train", {"t.csv"}}, {"test", {"test.csv"}}};
-    return out;
-  }
-  static std::vector<double> numbers(const Split& split) {
-    const Batch batch = split.all(k64);
-    return {batch.x.data<double>(), batch.x.data<double>() + batch.x.size()};
+    return table_options(config, folder.path());
   }
   TemporaryFolder folder;
 };
@@ -41,11 +28,12 @@ class ImputedTable : public testing::Test {
 TEST_F(ImputedTable, IsFilledByTheTrainingSetAndGetsIndicators) {
   Dataset mean = load_dataset(options(By::kMean), k64);
   EXPECT_EQ(mean.input_shape(), (Shape{5}));
-  EXPECT_EQ(numbers(mean.train), (std::vector<double>{1, 3.5, 2, 0, 1, 4, 6, 8, 0, 0, 3, 1, 5, 1, 0, 4, 3.5, 9, 0, 1}));
+  EXPECT_EQ(numbers_of(mean.train),
+            (std::vector<double>{1, 3.5, 2, 0, 1, 4, 6, 8, 0, 0, 3, 1, 5, 1, 0, 4, 3.5, 9, 0, 1}));
   // The last column has no missing value in the training set: no indicator.
-  EXPECT_EQ(numbers(mean.test), (std::vector<double>{3, 7, 6, 1, 0}));
-  EXPECT_EQ(numbers(load_dataset(options(By::kMedian), k64).test), (std::vector<double>{4, 7, 6.5, 1, 0}));
-  EXPECT_EQ(numbers(load_dataset(options(By::kZero), k64).test), (std::vector<double>{0, 7, 0, 1, 0}));
+  EXPECT_EQ(numbers_of(mean.test), (std::vector<double>{3, 7, 6, 1, 0}));
+  EXPECT_EQ(numbers_of(load_dataset(options(By::kMedian), k64).test), (std::vector<double>{4, 7, 6.5, 1, 0}));
+  EXPECT_EQ(numbers_of(load_dataset(options(By::kZero), k64).test), (std::vector<double>{0, 7, 0, 1, 0}));
 }
 
 TEST_F(ImputedTable, IsTheSameReadWhileTraining) {
@@ -54,7 +42,7 @@ TEST_F(ImputedTable, IsTheSameReadWhileTraining) {
     streamed.memory_limit = 10;
     Dataset data = load_dataset(streamed, k64);
     EXPECT_TRUE(data.streamed);
-    EXPECT_EQ(numbers(data.train), numbers(load_dataset(options(by), k64).train));
+    EXPECT_EQ(numbers_of(data.train), numbers_of(load_dataset(options(by), k64).train));
   }
   DatasetOptions median = options(By::kMedian);
   median.memory_limit = 10;
@@ -74,7 +62,7 @@ TEST_F(ImputedTable, AColumnWithoutValuesHasNoMean) {
                 "  expected: one at least, to fill the missing ones by\n"
                 "  got:      nothing in b\n"
                 "  hint:     data.impute = \"zero\" needs none; or leave the column out of the table");
-  EXPECT_EQ(numbers(load_dataset(options(By::kZero), k64).train), (std::vector<double>{1, 0, 2, 1, 4, 0, 8, 1}));
+  EXPECT_EQ(numbers_of(load_dataset(options(By::kZero), k64).train), (std::vector<double>{1, 0, 2, 1, 4, 0, 8, 1}));
 }
 
 TEST_F(ImputedTable, IsStandardizedAfterItIsFilledAndItsIndicatorsStay) {
@@ -83,7 +71,7 @@ TEST_F(ImputedTable, IsStandardizedAfterItIsFilledAndItsIndicatorsStay) {
   Dataset data = load_dataset(all, k64);
   EXPECT_EQ(data.standardization->inputs.mean, (std::vector<double>{3, 3.5, 6, 0, 0}));
   EXPECT_EQ(data.standardization->inputs.scale[3], 1);
-  EXPECT_EQ(numbers(data.test), (std::vector<double>{0, 3.5 / std::sqrt(3.125), 0, 1, 0}));
+  EXPECT_EQ(numbers_of(data.test), (std::vector<double>{0, 3.5 / std::sqrt(3.125), 0, 1, 0}));
   EXPECT_EQ(data.standardization->imputation.indicated, (std::vector<int64_t>{0, 1}));
 }
 

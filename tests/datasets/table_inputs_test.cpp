@@ -3,10 +3,8 @@
 
 #include <cmath>
 
-#include "datasets/load.h"
-#include "datasets/sources/csv.h"
 #include "tests/support/datasets_support.h"
-#include "tests/support/dtypes.h"
+#include "tests/support/table_data.h"
 
 namespace thtrain {
 namespace {
@@ -19,23 +17,10 @@ class TableOfTexts : public testing::Test {
   TableOfTexts() {
     folder.write("t.csv", "size,colour,city,l\n2,red,,0\n4,blue,Rome,1\n6,red,Bern,1\n");
     folder.write("test.csv", "size,colour,city,l\n,blue,?,1\n8,NA,Rome,0\n");
-    config.train = "t.csv";
-    config.test = "test.csv";
     config.impute = Imputation::By::kMean;
   }
-  DatasetOptions options() const {
-    DatasetOptions out;
-    config.fill(out);
-    out.name = "csv";
-    out.config_folder = folder.path();
-    out.files = {{"train", {"t.csv"}}, {"test", {"test.csv"}}};
-    return out;
-  }
+  DatasetOptions options() const { return table_options(config, folder.path()); }
   Dataset load(DType floatx = k64) const { return load_dataset(options(), floatx); }
-  static Numbers numbers(const Split& split) {
-    const Batch batch = split.all(k64);
-    return {batch.x.data<double>(), batch.x.data<double>() + batch.x.size()};
-  }
   TemporaryFolder folder;
   CsvConfig config;
 };
@@ -46,9 +31,9 @@ TEST_F(TableOfTexts, HasAnInputForEachCategory) {
   EXPECT_EQ(data.input_shape(), (Shape{6}));
   EXPECT_EQ(input_names(*data.train.table_inputs(), data.columns, data.standardization->categories),
             (std::vector<std::string>{"size", "colour=blue", "colour=red", "city=Bern", "city=Rome", "city missing"}));
-  EXPECT_EQ(numbers(data.train), (Numbers{2, 0, 1, 0, 0, 1, 4, 1, 0, 0, 1, 0, 6, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(numbers_of(data.train), (Numbers{2, 0, 1, 0, 0, 1, 4, 1, 0, 0, 1, 0, 6, 0, 1, 1, 0, 0}));
   // A colour is missing in the test set alone: no category, and no indicator.
-  EXPECT_EQ(numbers(data.test), (Numbers{4, 1, 0, 0, 0, 1, 8, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(numbers_of(data.test), (Numbers{4, 1, 0, 0, 0, 1, 8, 0, 0, 0, 1, 0}));
   EXPECT_EQ(
       data.text(),
       str("data set csv: examples of [6], 2 classes, indicators of missing values: 1, categories: colour 2, city 2\n"
@@ -60,8 +45,8 @@ TEST_F(TableOfTexts, HasCodesForAnEmbedding) {
   config.categories = As::kCodes;
   const Dataset data = load();
   EXPECT_EQ(data.input_shape(), (Shape{3}));
-  EXPECT_EQ(numbers(data.train), (Numbers{2, 1, 2, 4, 0, 1, 6, 1, 0}));
-  EXPECT_EQ(numbers(data.test), (Numbers{4, 0, 2, 8, 2, 1}));
+  EXPECT_EQ(numbers_of(data.train), (Numbers{2, 1, 2, 4, 0, 1, 6, 1, 0}));
+  EXPECT_EQ(numbers_of(data.test), (Numbers{4, 0, 2, 8, 2, 1}));
 }
 
 TEST_F(TableOfTexts, ScalesAndStandardizesNumbersAlone) {
@@ -71,7 +56,7 @@ TEST_F(TableOfTexts, ScalesAndStandardizesNumbersAlone) {
   EXPECT_EQ(data.train.input_scales(), (Numbers{0.5, 1, 1, 1, 1, 1}));
   EXPECT_EQ(data.standardization->inputs.mean, (Numbers{2, 0, 0, 0, 0, 0}));
   EXPECT_EQ(data.standardization->inputs.scale[1], 1);
-  EXPECT_EQ(numbers(data.test), (Numbers{0, 1, 0, 0, 0, 1, 2 / std::sqrt(2. / 3), 0, 0, 0, 1, 0}));
+  EXPECT_EQ(numbers_of(data.test), (Numbers{0, 1, 0, 0, 0, 1, 2 / std::sqrt(2. / 3), 0, 0, 0, 1, 0}));
 }
 
 TEST_F(TableOfTexts, IsTheSameReadWhileTraining) {
@@ -83,8 +68,8 @@ TEST_F(TableOfTexts, IsTheSameReadWhileTraining) {
     config.memory_limit.reset();
     EXPECT_FALSE(whole.streamed);
     EXPECT_TRUE(streamed.streamed);
-    EXPECT_EQ(numbers(streamed.train), numbers(whole.train));
-    EXPECT_EQ(numbers(streamed.test), numbers(whole.test));
+    EXPECT_EQ(numbers_of(streamed.train), numbers_of(whole.train));
+    EXPECT_EQ(numbers_of(streamed.test), numbers_of(whole.test));
   }
 }
 
@@ -108,9 +93,9 @@ TEST_F(TableOfTexts, HasTheCodesOfTheModel) {
   folder.write("t.csv", "size,colour,city,l\n2,amber,Bern,0\n4,red,Rome,1\n");
   folder.write("test.csv", "size,colour,city,l\n1,red,Rome,0\n");
   Dataset data = load();
-  EXPECT_EQ(numbers(data.test), (Numbers{1, 0, 1, 0, 1}));
+  EXPECT_EQ(numbers_of(data.test), (Numbers{1, 0, 1, 0, 1}));
   data.set_standardization(kept);
-  EXPECT_EQ(numbers(data.test), (Numbers{1, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(numbers_of(data.test), (Numbers{1, 0, 1, 0, 1, 0}));
   EXPECT_EQ(error_text([&] { data.train.all(k64); }),
             "error: " + folder.path("t.csv") +
                 ": line 2, column \"colour\": the text is not one of the categories of the model\n"
@@ -123,7 +108,7 @@ TEST_F(TableOfTexts, HasTheCodesOfTheModel) {
             "  expected: integers from 0 to 1\n"
             "  got:      2\n"
             "  hint:     rows and columns count from 0");
-  EXPECT_EQ(numbers(codes.part(0, 1)), (Numbers{3, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(numbers_of(codes.part(0, 1)), (Numbers{3, 0, 1, 1, 0, 0}));
 }
 
 TEST_F(TableOfTexts, RefusesTextsThatTheTrainingFileHasNot) {

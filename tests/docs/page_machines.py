@@ -10,7 +10,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
-# In the place of ./thtrain: the same programs, of another build.
+# Instead of ./thtrain: the same programs, of another build.
 STAND_IN = """#!/bin/sh
 [ "${1:-}" = lesson ] || exec %(bin)s/thtrain "$@"
 number=$2

@@ -50,11 +50,11 @@ std::vector<int64_t> neighbours(const Tensor& x, int64_t i) {
 
 // How far the k nearest in the plane are near among the examples: 1 where all of them are their k nearest (J. Venna,
 // S. Kaski, ICANN 2001, equation 1; scikit-learn's trustworthiness).
-double trustworthiness(const Tensor& x, const Tensor& places, int64_t k) {
+double trustworthiness(const Tensor& x, const Tensor& coordinates, int64_t k) {
   const int64_t n = x.dim(0);
   double penalty = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const std::vector<int64_t> of_examples = neighbours(x, i), in_plane = neighbours(places, i);
+    const std::vector<int64_t> of_examples = neighbours(x, i), in_plane = neighbours(coordinates, i);
     for (int64_t j = 0; j < k; ++j) {
       const auto found = std::find(of_examples.begin(), of_examples.end(), in_plane[static_cast<size_t>(j)]);
       penalty += static_cast<double>(std::max<int64_t>(0, found - of_examples.begin() + 1 - k));
@@ -69,10 +69,10 @@ TEST(Embedding, PrincipalComponentsAreThoseOfScikitLearn) {
   for (size_t k = 0; k < 2; ++k) EXPECT_NEAR(found.variances[k], numbers("variances")[k], 1e-6);
   EXPECT_NEAR(found.whole, number("whole_variance"), 1e-6);
   const Tensor& expected = golden().at("places");
-  ASSERT_EQ(found.places.shape(), expected.shape());
+  ASSERT_EQ(found.coordinates.shape(), expected.shape());
   for (int64_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(found.places.as_double(i), expected.as_double(i), 1e-4) << i;
-  EXPECT_NEAR(trustworthiness(digits, found.places, 5), number("trustworthiness_of_pca"), 1e-4);  // distances tie
+    EXPECT_NEAR(found.coordinates.as_double(i), expected.as_double(i), 1e-4) << i;
+  EXPECT_NEAR(trustworthiness(digits, found.coordinates, 5), number("trustworthiness_of_pca"), 1e-4);  // distances tie
 }
 
 TEST(Embedding, PrincipalComponentsOfFewNumbersAndOfFewRows) {
@@ -81,7 +81,7 @@ TEST(Embedding, PrincipalComponentsOfFewNumbersAndOfFewRows) {
   EXPECT_NEAR(of_line.variances[0], 25.0 / 3, 1e-12);
   EXPECT_NEAR(of_line.variances[1], 0, 1e-12);
   for (int64_t i = 0; i < 4; ++i)
-    EXPECT_NEAR(of_line.places.as_double(2 * i), (static_cast<double>(i) - 1.5) * std::sqrt(5.0), 1e-12);
+    EXPECT_NEAR(of_line.coordinates.as_double(2 * i), (static_cast<double>(i) - 1.5) * std::sqrt(5.0), 1e-12);
   const PrincipalComponents of_three = principal_components(counting({3, 40}).cast(DType::kFloat64), 2);
   EXPECT_NEAR(of_three.variances[0], 40 * 40 * 40, 1e-6);  // rows are a constant apart, 40 in each of 40 numbers
 }
@@ -89,11 +89,12 @@ TEST(Embedding, PrincipalComponentsOfFewNumbersAndOfFewRows) {
 // The objective may end in another minimum, but not in a worse one.
 TEST(Embedding, TsneIsAsGoodAsThatOfScikitLearn) {
   const Tensor& digits = golden().at("digits");
-  const Tsne found = tsne(digits, principal_components(digits, 2).places);
+  const Tsne found = tsne(digits, principal_components(digits, 2).coordinates);
   EXPECT_NEAR(found.divergence, number("divergence"), 0.02);
-  EXPECT_NEAR(trustworthiness(digits, found.places, 5), number("trustworthiness"), 0.005);
-  const Tsne again = tsne(digits, principal_components(digits, 2).places);
-  for (int64_t i = 0; i < found.places.size(); ++i) EXPECT_EQ(found.places.as_double(i), again.places.as_double(i));
+  EXPECT_NEAR(trustworthiness(digits, found.coordinates, 5), number("trustworthiness"), 0.005);
+  const Tsne again = tsne(digits, principal_components(digits, 2).coordinates);
+  for (int64_t i = 0; i < found.coordinates.size(); ++i)
+    EXPECT_EQ(found.coordinates.as_double(i), again.coordinates.as_double(i));
 }
 
 TEST(Ranking, CurvesAreThoseOfScikitLearn) {
@@ -103,14 +104,14 @@ TEST(Ranking, CurvesAreThoseOfScikitLearn) {
   EXPECT_NEAR(found.area, number("area"), 1e-9);
   EXPECT_NEAR(found.average_precision, number("average_precision"), 1e-9);
   const Tensor &roc = golden().at("roc"), &precision = golden().at("precision_recall");
-  ASSERT_EQ(std::ssize(found.places), roc.dim(0));
-  ASSERT_EQ(std::ssize(found.places), precision.dim(0));
+  ASSERT_EQ(std::ssize(found.points), roc.dim(0));
+  ASSERT_EQ(std::ssize(found.points), precision.dim(0));
   for (int64_t i = 0; i < roc.dim(0); ++i) {
-    const RankingCurves::Place& place = found.places[static_cast<size_t>(i)];
-    EXPECT_NEAR(place.false_rate, roc.as_double(2 * i), 1e-9) << i;
-    EXPECT_NEAR(place.recall, roc.as_double(2 * i + 1), 1e-9) << i;
-    EXPECT_NEAR(place.recall, precision.as_double(2 * i), 1e-9) << i;
-    EXPECT_NEAR(place.precision, precision.as_double(2 * i + 1), 1e-9) << i;
+    const RankingCurves::Point& point = found.points[static_cast<size_t>(i)];
+    EXPECT_NEAR(point.false_rate, roc.as_double(2 * i), 1e-9) << i;
+    EXPECT_NEAR(point.recall, roc.as_double(2 * i + 1), 1e-9) << i;
+    EXPECT_NEAR(point.recall, precision.as_double(2 * i), 1e-9) << i;
+    EXPECT_NEAR(point.precision, precision.as_double(2 * i + 1), 1e-9) << i;
   }
 }
 
@@ -118,7 +119,7 @@ TEST(Ranking, OfOneClassThereAreNone) {
   const RankingCurves found = ranking_curves({0.1, 0.2}, {true, true});
   EXPECT_TRUE(std::isnan(found.area));
   EXPECT_TRUE(std::isnan(found.average_precision));
-  EXPECT_TRUE(found.places.empty());
+  EXPECT_TRUE(found.points.empty());
 }
 
 TEST(Ranking, ReliabilityIsThatOfScikitLearnsBins) {

@@ -77,8 +77,8 @@ Vectors eigenvectors(Vectors& a) {
   return out;
 }
 
-// Turns `v` within its own space onto the directions of largest variance, largest first; `along` are the places along
-// the old ones, and become those along the new ones. Returns the variances.
+// Turns `v` within its own space onto the directions of largest variance, largest first; `along` are the coordinates
+// along the old ones, and become those along the new ones. Returns the variances.
 std::vector<double> turn_to_principal(Vectors& v, Vectors& along) {
   Vectors covariance{v.count, v.count};
   for (int64_t i = 0; i < v.count; ++i)
@@ -89,18 +89,18 @@ std::vector<double> turn_to_principal(Vectors& v, Vectors& along) {
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return covariance.at(a)[a] > covariance.at(b)[b]; });
-  Vectors turned{v.count, v.length}, places{v.count, along.length};
+  Vectors turned{v.count, v.length}, coordinates{v.count, along.length};
   std::vector<double> variances;
   for (int64_t i = 0; i < v.count; ++i) {
     const int64_t from = order[static_cast<size_t>(i)];
     for (int64_t j = 0; j < v.count; ++j) {
       add_times(turned.at(i), turn.at(from)[j], v.at(j), v.length);
-      add_times(places.at(i), turn.at(from)[j], along.at(j), along.length);
+      add_times(coordinates.at(i), turn.at(from)[j], along.at(j), along.length);
     }
     variances.push_back(std::max(0.0, covariance.at(from)[from]));
   }
   v = std::move(turned);
-  along = std::move(places);
+  along = std::move(coordinates);
   return variances;
 }
 
@@ -146,13 +146,13 @@ PrincipalComponents principal_components(const Tensor& x, int64_t k) {
     if (!before.empty() && change <= 1e-12 * variances[0]) break;
     v = times_covariance(rows, along);
   }
-  out.places = Tensor::empty(DType::kFloat64, {rows.count, k});
+  out.coordinates = Tensor::empty(DType::kFloat64, {rows.count, k});
   for (int64_t i = 0; i < k; ++i) {
     const double* direction = v.at(i);
     const auto most =
         std::max_element(direction, direction + v.length, [](double a, double b) { return std::abs(a) < std::abs(b); });
     for (int64_t row = 0; row < rows.count; ++row)
-      out.places.data<double>()[row * k + i] = *most < 0 ? -along.at(i)[row] : along.at(i)[row];
+      out.coordinates.data<double>()[row * k + i] = *most < 0 ? -along.at(i)[row] : along.at(i)[row];
     out.variances.push_back(variances[static_cast<size_t>(i)]);
   }
   return out;

@@ -19,16 +19,16 @@ RankingCurves ranking_curves(const std::vector<double>& scores, const std::vecto
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   const auto positives = static_cast<double>(out.positives), negatives = static_cast<double>(out.negatives);
-  out.places.emplace_back();
+  out.points.emplace_back();
   double right = 0, wrong = 0;
   for (size_t k = 0; k < order.size(); ++k) {
     (is_positive[order[k]] ? right : wrong) += 1;
     if (k + 1 < order.size() && scores[order[k + 1]] == scores[order[k]]) continue;
-    const RankingCurves::Place before = out.places.back(),
-                               place{wrong / negatives, right / positives, right / (right + wrong)};
-    out.area += (place.false_rate - before.false_rate) * (place.recall + before.recall) / 2;
-    out.average_precision += (place.recall - before.recall) * place.precision;
-    out.places.push_back(place);
+    const RankingCurves::Point before = out.points.back(),
+                               point{wrong / negatives, right / positives, right / (right + wrong)};
+    out.area += (point.false_rate - before.false_rate) * (point.recall + before.recall) / 2;
+    out.average_precision += (point.recall - before.recall) * point.precision;
+    out.points.push_back(point);
   }
   return out;
 }

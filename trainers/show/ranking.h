@@ -12,13 +12,13 @@ namespace thtrain {
 /// class where its score is at least the threshold. Equal scores are passed together, as in scikit-learn's roc_curve
 /// and precision_recall_curve.
 struct RankingCurves {
-  struct Place {
+  struct Point {
     double false_rate = 0;  // of the examples of other classes, how many are taken for the class
     double recall = 0;      // of the examples of the class, how many are
     double precision = 1;   // of those that are taken, how many are of the class; 1 where none is
   };
   int64_t positives = 0, negatives = 0;
-  std::vector<Place> places = {};  // the first one is of no example
+  std::vector<Point> points = {};  // the first one is of no example
   double area = 0;                 // under recall over false_rate, by trapezoids: that of the metric auc
   double average_precision = 0;    // the sum of (recall_k - recall_(k-1)) precision_k
 };

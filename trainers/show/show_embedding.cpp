@@ -63,24 +63,24 @@ CurveStyle group_style(size_t index) {
   return out;
 }
 
-std::vector<Curve> points_of(const Tensor& places, const Groups& groups) {
+std::vector<Curve> points_of(const Tensor& coordinates, const Groups& groups) {
   std::vector<Curve> out;
   for (size_t g = 0; g < std::max<size_t>(1, groups.names.size()); ++g)
     out.push_back({groups.names.empty() ? "" : shortened(groups.names[g], 120, plot::kTextSize), group_style(g)});
-  for (int64_t i = 0; i < places.dim(0); ++i)
+  for (int64_t i = 0; i < coordinates.dim(0); ++i)
     out.at(static_cast<size_t>(groups.of[static_cast<size_t>(i)]))
-        .points.emplace_back(places.as_double(2 * i), places.as_double(2 * i + 1));
+        .points.emplace_back(coordinates.as_double(2 * i), coordinates.as_double(2 * i + 1));
   return out;
 }
 
 // Of column `j`, as long as the longer one of both, so that distances are the same along both axes.
-Axis plane_axis(const Tensor& places, int64_t j, const std::string& name) {
+Axis plane_axis(const Tensor& coordinates, int64_t j, const std::string& name) {
   double low[2], high[2];
   for (int64_t k = 0; k < 2; ++k) {
-    low[k] = high[k] = places.as_double(k);
-    for (int64_t i = 1; i < places.dim(0); ++i) {
-      low[k] = std::min(low[k], places.as_double(2 * i + k));
-      high[k] = std::max(high[k], places.as_double(2 * i + k));
+    low[k] = high[k] = coordinates.as_double(k);
+    for (int64_t i = 1; i < coordinates.dim(0); ++i) {
+      low[k] = std::min(low[k], coordinates.as_double(2 * i + k));
+      high[k] = std::max(high[k], coordinates.as_double(2 * i + k));
     }
   }
   const double half = 0.53 * std::max({high[0] - low[0], high[1] - low[1], 1e-300}), middle = (low[j] + high[j]) / 2;
@@ -128,16 +128,17 @@ void draw(const TrainedModel& model, const std::string& layer, const Tensor& fea
   const PrincipalComponents components = principal_components(features, 2);
   if (!(components.variances[1] > 0))
     return folder.leave_out("embedding", str("the features of ", layer, " lie on a line"));
-  const Tsne neighbours = tsne(features, components.places);
+  const Tsne neighbours = tsne(features, components.coordinates);
   const Groups groups = groups_of(model, split);
-  const std::vector<Curve> left = points_of(components.places, groups), right = points_of(neighbours.places, groups);
+  const std::vector<Curve> left = points_of(components.coordinates, groups),
+                           right = points_of(neighbours.coordinates, groups);
   auto component = [&](size_t k) {
     return str(k == 0 ? "first" : "second", " component, ", percent_text(components.variances[k] / components.whole),
                " of the variance");
   };
-  const Axis left_x = plane_axis(components.places, 0, component(0)),
-             left_y = plane_axis(components.places, 1, component(1)), right_x = plane_axis(neighbours.places, 0, ""),
-             right_y = plane_axis(neighbours.places, 1, "");
+  const Axis left_x = plane_axis(components.coordinates, 0, component(0)),
+             left_y = plane_axis(components.coordinates, 1, component(1)),
+             right_x = plane_axis(neighbours.coordinates, 0, ""), right_y = plane_axis(neighbours.coordinates, 1, "");
   const double first = 16 + Panel::margins(left_x, left_y).left,
                second = first + kSide + 36 + Panel::margins(right_x, right_y).left, end = second + kSide + 18;
   Canvas canvas(static_cast<int>(end + width_of_names(left)), static_cast<int>(kTop + kSide + kBottom));

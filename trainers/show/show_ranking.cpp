@@ -80,7 +80,7 @@ void draw_roc(Canvas& canvas, const Box& box, const Axis& x, const Axis& y, cons
   std::vector<Curve> curves;
   for (size_t k = 0; k < all.size(); ++k) {
     Curve curve{str(shortened(all[k].name, 150, plot::kTextSize), "  ", part_text(all[k].curves.area)), line_style(k)};
-    for (const auto& place : all[k].curves.places) curve.points.emplace_back(place.false_rate, place.recall);
+    for (const auto& point : all[k].curves.points) curve.points.emplace_back(point.false_rate, point.recall);
     curves.push_back(std::move(curve));
   }
   curves.push_back({"chance", kChance, {{0, 0}, {1, 1}}, true});
@@ -93,10 +93,10 @@ void draw_precision(Canvas& canvas, const Box& box, const Axis& x, const Axis& y
   for (size_t k = 0; k < all.size(); ++k) {
     Curve curve{str(shortened(all[k].name, 150, plot::kTextSize), "  ", part_text(all[k].curves.average_precision)),
                 line_style(k)};
-    const auto& places = all[k].curves.places;
-    for (size_t i = 1; i < places.size(); ++i) {
-      curve.points.emplace_back(places[i - 1].recall, places[i].precision);
-      curve.points.emplace_back(places[i].recall, places[i].precision);
+    const auto& points = all[k].curves.points;
+    for (size_t i = 1; i < points.size(); ++i) {
+      curve.points.emplace_back(points[i - 1].recall, points[i].precision);
+      curve.points.emplace_back(points[i].recall, points[i].precision);
     }
     curves.push_back(std::move(curve));
   }

@@ -71,7 +71,7 @@ Square similarities(const Tensor& x, double perplexity) {
   return out;
 }
 
-/// The places in two vectors, and the numerators 1 / (1 + |y_i - y_j|^2) of the similarities between them.
+/// The points in two vectors, and the numerators 1 / (1 + |y_i - y_j|^2) of the similarities between them.
 struct Plane {
   std::vector<double> x, y;
   Square numerators;
@@ -112,16 +112,16 @@ void gradient(const Plane& plane, const Square& p, double exaggeration, std::vec
   }
 }
 
-/// Of one coordinate of all places: gradient descent with momentum, and a gain that grows where the direction stays.
+/// Of one coordinate of all points: gradient descent with momentum, and a gain that grows where the direction stays.
 struct Descent {
   std::vector<double> update, gain;
   explicit Descent(int64_t n) : update(static_cast<size_t>(n)), gain(static_cast<size_t>(n), 1.0) {}
 
-  void step(std::vector<double>& places, const std::vector<double>& gradient, double momentum, double rate) {
-    for (size_t i = 0; i < places.size(); ++i) {
+  void step(std::vector<double>& coordinates, const std::vector<double>& gradient, double momentum, double rate) {
+    for (size_t i = 0; i < coordinates.size(); ++i) {
       gain[i] = std::max(0.01, update[i] * gradient[i] < 0 ? gain[i] + 0.2 : gain[i] * 0.8);
       update[i] = momentum * update[i] - rate * gain[i] * gradient[i];
-      places[i] += update[i];
+      coordinates[i] += update[i];
     }
   }
 };
@@ -170,8 +170,8 @@ Tsne tsne(const Tensor& given, const Tensor& first, const TsneOptions& options) 
   plane.compute();
   Tsne out{Tensor::empty(DType::kFloat64, {n, 2}), divergence_of(plane, p)};
   for (int64_t i = 0; i < n; ++i) {
-    out.places.data<double>()[2 * i] = plane.x[static_cast<size_t>(i)];
-    out.places.data<double>()[2 * i + 1] = plane.y[static_cast<size_t>(i)];
+    out.coordinates.data<double>()[2 * i] = plane.x[static_cast<size_t>(i)];
+    out.coordinates.data<double>()[2 * i + 1] = plane.y[static_cast<size_t>(i)];
   }
   return out;
 }

@@ -14,12 +14,12 @@ struct TsneOptions {
 };
 
 struct Tsne {
-  Tensor places;          // float64 [n, 2]
+  Tensor coordinates;     // float64 [n, 2]
   double divergence = 0;  // Kullback and Leibler's, of the similarities in the plane from those of the examples
 };
 
-/// Of the rows of `x`, float64 [n, d] with n >= 4; `first` [n, 2] are the places to begin at, which are scaled so that
-/// the first column has the deviation 1e-4. The first 250 iterations exaggerate the similarities twelve times with
+/// Of the rows of `x`, float64 [n, d] with n >= 4; `first` [n, 2] are the coordinates to begin at, which are scaled so
+/// that the first column has the deviation 1e-4. The first 250 iterations exaggerate the similarities twelve times with
 /// momentum 0.5, the others have momentum 0.8; the learning rate is max(n / 48, 50), with a gain for each number.
 /// Deterministic.
 Tsne tsne(const Tensor& x, const Tensor& first, const TsneOptions& options = {});
