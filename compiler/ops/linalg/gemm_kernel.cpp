@@ -295,7 +295,9 @@ class Gemm {
 
   // C = beta C + alpha sums in the first slab, C += alpha sums in the others.
   void write(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
-    // All are computed before one is stored: a load of C waits for a store next to it whose lanes it may overlap.
+    // A row of few lanes is loaded with those of the next one, and would wait for its store: then all are computed
+    // first.
+    const bool is_apart = block.columns % lanes_ == 0;
     auto each = [&](bool first) {
       Sums results(sums.size());
       auto each_vector = [&](const std::function<void(size_t, size_t, const Term&, const Term&, const Term&)>& body) {
@@ -304,11 +306,17 @@ class Gemm {
             body(static_cast<size_t>(r), static_cast<size_t>(w), i + Term(r), s.column + Term(w * lanes_),
                  count(block, w));
       };
+      auto store = [&](const Term& value, const Term& row, const Term& column, const Term& lanes) {
+        builder_.store(call_.c, row * Term(call_.ldc) + column, value, 1, lanes);
+      };
       each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
-        results[r].push_back(code_.let("result", result(sums[r][w], row, column, lanes, first)));
+        const Term value = result(sums[r][w], row, column, lanes, first);
+        if (is_apart) return store(value, row, column, lanes);
+        results[r].push_back(code_.let("result", value));
       });
+      if (is_apart) return;
       each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
-        builder_.store(call_.c, row * Term(call_.ldc) + column, results[r][w], 1, lanes);
+        store(results[r][w], row, column, lanes);
       });
     };
     if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true);
