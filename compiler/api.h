@@ -16,6 +16,7 @@
 #include "compiler/ops/control/repeat.h"  // repeat, repeat_until
 #include "compiler/ops/control/scan.h"    // scan, map, reduce, foldl, foldr
 #include "compiler/ops/control/stop_gradient.h"
+#include "compiler/ops/control/vmap.h"  // vmap
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"

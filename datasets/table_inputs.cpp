@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-using Kind = TableInputs::Input::Kind;
+using InputKind = TableInputs::Input::Kind;
 
 // By the names: of each code of `own`, that of `kept`.
 static std::vector<int64_t> codes_in(const std::vector<std::string>& own, const std::vector<std::string>& kept) {
@@ -29,18 +29,18 @@ TableInputs::TableInputs(const Standardization& learned, int64_t columns, const 
     if (column.is_filled) column.fill = imputation.fill[static_cast<size_t>(j)];
     if (categories.has(j)) {
       const std::vector<std::string>& names = categories.of(j);
-      column.kind = is_one_hot ? Kind::kCategory : Kind::kCode;
+      column.kind = is_one_hot ? InputKind::kCategory : InputKind::kCode;
       column.categories = std::ssize(names);
       column.code_of = codes_in(own && own->has(j) ? own->of(j) : names, names);
     }
-    for (int64_t c = 0; c < (column.kind == Kind::kCategory ? column.categories : 1); ++c)
+    for (int64_t c = 0; c < (column.kind == InputKind::kCategory ? column.categories : 1); ++c)
       inputs_.push_back({j, column.kind, c});
     columns_.push_back(std::move(column));
   }
   for (int64_t j : imputation.indicated) {
-    if (columns_[static_cast<size_t>(j)].kind == Kind::kCode) continue;  // its last code
+    if (columns_[static_cast<size_t>(j)].kind == InputKind::kCode) continue;  // its last code
     indicated_.push_back(j);
-    inputs_.push_back({j, Kind::kIndicator, 0});
+    inputs_.push_back({j, InputKind::kIndicator, 0});
   }
 }
 
@@ -58,13 +58,13 @@ int64_t TableInputs::apply_as(const Tensor& rows, double scale, Tensor into) con
       const Column& column = columns_[static_cast<size_t>(j)];
       const double value = from[j];
       const bool is_missing = column.is_filled && std::isnan(value);
-      if (column.kind == Kind::kNumber) {
+      if (column.kind == InputKind::kNumber) {
         *to++ = static_cast<T>(is_missing ? column.fill : value * scale);
         continue;
       }
       const int64_t code = is_missing ? column.categories : column.code(value);
       if (code < 0) return i * columns() + j;
-      if (column.kind == Kind::kCode) {
+      if (column.kind == InputKind::kCode) {
         *to++ = static_cast<T>(code);
         continue;
       }
@@ -89,10 +89,10 @@ std::vector<std::string> input_names(const TableInputs& inputs, const std::vecto
   std::vector<std::string> out;
   for (const TableInputs::Input& input : inputs.inputs()) {
     const std::string& name = columns[static_cast<size_t>(input.column)];
-    out.push_back(input.kind == Kind::kCategory
+    out.push_back(input.kind == InputKind::kCategory
                       ? str(name, '=', categories.of(input.column)[static_cast<size_t>(input.category)])
-                  : input.kind == Kind::kIndicator ? name + " missing"
-                                                   : name);
+                  : input.kind == InputKind::kIndicator ? name + " missing"
+                                                        : name);
   }
   return out;
 }

@@ -13,7 +13,7 @@ namespace thtrain {
 /// dy / dx for each x of `wrt`, [lengths of y..., lengths of x...], of the dtype of x. y and x are floating values of
 /// any rank. The rows are those of vjp() for each element of y, in a loop from which the passes take what is one
 /// computation for all elements: the Jacobian of tanh(dot(W, x)) is one product. Each row costs a gradient of the whole
-/// of y: for the gradients of single examples of a minibatch, map() of grad() of one example's loss is many times
+/// of y: for the gradients of single examples of a minibatch, vmap() of grad() of one example's loss is many times
 /// faster (docs/semantics.md). UserError as grad().
 std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options = {},
                            std::source_location where = std::source_location::current());

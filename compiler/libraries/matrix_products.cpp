@@ -197,6 +197,26 @@ void gemm(ThContext* context, TH_GEMM_PARAMETERS(T)) {
   });
 }
 
+/// Matrices are shared among threads; where they are few and large, all threads compute each.
+template <class T>
+void batched_gemm(ThContext* context, TH_BATCHED_GEMM_PARAMETERS(T)) {
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const long count = outer * inner;
+  const bool is_shared = count >= context->threads;
+  ThContext of_piece = *context;
+  if (is_shared) of_piece.threads = 1;
+  const double work = flops * static_cast<double>(count);
+  const Partition partition(count, 1, 1, is_shared ? pieces_for(work, kGemmFlopsOfPiece, context->threads) : 1);
+  run_pieces(partition.pieces(), [&](int piece) {
+    ThContext own = of_piece;
+    for (long i = partition.begin(piece); i < partition.end(piece); ++i) {
+      const long far = i / inner, near = i % inner;
+      gemm(&own, trans_a, trans_b, m, n, k, alpha_at, a + far * a_outer + near * a_inner, lda,
+           b + far * b_outer + near * b_inner, ldb, beta_at, reads_c, c + far * c_outer + near * c_inner, ldc);
+    }
+  });
+}
+
 /// BLAS counts a negative increment from the other end.
 template <class T>
 T* blas_start(T* first, long length, long increment) {
@@ -290,7 +310,8 @@ detail::GemmGrid detail::gemm_grid(long m, long n, long k, int threads) {
 
 const MatrixProducts& matrix_products() {
   blas();  // a missing library is reported here, where an exception may pass
-  static const MatrixProducts all{gemm<float>, gemm<double>, gemv<float>, gemv<double>, ger<float>, ger<double>};
+  static const MatrixProducts all{gemm<float>, gemm<double>, batched_gemm<float>, batched_gemm<double>,
+                                  gemv<float>, gemv<double>, ger<float>,          ger<double>};
   return all;
 }
 
@@ -302,9 +323,14 @@ NamedFunctions blas_functions() {
     };
   };
   using P = MatrixProducts;
-  return {{"gemm_f32", function(&P::gemm_f32)}, {"gemm_f64", function(&P::gemm_f64)},
-          {"gemv_f32", function(&P::gemv_f32)}, {"gemv_f64", function(&P::gemv_f64)},
-          {"ger_f32", function(&P::ger_f32)},   {"ger_f64", function(&P::ger_f64)}};
+  return {{"gemm_f32", function(&P::gemm_f32)},
+          {"gemm_f64", function(&P::gemm_f64)},
+          {"batched_gemm_f32", function(&P::batched_gemm_f32)},
+          {"batched_gemm_f64", function(&P::batched_gemm_f64)},
+          {"gemv_f32", function(&P::gemv_f32)},
+          {"gemv_f64", function(&P::gemv_f64)},
+          {"ger_f32", function(&P::ger_f32)},
+          {"ger_f64", function(&P::ger_f64)}};
 }
 
 }  // namespace thtrain

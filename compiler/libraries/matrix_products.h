@@ -15,6 +15,8 @@ namespace thtrain {
 struct MatrixProducts {
   void (*gemm_f32)(ThContext*, TH_GEMM_PARAMETERS(float));
   void (*gemm_f64)(ThContext*, TH_GEMM_PARAMETERS(double));
+  void (*batched_gemm_f32)(ThContext*, TH_BATCHED_GEMM_PARAMETERS(float));
+  void (*batched_gemm_f64)(ThContext*, TH_BATCHED_GEMM_PARAMETERS(double));
   void (*gemv_f32)(ThContext*, TH_GEMV_PARAMETERS(float));
   void (*gemv_f64)(ThContext*, TH_GEMV_PARAMETERS(double));
   void (*ger_f32)(ThContext*, TH_GER_PARAMETERS(float));

@@ -1,4 +1,4 @@
-// How values of a loop's body are computed for all iterations at once, outside the loop.
+// How values are computed for all iterations of a loop at once, or for all elements of vmap: an op's batching rule.
 #pragma once
 
 #include <span>
@@ -11,14 +11,15 @@ namespace thtrain {
 /// Op::iterations. Elementwise ops need no such rule: OverIterations (passes/over_iterations.h) gives their operands a
 /// first axis.
 struct IterationsRule {
-  /// Can output 0 be computed for all iterations, where those inputs vary from iteration to iteration? Null: never.
+  /// Can output 0 be computed for all iterations, where those inputs vary from iteration to iteration? Null: always
+  /// where there is `all`.
   bool (*applies)(const Node& node, const std::vector<bool>& varies) = nullptr;
   /// Output 0 of all iterations, [iterations, ...]. An input that varies is [iterations, ...] too, any other is as the
-  /// body sees it.
+  /// body sees it. Null: never.
   Expr (*all)(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
               const std::vector<bool>& varies) = nullptr;
-  /// Is one large computation faster than many small ones?
-  bool pays = false;
+  /// Is it then one large computation, which is faster than many small ones? Null: never.
+  bool (*pays)(const Node& node, const std::vector<bool>& varies) = nullptr;
 
   /// The values of the body from which the sum of output 0 over the iterations follows by one computation, which does
   /// not compute the terms; none where the node has not that form. Null: no node has.
@@ -26,5 +27,15 @@ struct IterationsRule {
   /// That sum, from those values, [iterations, ...] each.
   Expr (*sum)(const Dim& iterations, std::span<const Expr> summed) = nullptr;
 };
+
+/// A value for all iterations, [iterations, ...]: itself, or what does not vary as a view of it.
+Expr with_iterations(const Expr& in_body, const Expr& outside, const Dim& iterations, bool varies);
+/// All inputs of a node.
+std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                  const std::vector<bool>& varies);
+
+/// The rules of ops that do the same whatever the first axes are; and of those whose property `axis` or `axes` counts
+/// from the first axis, and that do the same along all others.
+extern const IterationsRule kSameOpOfIterations, kLaterAxesOfIterations;
 
 }  // namespace thtrain

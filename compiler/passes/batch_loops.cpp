@@ -7,12 +7,12 @@
 
 #include "compiler/ir/effects.h"
 #include "compiler/ops/control/body.h"
+#include "compiler/ops/control/over_iterations.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/passes/accumulations.h"
-#include "compiler/passes/over_iterations.h"
 
 namespace thtrain {
 namespace {

@@ -76,7 +76,6 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
     (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
-    (re.compile(r"compiler/passes/over_iterations\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),

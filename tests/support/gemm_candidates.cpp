@@ -26,8 +26,9 @@ kernel::KernelCall kernel_of(const MatrixProduct& p, const GemmTiling& tiling, d
   auto operand = [](int i, const Expr& e) { return kernel::Operand{i, e.type(), row_major(e.dims())}; };
   kernel::StepBuilder builder(c.node(), {operand(0, a), operand(1, b)}, {operand(2, c)},
                               {.vector_bytes = vector_bytes});
-  lower_gemm(builder, {p, builder.input(0), builder.input(1), builder.output(), a_columns, b_columns, p.n, alpha, beta},
-             tiling);
+  GemmCall call{p, builder.input(0), builder.input(1), builder.output(), a_columns, b_columns, p.n, alpha, beta};
+  if (p.count) call.batch = {{p.count, p.m * p.k, p.k * p.n, p.m * p.n}};
+  lower_gemm(builder, call, tiling);
   return std::get<kernel::KernelCall>(builder.take().front());
 }
 

@@ -20,7 +20,8 @@ class GemmCandidates {
 
   size_t size() const { return names_.size(); }
   const std::string& name(size_t i) const { return names_[i]; }
-  /// C = alpha op(A) op(B) + beta C by candidate i; dense row-major matrices as stored.
+  /// C = alpha op(A) op(B) + beta C by candidate i; dense row-major matrices as stored, those of a batch one after the
+  /// other.
   void run(size_t i, ThContext& context, const void* a, const void* b, void* c) const;
 
  private:

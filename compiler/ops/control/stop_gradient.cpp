@@ -3,6 +3,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -29,6 +30,7 @@ Op identity(std::string name, std::string doc, Expr (*derivative)(const Node&, c
           .error = passed_error,
           .gradient = [derivative](const GradientArgs& a) { return std::vector{derivative(a.node, a.cotangent())}; },
           .jvp = [derivative](const JvpArgs& a) { return std::vector{derivative(a.node, a.tangent())}; },
+          .iterations = &kSameOpOfIterations,
           .only_derivatives = true,
           .aliases = {{.output = 0, .input = 0, .view = same_layout}},
           .cases = [example] { return cases_of(example); }};

@@ -7,6 +7,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
@@ -290,6 +291,18 @@ double value_in(DType dtype, double value, const Expr& x, const std::source_loca
   return value;
 }
 
+Expr padded_in_all_iterations(const Node& node, const Dim&, std::span<const Expr> inputs, const std::vector<bool>&) {
+  Props props = node.props;
+  for (const char* name : {"before", "after"}) {
+    Ints widths = node.props.get<Ints>(name);
+    widths.insert(widths.begin(), 0);
+    props.set(name, std::move(widths));
+  }
+  return apply(pad_op(), {inputs[0]}, std::move(props));
+}
+
+constexpr IterationsRule kPadOfIterations{.all = padded_in_all_iterations};
+
 }  // namespace
 
 const Op& pad_op() {
@@ -311,6 +324,7 @@ const Op& pad_op() {
             // The other modes read the value besides writing the result.
             return Padding(node.props).mode == PadMode::kConstant ? destinations(node, output) : std::vector<Layout>{};
           },
+      .iterations = &kPadOfIterations,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};

@@ -1,9 +1,12 @@
 // Reading elements that integers name along some axes.
 #include "compiler/ops/index/gather.h"
 
+#include <algorithm>
+
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -201,6 +204,65 @@ std::vector<OpCase> cases_gather() {
 
 }  // namespace
 
+Ints later(Ints axes) {
+  for (int64_t& axis : axes) ++axis;
+  return axes;
+}
+
+IterationsOfIndices::IterationsOfIndices(const Node& node, const Dim& iterations, std::span<const Expr> indices,
+                                         const std::vector<bool>& varies, size_t first) {
+  const Ints& named = named_axes(node.props);
+  const size_t rank = node.inputs[0].rank(), of_indices = node.inputs[first].rank(),
+               before = static_cast<size_t>(named.front()), after = rank - before - named.size();
+  auto add = [](Ints& order, size_t begin, size_t count) {
+    for (size_t i = 0; i < count; ++i) order.push_back(static_cast<int64_t>(begin + i));
+  };
+  for (Ints* order : {&x_order, &element_order}) order->push_back(0);
+  add(x_order, 1 + before, named.size());
+  add(x_order, 1, before);
+  add(x_order, 1 + before + named.size(), after);
+  add(element_order, 1 + before, of_indices);
+  add(element_order, 1, before);
+  add(element_order, 1 + before + of_indices, after);
+  for (size_t k = 0; k < named.size(); ++k)
+    inputs.push_back(with_iterations(node.inputs[first + k], indices[k], iterations, varies[first + k]));
+  Ints along_iterations(1 + of_indices, -1);
+  along_iterations[0] = 0;
+  const Expr numbers = dimshuffle(arange(length(inputs[0], 0)), along_iterations);
+  inputs.insert(inputs.begin(), broadcast_to(numbers, inputs[0].dims()));
+  for (size_t k = 0; k <= named.size(); ++k) axes.push_back(static_cast<int64_t>(k));
+}
+
+Ints inverse_of(const Ints& order) {
+  Ints out(order.size());
+  for (size_t i = 0; i < order.size(); ++i) out[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return out;
+}
+
+static Expr gathered_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                       const std::vector<bool>& varies) {
+  const std::vector<Expr> all = with_iterations(node, iterations, inputs, varies);
+  if (is_by_row(node)) {
+    const Dim rows = iterations * node.inputs[0].dims()[0];
+    const Expr picked =
+        apply(gather_op(), {reshape(all[0], {rows, node.inputs[0].dims()[1]}), reshape(all[1], {rows})}, node.props);
+    return reshape(picked, {iterations, node.inputs[0].dims()[0]});
+  }
+  if (std::find(varies.begin() + 1, varies.end(), true) == varies.end()) {
+    Props props = node.props;
+    props.set("axes", later(named_axes(node.props)));
+    std::vector<Expr> now(inputs.begin(), inputs.end());
+    return apply(gather_op(), std::move(now), std::move(props));
+  }
+  IterationsOfIndices indices(node, iterations, inputs.subspan(1), varies, 1);
+  indices.inputs.insert(indices.inputs.begin(), transpose(all[0], indices.x_order));
+  Props props = node.props;
+  props.set("axes", indices.axes);
+  return transpose(apply(gather_op(), std::move(indices.inputs), std::move(props)), inverse_of(indices.element_order));
+}
+
+static constexpr IterationsRule kGatherOfIterations{.all = gathered_in_all_iterations};
+
 const Op& gather_op() {
   static const Op op{
       .name = "gather",
@@ -231,6 +293,7 @@ const Op& gather_op() {
       .jvp = linear_jvp,
       .lower = lower_gather,
       .gather = indexed_axes_of,
+      .iterations = &kGatherOfIterations,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};

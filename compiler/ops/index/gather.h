@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/indexed_axes.h"
@@ -21,6 +23,22 @@ Props by_row_props(Negative negative);
 bool is_by_row(const Node& node);
 /// The elements of x that `like`, a gather or a scatter of a value of the same lengths, names in its own.
 Expr gather_like(const Node& like, const Expr& x);
+
+/// What the batching rules of both do where an index varies: the number of the iteration is one more index, in front of
+/// the others. The iterations and the named axes come first in x, in what is read or written those of the indices.
+struct IterationsOfIndices {
+  /// `indices`: of all iterations where they vary. The node has them from input `first` on.
+  IterationsOfIndices(const Node& node, const Dim& iterations, std::span<const Expr> indices,
+                      const std::vector<bool>& varies, size_t first);
+
+  std::vector<Expr> inputs;     // all indices
+  Ints axes;                    // the property of the node that has them
+  Ints x_order, element_order;  // from [iterations, ...] in the node's order
+};
+/// The permutation that undoes `order`.
+Ints inverse_of(const Ints& order);
+/// The same axes behind a new first one.
+Ints later(Ints axes);
 
 /// For type rules: the lengths of the elements, with the checks of x and of the index tensors from input `first` on.
 Dims indexed_dims(const TypeArgs& args, size_t first);

@@ -132,6 +132,7 @@ const Op& inc_subtensor_op() {
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write_inc_subtensor(b, b.node(), given_elements(b)); },
       .scatter = write_inc_subtensor,
+      .iterations = &kSliceOfIterations,
       .aliases = {{.output = 0, .input = 0}},
       .cost = scatter_cost,
       .connection = [](const Node&, size_t input, size_t) { return input <= 1; },

@@ -1,10 +1,13 @@
 // Adding to elements that integers name along some axes, and replacing them.
 #include "compiler/ops/index/scatter.h"
 
+#include <algorithm>
+
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/gather.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -178,6 +181,31 @@ std::vector<OpCase> cases_scatter() {
 
 }  // namespace
 
+static Expr scattered_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                        const std::vector<bool>& varies) {
+  std::vector<Expr> all = with_iterations(node, iterations, inputs, varies);
+  Props props = node.props;
+  if (is_by_row(node)) {
+    const Dims& lengths = node.inputs[0].dims();
+    const Dim rows = iterations * lengths[0];
+    all[0] = reshape(all[0], {rows, lengths[1]});
+    for (size_t i = 1; i < all.size(); ++i) all[i] = reshape(all[i], {rows});
+    return reshape(apply(scatter_op(), std::move(all), std::move(props)), {iterations, lengths[0], lengths[1]});
+  }
+  constexpr std::ptrdiff_t kFirst = kScattered + 1;
+  if (std::find(varies.begin() + kFirst, varies.end(), true) == varies.end()) {
+    props.set("axes", later(props.get<Ints>("axes")));
+    std::copy(inputs.begin() + kFirst, inputs.end(), all.begin() + kFirst);
+    return apply(scatter_op(), std::move(all), std::move(props));
+  }
+  IterationsOfIndices indices(node, iterations, inputs.subspan(kFirst), varies, kFirst);
+  std::vector<Expr> now{transpose(all[0], indices.x_order), transpose(all[kScattered], indices.element_order)};
+  now.insert(now.end(), indices.inputs.begin(), indices.inputs.end());
+  props.set("axes", indices.axes);
+  return transpose(apply(scatter_op(), std::move(now), std::move(props)), inverse_of(indices.x_order));
+}
+static constexpr IterationsRule kScatterOfIterations{.all = scattered_in_all_iterations};
+
 const Op& scatter_op() {
   static const Op op{
       .name = "scatter",
@@ -198,6 +226,7 @@ const Op& scatter_op() {
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write_scatter(b, b.node(), given_elements(b)); },
       .scatter = write_scatter,
+      .iterations = &kScatterOfIterations,
       .aliases = {{.output = 0, .input = 0}},
       .cost = scatter_cost,
       .connection = [](const Node&, size_t input, size_t) { return input <= kScattered; },

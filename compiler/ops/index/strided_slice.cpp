@@ -7,6 +7,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 
@@ -175,6 +176,24 @@ Expr with_read_starts(const Node& node, std::vector<Expr> inputs, const NamedSca
   return apply(*node.op, std::move(inputs), std::move(props));
 }
 
+Expr with_gathered_element(const Node& node, const std::vector<Expr>& inputs) {
+  const bool writes = node.op == &inc_subtensor_op();
+  if (!writes && node.op != &subtensor_op()) return {};
+  const StridedSlice slice = StridedSlice::of(node);
+  const Expr& x = inputs[0];
+  if (slice.given.size() != 1 || !slice.counts[static_cast<size_t>(slice.given[0])].is(1)) return {};
+  for (size_t axis = 0; axis < x.rank(); ++axis)
+    if (!slice.has(slice.given, axis) &&
+        !(slice.starts[axis].is(0) && slice.steps[axis] == 1 && slice.counts[axis] == x.dims()[axis]))
+      return {};
+  const Ints axes = {slice.given[0]};
+  if (!writes) return reshape(apply(gather_op(), {x, inputs[1]}, {{"axes", axes}}), node.types[0].dims);
+  Dims of_element = x.dims();
+  of_element.erase(of_element.begin() + static_cast<std::ptrdiff_t>(axes[0]));
+  return apply(scatter_op(), {x, reshape(inputs[1], of_element), inputs[2]},
+               {{"axes", axes}, {"set", node.props.get<bool>("set")}});
+}
+
 SliceWindow slice_window(StepBuilder& b, const Node& node, const StridedSlice& slice, const kernel::Operand& whole,
                          size_t first_given) {
   SliceWindow out{.part = whole, .first = 0};
@@ -193,5 +212,35 @@ SliceWindow slice_window(StepBuilder& b, const Node& node, const StridedSlice& s
   out.part = parts_of(out.part);
   return out;
 }
+
+// Behind the values come the starts that inputs give.
+static size_t values_of(const Node& node) {
+  return node.inputs.size() - StridedSlice::of(node).given.size();
+}
+
+static Expr slice_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                    const std::vector<bool>& varies) {
+  StridedSlice slice = StridedSlice::of(node);
+  slice.starts.insert(slice.starts.begin(), 0);
+  slice.counts.insert(slice.counts.begin(), iterations);
+  slice.steps.insert(slice.steps.begin(), 1);
+  if (!slice.written.empty()) slice.written.insert(slice.written.begin(), 0);
+  for (Ints* axes : {&slice.dropped, &slice.given, &slice.inside})
+    for (int64_t& axis : *axes) ++axis;
+  Props props = node.props;
+  slice.add_to(props);
+  std::vector<Expr> all = with_iterations(node, iterations, inputs, varies);
+  std::copy(inputs.begin() + static_cast<std::ptrdiff_t>(values_of(node)), inputs.end(),
+            all.begin() + static_cast<std::ptrdiff_t>(values_of(node)));
+  return apply(*node.op, std::move(all), std::move(props));
+}
+
+const IterationsRule kSliceOfIterations{
+    .applies =
+        [](const Node& node, const std::vector<bool>& varies) {
+          return std::find(varies.begin() + static_cast<std::ptrdiff_t>(values_of(node)), varies.end(), true) ==
+                 varies.end();
+        },
+    .all = slice_in_all_iterations};
 
 }  // namespace thtrain

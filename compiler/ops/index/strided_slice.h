@@ -8,6 +8,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/kernel/step_builder.h"
+#include "compiler/ops/iterations_rule.h"
 
 namespace thtrain {
 
@@ -30,6 +31,9 @@ struct StridedSlice {
   Dims dims() const;                 // and their lengths
 };
 
+/// Batching rule of subtensor and inc_subtensor, where no start varies: the same part behind a first axis.
+extern const IterationsRule kSliceOfIterations;
+
 /// The position that a number names: one below 0 counts from the end. Where the sign is not known, the call finds it.
 Dim from_end(const Dim& number, const Dim& length);
 
@@ -45,6 +49,10 @@ using NamedScalars = std::map<std::string, Expr>;
 /// A slice, or a part that is written, whose starts that scalars name are inputs, behind the others. Empty where there
 /// is no such start, and of another node.
 Expr with_read_starts(const Node& node, std::vector<Expr> inputs, const NamedScalars& scalars);
+
+/// A slice, or a part that is written, of one element of one axis, whose number an input gives, by gather or scatter.
+/// Empty of another node.
+Expr with_gathered_element(const Node& node, const std::vector<Expr>& inputs);
 
 /// The part as an operand of a kernel (a complex one as parts_of): its shape and strides, and the index of its first
 /// element in the buffer of `whole`. Checks given starts first; errors belong to `node`.

@@ -84,6 +84,7 @@ const Op& subtensor_op() {
       .gradient = gradient_subtensor,
       .jvp = linear_jvp,
       .lower = lower_subtensor,
+      .iterations = &kSliceOfIterations,
       .aliases = {{.output = 0, .input = 0, .view = view}},
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
       .cases = cases_subtensor};

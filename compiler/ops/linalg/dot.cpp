@@ -46,38 +46,10 @@ std::vector<Type> infer_dot(const TypeArgs& args) {
   return {out};
 }
 
-template <class T>
-auto accumulator() {
-  if constexpr (std::is_same_v<T, float>)
-    return double{};
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return std::complex<double>{};
-  else
-    return T{};
-}
-
-// Sums of float32 products accumulate in float64 and are rounded once.
 std::vector<Tensor> reference_dot(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   const Tensor &a = args.inputs[0], &b = args.inputs[1];
-  int64_t k = a.shape().back(), m = a.rank() == 2 ? a.dim(0) : 1, n = b.rank() == 2 ? b.dim(1) : 1;
-  visit(a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T *x = a.data<T>(), *y = b.data<T>();
-    T* z = out.data<T>();
-    for (int64_t i = 0; i < m; ++i)
-      for (int64_t j = 0; j < n; ++j) {
-        auto sum = accumulator<T>();
-        using S = decltype(sum);
-        for (int64_t l = 0; l < k; ++l) {
-          if constexpr (std::is_same_v<T, bool>)
-            sum = sum || (x[i * k + l] && y[l * n + j]);
-          else
-            sum = static_cast<S>(sum + static_cast<S>(x[i * k + l]) * static_cast<S>(y[l * n + j]));
-        }
-        z[i * n + j] = static_cast<T>(sum);
-      }
-  });
+  reference_products(a, b, 1, a.rank() == 2 ? a.dim(0) : 1, a.shape().back(), b.rank() == 2 ? b.dim(1) : 1, out);
   return {out};
 }
 
@@ -95,10 +67,9 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 void lower_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1);
   DType dtype = x.type.dtype;
-  if (is_complex(dtype)) return b.call_reference();
   if (!has_blas(dtype)) {
     ProductNest product(x, y, b.output());
-    product.nest.store(product.to, product.sum);
+    product.store();
     return kernel::schedule(b, product.nest, "dot", str("out0 = dot(in0, in1) of ", name_of(dtype)));
   }
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
@@ -204,6 +175,10 @@ std::vector<OpCase> cases_dot() {
   add_case("empty_outer", f64({0, 4}), f64({4, 2}), build);
   add_case("one", f64({1, 1}), f64({1, 1}), build);
   add_case("integers", i32({3, 4}), i32({4, 2}), build);
+  add_case("complex", {.dtype = DType::kComplex128, .dims = {3, 5}}, {.dtype = DType::kComplex128, .dims = {5, 4}},
+           build);
+  add_case("complex_vector", {.dtype = DType::kComplex64, .dims = {3, 5}}, {.dtype = DType::kComplex64, .dims = {5}},
+           build);
   add_case("transposed", f64({5, 3}), f64({2, 5}),
            [](const std::vector<Expr>& x) { return std::vector<Expr>{dot(transpose(x[0]), transpose(x[1]))}; });
   add_case("of_transposed_vector", f64({4, 3}), f64({4}), [](const std::vector<Expr>& x) {
@@ -215,9 +190,44 @@ std::vector<OpCase> cases_dot() {
   return out;
 }
 
+template <class T>
+auto accumulator() {
+  if constexpr (std::is_same_v<T, float>)
+    return double{};
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return std::complex<double>{};
+  else
+    return T{};
+}
+
+template <class T>
+void multiply(const T* x, const T* y, int64_t m, int64_t k, int64_t n, T* z) {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      auto sum = accumulator<T>();
+      using S = decltype(sum);
+      for (int64_t l = 0; l < k; ++l) {
+        if constexpr (std::is_same_v<T, bool>)
+          sum = sum || (x[i * k + l] && y[l * n + j]);
+        else
+          sum = static_cast<S>(sum + static_cast<S>(x[i * k + l]) * static_cast<S>(y[l * n + j]));
+      }
+      z[i * n + j] = static_cast<T>(sum);
+    }
+}
+
 }  // namespace
 
-// Of one operand that varies the rows of all iterations are one matrix. Two that vary would be as many small products.
+void reference_products(const Tensor& a, const Tensor& b, int64_t count, int64_t m, int64_t k, int64_t n, Tensor& out) {
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i)
+      multiply(a.data<T>() + i * m * k, b.data<T>() + i * k * n, m, k, n, out.data<T>() + i * m * n);
+  });
+}
+
+// Of one operand that varies the rows of all iterations are one matrix; of two, or of a matrix on the right, there are
+// as many products.
 static bool is_one_product(const Node& node, const std::vector<bool>& varies) {
   const size_t left = node.inputs[0].rank(), right = node.inputs[1].rank();
   return varies[0] != varies[1] && (varies[0] || (left == 2 && right == 1));
@@ -225,8 +235,16 @@ static bool is_one_product(const Node& node, const std::vector<bool>& varies) {
 
 static Expr product_of_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
                                       const std::vector<bool>& varies) {
-  if (varies[1]) return dot(inputs[1], transpose(inputs[0]));  // [m, k] . [k] in each iteration
   const Expr& a = node.inputs[0];
+  if (!is_one_product(node, varies)) {
+    const std::vector<Expr> x = with_iterations(node, iterations, inputs, varies);
+    const Expr rows = a.rank() == 2 ? x[0] : expand_dims(x[0], {1}),
+               columns = node.inputs[1].rank() == 2 ? x[1] : expand_dims(x[1], {2});
+    Dims lengths = node.types[0].dims;
+    lengths.insert(lengths.begin(), iterations);
+    return reshape(matmul(rows, columns), lengths);
+  }
+  if (varies[1]) return dot(inputs[1], transpose(inputs[0]));  // [m, k] . [k] in each iteration
   if (a.rank() == 1) return dot(inputs[0], inputs[1]);
   const Expr rows = dot(reshape(inputs[0], {iterations * a.dims()[0], a.dims()[1]}), inputs[1]);
   Dims lengths = node.types[0].dims;
@@ -247,11 +265,8 @@ static Expr sum_of_products(const Dim& iterations, std::span<const Expr> factors
   return dot(transpose(rows(factors[0])), rows(factors[1]));
 }
 
-static constexpr IterationsRule kProductOfIterations{.applies = is_one_product,
-                                                     .all = product_of_all_iterations,
-                                                     .pays = true,
-                                                     .summed = factors_of_sum,
-                                                     .sum = sum_of_products};
+static constexpr IterationsRule kProductOfIterations{
+    .all = product_of_all_iterations, .pays = is_one_product, .summed = factors_of_sum, .sum = sum_of_products};
 
 const Op& dot_op() {
   static const Op op{

@@ -60,14 +60,17 @@ class Gemm {
     if (tiling_.by_rows) return run_by_rows(tiles, last);
     panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, depth() * tile_columns_).node().name;
     code_.loop("tile", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term tile) {
+      if (!call_.batch.empty()) tile = tile_of_matrix(tile, tiles);
+      if (tiles == 1) return column_tile(0, last);
       Term column = code_.let("column", tile * Term(tile_columns_));
-      if (last == tile_columns_ || tiles == 1) return column_tile(column, last);
+      if (last == tile_columns_) return column_tile(column, last);
       code_.if_(
           tile < Term(tiles - 1), [&] { column_tile(column, tile_columns_); }, [&] { column_tile(column, last); });
     });
     Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * p_.m * p_.k * tile_columns_));
-    builder_.finish_kernel(name(str(tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth)), comment(), tiles,
-                           tiles == 1 ? Dim(0) : grain);
+    const int64_t parts = tiles * std::max<int64_t>(p_.count, 1);
+    builder_.finish_kernel(name(str(tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth)), comment(), parts,
+                           parts == 1 ? Dim(0) : grain);
   }
 
  private:
@@ -94,9 +97,9 @@ class Gemm {
     if (call_.epilogue)
       return str(call_.epilogue->comment(), "; of ", p_.m, " x ", p_.n, " sums, inner length ", p_.k, "; ",
                  name_of(tiling_));
-    return str("out0[", p_.m, ", ", p_.n, "] = ", p_.accumulates ? (call_.addend ? "beta in0 + " : "beta out0 + ") : "",
-               "alpha A", p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ",
-               name_of(tiling_));
+    return str("out0[", p_.count ? str(p_.count, ", ") : std::string(), p_.m, ", ", p_.n,
+               "] = ", p_.accumulates ? (call_.addend ? "beta in0 + " : "beta out0 + ") : "", "alpha A",
+               p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
   }
 
   // A number as it is (1 and 0 are left out where they appear), an input as a vector of its value.
@@ -108,6 +111,26 @@ class Gemm {
   static bool is_number(const GemmFactor& factor, double number) {
     const double* known = std::get_if<double>(&factor);
     return known && *known == number;
+  }
+
+  // Of the tiles of all matrices of the batch: finds the matrices, and which of their tiles it is.
+  Term tile_of_matrix(const Term& tile, int64_t tiles) {
+    Term matrix = tiles == 1 ? tile : code_.let("matrix", tile / Term(tiles));
+    const Term in_matrix = tiles == 1 ? Term(0) : tile - matrix * Term(tiles);
+    Term a = 0, b = 0, c = 0;
+    for (size_t i = call_.batch.size(); i-- > 0;) {
+      const BatchAxis& axis = call_.batch[i];
+      const Term outer = i == 0 ? Term(0) : code_.let("outer", matrix / Term(axis.length.value()));
+      const Term at = i == 0 ? matrix : code_.let("at", matrix - outer * Term(axis.length.value()));
+      a = a + at * Term(axis.a.value());
+      b = b + at * Term(axis.b.value());
+      c = c + at * Term(axis.out.value());
+      matrix = outer;
+    }
+    a_begin_ = code_.let("a_begin", a);
+    b_begin_ = code_.let("b_begin", b);
+    c_begin_ = code_.let("c_begin", c);
+    return in_matrix;
   }
 
   // Blocks of rows are shared among threads; each has the panels of all tiles.
@@ -212,11 +235,12 @@ class Gemm {
     return panel_begin_ + p * Term(int64_t{lanes_} * block.vectors) + Term(w * lanes_);
   }
   Term b_index(const Term& p, const Term& column) const {
-    return p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column;
+    return b_begin_ + (p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column);
   }
   Term a_index(const Term& row, const Term& p) const {
-    return p_.trans_a ? p * Term(call_.lda) + row : row * Term(call_.lda) + p;
+    return a_begin_ + (p_.trans_a ? p * Term(call_.lda) + row : row * Term(call_.lda) + p);
   }
+  Term c_index(const Term& row, const Term& column) const { return c_begin_ + (row * Term(call_.ldc) + column); }
   // Lanes of vector w that exist; no term where all do.
   Term count(const Block& block, int w) const {
     int64_t left = block.columns - int64_t{w} * lanes_;
@@ -274,7 +298,7 @@ class Gemm {
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
     auto line = [&](const Term& row, const Term& column) {
       if (call_.epilogue) return call_.epilogue->prefetch({row, column});
-      builder_.prefetch(call_.c, row * Term(call_.ldc) + column, Prefetch::kWrite);
+      builder_.prefetch(call_.c, c_index(row, column), Prefetch::kWrite);
     };
     for (int r = 0; r < block.rows; ++r) {
       for (int64_t at = 0; at < block.columns; at += line_) line(i + Term(r), s.column + Term(at));
@@ -288,7 +312,7 @@ class Gemm {
     Term next = s.column + Term(block.columns);
     if (depth() < p_.k) next = select(s.last, next, (s.k0 + Term(depth())) * Term(call_.ldb) + s.column);
     Term line = (i / Term(block.rows) - Term(1)) * Term(line_), end = Term(block.columns - 1);
-    return code_.let("next", next + select(line < end, line, end));
+    return code_.let("next", b_begin_ + next + select(line < end, line, end));
   }
 
   using Sums = std::vector<std::vector<Term>>;  // by row and vector
@@ -307,7 +331,7 @@ class Gemm {
                  count(block, w));
       };
       auto store = [&](const Term& value, const Term& row, const Term& column, const Term& lanes) {
-        builder_.store(call_.c, row * Term(call_.ldc) + column, value, 1, lanes);
+        builder_.store(call_.c, c_index(row, column), value, 1, lanes);
       };
       each_vector([&](size_t r, size_t w, const Term& row, const Term& column, const Term& lanes) {
         const Term value = result(sums[r][w], row, column, lanes, first);
@@ -364,7 +388,7 @@ class Gemm {
     auto old = [&] {
       if (first && call_.addend)
         return builder_.load(*call_.addend, builder_.index_of(*call_.addend, {row, column}), lanes_, 1, count);
-      return builder_.load(call_.c, row * Term(call_.ldc) + column, lanes_, 1, count);
+      return builder_.load(call_.c, c_index(row, column), lanes_, 1, count);
     };
     bool alpha_is_1 = is_number(call_.alpha, 1);
     if (first && is_number(call_.beta, 0)) return alpha_is_1 ? sum : sum * alpha_;
@@ -379,7 +403,8 @@ class Gemm {
   const MatrixProduct& p_;
   GemmTiling tiling_;
   int lanes_;
-  int64_t line_, tile_columns_;  // elements of a cache line, of a tile's row
+  int64_t line_, tile_columns_;                   // elements of a cache line, of a tile's row
+  Term a_begin_ = 0, b_begin_ = 0, c_begin_ = 0;  // of the matrices of a batch that are multiplied
   Term alpha_, beta_;
   std::string panel_, sums_;
   Term panel_begin_ = 0;  // of the tile's panel

@@ -3,7 +3,7 @@
 // The scheme is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008),
 // cut down to what small and skinny products need:
 //
-//   for each column tile of C (threads share them)         `vectors` vectors wide
+//   for each column tile of each C (threads share them)    `vectors` vectors wide
 //     for each slab of the inner length                    `depth` long
 //       for each block of rows                             `rows` high
 //         accumulators[rows][vectors] stay in registers: for each p of the slab,
@@ -29,6 +29,7 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/linalg/kernel_epilogue.h"
+#include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/product_key.h"
 
 namespace thtrain {
@@ -61,6 +62,7 @@ struct GemmCall {
   GemmFactor alpha = 1.0, beta = 0.0;       // with a beta that is known to be 0, C is not used
   KernelEpilogue* epilogue = nullptr;       // then c, alpha and beta are not used
   const kernel::Operand* addend = nullptr;  // row-major, of C's shape: what beta multiplies, instead of C's elements
+  std::vector<BatchAxis> batch = {};        // of known lengths and steps, product.count in all; then without the two
 };
 
 /// Adds the kernel to the step. float32 and float64.

@@ -10,6 +10,12 @@ const LibraryFunction& gemm_function(DType dtype) {
   return dtype == DType::kFloat32 ? f32 : f64;
 }
 
+const LibraryFunction& batched_gemm_function(DType dtype) {
+  static const LibraryFunction f32{"batched_gemm_f32", TH_TEXT_OF(TH_BATCHED_GEMM_PARAMETERS(float))};
+  static const LibraryFunction f64{"batched_gemm_f64", TH_TEXT_OF(TH_BATCHED_GEMM_PARAMETERS(double))};
+  return dtype == DType::kFloat32 ? f32 : f64;
+}
+
 const LibraryFunction& gemv_function(DType dtype) {
   static const LibraryFunction f32{"gemv_f32", TH_TEXT_OF(TH_GEMV_PARAMETERS(float))};
   static const LibraryFunction f64{"gemv_f64", TH_TEXT_OF(TH_GEMV_PARAMETERS(double))};

@@ -13,6 +13,10 @@
 #define TH_GEMM_PARAMETERS(T)                                                                                      \
   int trans_a, int trans_b, long m, long n, long k, const T *alpha_at, const T *a, long lda, const T *b, long ldb, \
       const T *beta_at, int reads_c, T *c, long ldc
+/// The same for each of [outer, inner] matrices, a_outer and a_inner elements apart, and so on.
+#define TH_BATCHED_GEMM_PARAMETERS(T)                                                                                  \
+  TH_GEMM_PARAMETERS(T), long outer, long a_outer, long b_outer, long c_outer, long inner, long a_inner, long b_inner, \
+      long c_inner
 #define TH_GEMV_PARAMETERS(T)                                                                                    \
   int trans_a, long m, long n, const T *alpha_at, const T *a, long lda, const T *x, long incx, const T *beta_at, \
       int reads_y, T *y, long incy
@@ -27,6 +31,7 @@ namespace thtrain {
 
 /// "gemm_f32" or "gemm_f64", and so on; of float32 or float64.
 const kernel::LibraryFunction& gemm_function(DType dtype);
+const kernel::LibraryFunction& batched_gemm_function(DType dtype);
 const kernel::LibraryFunction& gemv_function(DType dtype);
 const kernel::LibraryFunction& ger_function(DType dtype);
 /// gemm of float32 by oneDNN; no length is 0.

@@ -1,4 +1,6 @@
 // A matrix product by its definition. Slow, and the same bits on every machine.
+#include <algorithm>
+
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -13,25 +15,35 @@ using kernel::Term;
 
 namespace {
 
-// The axis of rows, of columns, or of what is summed.
+// The axis of rows, of columns, or of what is summed, behind those of a batch.
 enum : size_t { kRow, kColumn, kSummed };
 
-// Of an operand with these axes of the nest.
+// Of an operand with these axes of the nest, and those of the batch.
 Location along(const kernel::Operand& operand, size_t first, size_t second, size_t of_vector) {
-  Location out{operand, Dims(3, Dim(0))};
   const Dims& steps = operand.layout.strides;
+  const size_t batch = std::max<size_t>(steps.size(), 2) - 2;
+  Location out{operand, Dims(batch + 3, Dim(0))};
   if (steps.size() == 1) out.strides[of_vector] = steps[0];
-  if (steps.size() == 2) {
-    out.strides[first] = steps[0];
-    out.strides[second] = steps[1];
-  }
+  if (steps.size() < 2) return out;
+  std::copy(steps.begin(), steps.end() - 2, out.strides.begin());
+  out.strides[batch + first] = steps[batch];
+  out.strides[batch + second] = steps[batch + 1];
   return out;
 }
 
 std::vector<kernel::NestAxis> product_axes(const Type& a, const Type& b) {
-  return {{a.rank() == 2 ? a.dims[0] : Dim(1)},
-          {b.rank() == 2 ? b.dims[1] : Dim(1)},
-          {a.dims.back(), AxisKind::kSequential}};
+  std::vector<kernel::NestAxis> out;
+  for (size_t i = 0; i + 2 < a.rank(); ++i) out.push_back({a.dims[i]});
+  out.push_back({a.rank() >= 2 ? a.dims[a.rank() - 2] : Dim(1)});
+  out.push_back({b.rank() >= 2 ? b.dims.back() : Dim(1)});
+  out.push_back({a.dims.back(), AxisKind::kSequential});
+  return out;
+}
+
+// left right + total, of complex numbers in parts.
+Parts multiply_add(const Parts& left, const Parts& right, const Parts& total) {
+  if (!total.is_complex()) return total.re + left.re * right.re;
+  return {total.re + (left.re * right.re - left.im * right.im), total.im + (left.re * right.im + left.im * right.re)};
 }
 
 }  // namespace
@@ -46,7 +58,7 @@ void lower_loops_loop_products(StepBuilder& b) {
     if (const double* number = std::get_if<double>(&of)) return kernel::constant(dtype, *number);
     return nest.load("factor", {b.input(static_cast<size_t>(std::get<int>(of))), Dims(3, Dim(0))});
   };
-  Term value = nest.let("scaled", factor(step.alpha) * product.sum);
+  Term value = nest.let("scaled", factor(step.alpha) * product.sum.re);
   if (step.reads_c) {
     const size_t of_vector = step.a.type.rank() == 2 ? kRow : kColumn;
     value = value + factor(step.beta) * nest.load("addend", along(b.input(0), kRow, kColumn, of_vector));
@@ -56,15 +68,28 @@ void lower_loops_loop_products(StepBuilder& b) {
 }
 
 // Bools are the bytes that they are stored as: 0 and 1.
+static kernel::Operand bytes_of(const kernel::Operand& operand) {
+  return is_bool(operand.type.dtype) ? bits_of(operand) : operand;
+}
+
 ProductNest::ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out)
-    : nest(product_axes(a.type, b.type)), to(along(bits_of(out), kRow, kColumn, a.type.rank() == 2 ? kRow : kColumn)) {
-  const DType dtype = to.operand.type.dtype;
+    : nest(product_axes(a.type, b.type)), to(along(bytes_of(out), kRow, kColumn, a.type.rank() == 2 ? kRow : kColumn)) {
+  const DType dtype = real_dtype(to.operand.type.dtype);
   const Term start = is_float(dtype) ? kernel::constant(dtype, 0) : kernel::constant_int(dtype, 0);
-  const Term total = nest.carried("sum", start), left = nest.load("left", along(bits_of(a), kRow, kSummed, kSummed)),
-             right = nest.load("right", along(bits_of(b), kSummed, kColumn, kSummed));
-  nest.set(total, is_bool(out.type.dtype) ? total | (left & right) : total + left * right);
-  sum = nest.last(total);
-  nest.work = 2;
+  const bool is_pair = is_complex(out.type.dtype);
+  const Parts total{nest.carried("sum", start), is_pair ? nest.carried("sum_im", start) : Term()};
+  const Parts left = load_value(nest, "left", along(bytes_of(a), kRow, kSummed, kSummed)),
+              right = load_value(nest, "right", along(bytes_of(b), kSummed, kColumn, kSummed));
+  const Parts next =
+      is_bool(out.type.dtype) ? Parts(total.re | (left.re & right.re)) : multiply_add(left, right, total);
+  nest.set(total.re, next.re);
+  if (is_pair) nest.set(total.im, next.im);
+  sum = {nest.last(total.re), is_pair ? nest.last(total.im) : Term()};
+  nest.work = is_pair ? 8 : 2;
+}
+
+void ProductNest::store() {
+  store_value(nest, to, sum);
 }
 
 // Not worth a trial: it is taken by name.
@@ -78,6 +103,12 @@ CandidateSource loop_products() {
             return name == loops.name ? std::optional(loops) : std::nullopt;
           },
           {"loops"}};
+}
+
+CandidateSource loop_batches() {
+  CandidateSource out = loop_products();
+  out.computation = "batched_product";
+  return out;
 }
 
 }  // namespace thtrain

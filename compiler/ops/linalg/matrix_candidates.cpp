@@ -18,7 +18,7 @@ using kernel::ChoiceKey;
 using kernel::StepBuilder;
 using kernel::Target;
 
-constexpr const char* kComputation = "matrix_product";
+constexpr const char *kComputation = "matrix_product", *kOfBatches = "batched_product";
 // A new number where generated kernels of the same name became others.
 constexpr const char* kTilingVersion = "4";
 
@@ -47,7 +47,7 @@ int64_t bytes_of_rows(const MatrixProduct& p) {
 // More rows of A or C than the second cache holds, which a column tile would read or write anew, and so many that
 // copying all of B does not matter.
 bool is_large_and_flat(const MatrixProduct& p) {
-  return bytes_of_rows(p) > (1 << 20) && p.m >= 4 * p.k;
+  return !p.count && bytes_of_rows(p) > (1 << 20) && p.m >= 4 * p.k;
 }
 
 std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
@@ -76,22 +76,35 @@ std::string rule(const ChoiceKey& key, const Target& target, int threads, double
   if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
     return name_of(tilings.front());
   auto [rows, vectors] = shapes_of(p, target).front();
-  if (threads > 1 && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
+  if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000)
+    return "library";
   // A^T is read in columns: a slab of few rows of it stays in the first cache.
   return name_of(GemmTiling{rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
+}
+
+// An operand as it is stored, and as the product reads it.
+std::pair<Expr, Expr> stored(const char* name, const MatrixProduct& p, int64_t rows, int64_t columns,
+                             bool is_transposed) {
+  Dims lengths = is_transposed ? Dims{columns, rows} : Dims{rows, columns};
+  if (p.count) lengths.insert(lengths.begin(), p.count);
+  const Expr leaf = make_input({.dtype = p.dtype, .dims = lengths}, name);
+  return {leaf, is_transposed ? matrix_transpose(leaf) : leaf};
+}
+
+std::optional<Graph> example_of_batch(const std::string& properties) {
+  const std::optional<MatrixProduct> p = product_of(properties);
+  if (!p || !p->count || p->accumulates) return std::nullopt;
+  const auto [a, left] = stored("a", *p, p->m, p->k, p->trans_a);
+  const auto [b, right] = stored("b", *p, p->k, p->n, p->trans_b);
+  return Graph{{a, b}, {apply(batched_dot_op(), {left, right})}, {}};
 }
 
 // The step as training has it: C is updated in place where it is accumulated into, by a known factor.
 std::optional<Graph> example(const std::string& properties) {
   const std::optional<MatrixProduct> p = product_of(properties);
-  if (!p) return std::nullopt;
-  auto stored = [&](const char* name, int64_t rows, int64_t columns, bool is_transposed) {
-    const Expr leaf =
-        make_input({.dtype = p->dtype, .dims = is_transposed ? Dims{columns, rows} : Dims{rows, columns}}, name);
-    return std::pair(leaf, is_transposed ? transpose(leaf) : leaf);
-  };
-  const auto [a, left] = stored("a", p->m, p->k, p->trans_a);
-  const auto [b, right] = stored("b", p->k, p->n, p->trans_b);
+  if (!p || p->count) return std::nullopt;
+  const auto [a, left] = stored("a", *p, p->m, p->k, p->trans_a);
+  const auto [b, right] = stored("b", *p, p->k, p->n, p->trans_b);
   if (!p->accumulates) return Graph{{a, b}, {dot(left, right)}, {}};
   auto storage = std::make_shared<SharedStorage>();
   storage->name = "c";
@@ -149,13 +162,20 @@ const Computation& matrix_product() {
   return computation;
 }
 
+const Computation& batched_product() {
+  static const Computation computation{kOfBatches, "library", example_of_batch, rule};
+  return computation;
+}
+
 CandidateSource library_products() {
-  return {kComputation,
-          [](const ChoiceKey& key, const Target&) {
-            return std::vector{by_function("library", gemm_function(product_of(key.properties)->dtype))};
-          },
-          nullptr,
-          {"library"}};
+  return {
+      kComputation,
+      [](const ChoiceKey& key, const Target&) {
+        const MatrixProduct p = *product_of(key.properties);
+        return std::vector{by_function("library", p.count ? batched_gemm_function(p.dtype) : gemm_function(p.dtype))};
+      },
+      nullptr,
+      {"library"}};
 }
 
 CandidateSource onednn_products() {
@@ -174,9 +194,21 @@ CandidateSource tiled_products() {
   return {kComputation, offer_tilings, find_tiling, {"tile #x#x#", "rows #x#"}};
 }
 
+static CandidateSource of_batches(CandidateSource source) {
+  source.computation = kOfBatches;
+  return source;
+}
+CandidateSource library_batches() {
+  return of_batches(library_products());
+}
+CandidateSource tiled_batches() {
+  return of_batches(tiled_products());
+}
+
 ChoiceKey key_of(const MatrixProduct& p) {
-  return {kComputation, str(name_of(p.dtype), " ", p.m, "x", p.k, "x", p.n, " ", p.trans_a ? "T" : "N",
-                            p.trans_b ? "T" : "N", p.accumulates ? " added" : "")};
+  return {p.count ? kOfBatches : kComputation,
+          str(name_of(p.dtype), " ", p.m, "x", p.k, "x", p.n, " ", p.trans_a ? "T" : "N", p.trans_b ? "T" : "N",
+              p.accumulates ? " added" : "", p.count ? str(" ", p.count, " times") : std::string())};
 }
 
 std::optional<MatrixProduct> product_of(const std::string& properties) {
@@ -190,7 +222,9 @@ std::optional<MatrixProduct> product_of(const std::string& properties) {
       !take_transpose(reader, p.trans_a) || !take_transpose(reader, p.trans_b))
     return std::nullopt;
   p.accumulates = reader.take(" added");
-  if (!reader.is_at_end()) return std::nullopt;
+  if (!reader.is_at_end() &&
+      (!reader.take(" ") || !reader.number(p.count, 1) || !reader.take(" times") || !reader.is_at_end()))
+    return std::nullopt;
   return p;
 }
 

@@ -3,8 +3,9 @@
 namespace thtrain {
 
 std::optional<MatrixLayout> matrix_layout(const Dims& dims, const Layout& layout) {
-  const Dim &rows = dims[0], &columns = dims[1];
-  const Dim &row_stride = layout.strides[0], &column_stride = layout.strides[1];
+  const size_t last = dims.size() - 1;
+  const Dim &rows = dims[last - 1], &columns = dims[last];
+  const Dim &row_stride = layout.strides[last - 1], &column_stride = layout.strides[last];
   // A single row or column may have any step between its (absent) neighbours, and so may a matrix without elements.
   if (rows.is(0) || columns.is(0)) return MatrixLayout{false, max(columns, 1)};
   if (column_stride.is(1) || columns.is(1)) {
@@ -16,6 +17,20 @@ std::optional<MatrixLayout> matrix_layout(const Dims& dims, const Layout& layout
     if (column_stride.is_at_least(rows) && !column_stride.is(0)) return MatrixLayout{true, max(column_stride, 1)};
   }
   return std::nullopt;
+}
+
+std::vector<BatchAxis> batch_axes(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out) {
+  std::vector<BatchAxis> axes;
+  for (size_t i = 0; i + 2 < out.type.rank(); ++i) {
+    const BatchAxis axis{out.type.dims[i], a.layout.strides[i], b.layout.strides[i], out.layout.strides[i]};
+    if (axis.length.is(1)) continue;
+    auto lies_as_one = [&](Dim BatchAxis::*step) { return axes.back().*step == axis.*step * axis.length; };
+    if (!axes.empty() && lies_as_one(&BatchAxis::a) && lies_as_one(&BatchAxis::b) && lies_as_one(&BatchAxis::out))
+      axes.back() = {axes.back().length * axis.length, axis.a, axis.b, axis.out};
+    else
+      axes.push_back(axis);
+  }
+  return axes;
 }
 
 std::optional<Dim> vector_step(const Dims& dims, const Layout& layout) {

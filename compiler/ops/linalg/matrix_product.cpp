@@ -26,17 +26,28 @@ size_t first_factor(const Node& product) {
   return is_gemm(product) ? 2 : 0;
 }
 
+static std::optional<int64_t> known_count(const Dims& lengths) {
+  int64_t count = 1;
+  for (size_t i = 0; i + 2 < lengths.size(); ++i) {
+    if (!lengths[i].is_known() || lengths[i].value() < 1) return std::nullopt;
+    count *= lengths[i].value();
+  }
+  return lengths.size() > 2 ? count : 0;
+}
+
 std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
   const size_t first = first_factor(node);
   const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
   const std::optional<MatrixLayout> p = matrix_layout(left, a), q = matrix_layout(right, b);
   if (!p || !q || !p->leading.is_known() || !q->leading.is_known()) return std::nullopt;
-  for (const Dim& length : {left[0], left[1], right[1]})
+  const Dim &m = left[left.size() - 2], &k = left.back(), &n = right.back();
+  for (const Dim& length : {m, k, n})
     if (!length.is_known() || length.value() < 1) return std::nullopt;
-  if (left[0].is(1) || right[1].is(1)) return std::nullopt;
+  const std::optional<int64_t> count = known_count(left);
+  if (!count || (*count == 0 && (m.is(1) || n.is(1)))) return std::nullopt;
   const bool accumulates = is_gemm(node) && constant_number(node.inputs[4]) != 0.0;
-  return MatrixProduct{node.types[0].dtype, left[0].value(), right[1].value(), left[1].value(),
-                       p->transposed,       q->transposed,   accumulates};
+  return MatrixProduct{node.types[0].dtype, m.value(),     n.value(),   k.value(),
+                       p->transposed,       q->transposed, accumulates, *count};
 }
 
 GemmFactor factor_of(const Node& node, size_t input) {
@@ -58,10 +69,13 @@ ProductStep product_step(StepBuilder& builder) {
 
 void lower_matrix_product(StepBuilder& builder) {
   const ProductStep step = product_step(builder);
+  const bool is_batch = step.a.type.rank() > 2;
+  // A library's function goes over two axes that lie apart.
+  if (is_batch && batch_axes(step.a, step.b, builder.output()).size() > 2) return lower_loops_loop_products(builder);
   if (std::optional<MatrixProduct> known = known_product(builder.node(), step.a.layout, step.b.layout))
     return lower_chosen(builder, key_of(*known));
   if (!builder.target().has_libraries()) return lower_loops_loop_products(builder);
-  call_product(builder, gemm_function(step.a.type.dtype));
+  call_product(builder, is_batch ? batched_gemm_function(step.a.type.dtype) : gemm_function(step.a.type.dtype));
 }
 
 kernel::LibraryArgument factor_at(const StepBuilder& builder, const GemmFactor& factor) {
@@ -75,12 +89,20 @@ void call_product(StepBuilder& builder, const kernel::LibraryFunction& function)
   if (step.reads_c) copy_addend(builder);
   const MatrixLayout p = *matrix_layout(step.a.type.dims, step.a.layout),
                      q = *matrix_layout(step.b.type.dims, step.b.layout);
-  const Dim &m = step.a.type.dims[0], &k = step.a.type.dims[1], &n = step.b.type.dims[1];
-  builder.call_library(
-      {function,
-       {Dim(p.transposed), Dim(q.transposed), m, n, k, factor_at(builder, step.alpha), PointerTo{step.a.index},
-        p.leading, PointerTo{step.b.index}, q.leading, factor_at(builder, step.beta), Dim(step.reads_c),
-        PointerTo{builder.output().index}, max(n, 1)}});
+  const Dims& left = step.a.type.dims;
+  const Dim &m = left[left.size() - 2], &k = left.back(), &n = step.b.type.dims.back();
+  kernel::LibraryCall call{
+      function,
+      {Dim(p.transposed), Dim(q.transposed), m, n, k, factor_at(builder, step.alpha), PointerTo{step.a.index},
+       p.leading, PointerTo{step.b.index}, q.leading, factor_at(builder, step.beta), Dim(step.reads_c),
+       PointerTo{builder.output().index}, max(n, 1)}};
+  if (left.size() > 2) {
+    std::vector<BatchAxis> batch = batch_axes(step.a, step.b, builder.output());
+    batch.insert(batch.begin(), 2 - batch.size(), {1, 0, 0, 0});
+    for (const BatchAxis& axis : batch)
+      for (const Dim& argument : {axis.length, axis.a, axis.b, axis.out}) call.arguments.emplace_back(argument);
+  }
+  builder.call_library(std::move(call));
 }
 
 void lower_tiled_product(StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling) {
@@ -101,6 +123,7 @@ void lower_tiled_product(StepBuilder& builder, const MatrixProduct& product, con
     else
       copy_addend(builder);
   }
+  if (product.count) call.batch = batch_axes(step.a, step.b, builder.output());
   lower_gemm(builder, call, tiling);
 }
 

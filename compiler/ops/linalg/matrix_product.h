@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/kernel/nest.h"
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/ops/linalg/product_key.h"
 
@@ -41,14 +42,20 @@ void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& f
 void lower_tiled_product(kernel::StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling);
 
 /// A product by its definition, as a nest over rows, columns and what is summed: the products of an element are added
-/// from the first to the last, in the dtype of the operands. A vector on the left is a row, on the right a column.
+/// from the first to the last, in the dtype of the operands. A vector on the left is a row, on the right a column;
+/// other operands may have axes of a batch.
 struct ProductNest {
   ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out);
+  void store();
 
   kernel::Nest nest;
-  kernel::Term sum;
+  Parts sum;
   kernel::Location to;
 };
+
+/// Each of `count` products by its definition, of row-major operands. Sums of float32 products accumulate in float64
+/// and are rounded once.
+void reference_products(const Tensor& a, const Tensor& b, int64_t count, int64_t m, int64_t k, int64_t n, Tensor& out);
 
 /// Input 0 in the output, so that a product can be added to it: a copy, unless the step writes over input 0.
 void copy_addend(kernel::StepBuilder& builder);

@@ -1,4 +1,5 @@
 #include "compiler/ops/nnet/normalize.h"
+#include "compiler/ops/iterations_rule.h"
 
 #include <algorithm>
 
@@ -138,6 +139,7 @@ const Op& normalize_op() {
       .lower = lower,
       .access = [](const Node&, size_t) { return Access::kElement; },
       .expand = [](const Node&, std::span<const Expr> inputs) { return plain(inputs); },
+      .iterations = &kLaterAxesOfIterations,
       .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {

@@ -1,5 +1,6 @@
 // Softmax and log-softmax, which differ in the last step: types, reference, errors, one kernel, cases.
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/iterations_rule.h"
 
 #include <cmath>
 
@@ -183,6 +184,7 @@ Op op_of_rows(const char* name, const char* doc, bool logarithm, const Op& (*sel
           .access = [](const Node&, size_t) { return Access::kRow; },
           .expand = [logarithm](const Node& node,
                                 std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], logarithm); },
+          .iterations = &kLaterAxesOfIterations,
           .aliases = {{.output = 0, .input = 0}},
           .cost = softmax_cost,
           .cases = [self] { return softmax_cases(self()); }};

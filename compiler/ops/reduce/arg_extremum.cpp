@@ -1,5 +1,6 @@
 // argmin and argmax: the position of an extremum along one axis, or among all elements.
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_lower.h"
 
@@ -126,6 +127,7 @@ Op define(bool is_max, const Op& (*self)()) {
           .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
           .access = [](const Node&, size_t) { return Access::kRow; },
+          .iterations = &kLaterAxesOfIterations,
           .cost =
               [](const Node& node) {
                 Dim n = node.inputs[0].type().elements();

@@ -1,4 +1,5 @@
 #include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/iterations_rule.h"
 
 #include <algorithm>
 #include <memory>
@@ -170,6 +171,7 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
         .reduction = &record,
         .access = [](const Node&, size_t) { return Access::kRow; },
+        .iterations = &kLaterAxesOfIterations,
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
   if (record.gradient) {

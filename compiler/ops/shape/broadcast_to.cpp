@@ -81,8 +81,7 @@ static Expr repeated_in_all_iterations(const Node& node, const Dim& iterations, 
   lengths.insert(lengths.begin(), iterations);
   return broadcast_to(dimshuffle(inputs[0], order), lengths);
 }
-static constexpr IterationsRule kAllIterations_broadcast_to{
-    .applies = [](const Node&, const std::vector<bool>&) { return true; }, .all = repeated_in_all_iterations};
+static constexpr IterationsRule kAllIterations_broadcast_to{.all = repeated_in_all_iterations};
 
 const Op& broadcast_to_op() {
   static const Op op{

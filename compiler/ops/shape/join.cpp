@@ -2,6 +2,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -130,6 +131,7 @@ const Op& join_op() {
       .jvp = linear_jvp,
       .lower = lower_join,
       .destinations = destinations,
+      .iterations = &kLaterAxesOfIterations,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};

@@ -1,5 +1,6 @@
 // The same elements under other lengths.
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -112,6 +113,14 @@ Dim left_over(const Dims& all, Dims others) {
 
 }  // namespace
 
+static Expr reshaped_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                       const std::vector<bool>&) {
+  Dims lengths = node.types[0].dims;
+  lengths.insert(lengths.begin(), iterations);
+  return reshape(inputs[0], lengths);
+}
+static constexpr IterationsRule kAllIterations_reshape{.all = reshaped_in_all_iterations};
+
 const Op& reshape_op() {
   static const Op op{
       .name = "reshape",
@@ -126,6 +135,7 @@ const Op& reshape_op() {
       .gradient = gradient_reshape,
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { copy_kernel(b, 0, "reshape: elements in row-major order"); },
+      .iterations = &kAllIterations_reshape,
       .aliases = {{.output = 0, .input = 0, .view = view_reshape}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases_reshape};

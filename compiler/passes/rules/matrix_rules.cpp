@@ -1,10 +1,13 @@
 // Products of matrices: transposes, factors and signs move out, and chains are computed in the cheapest order.
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/linalg/contraction.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/rules/examples.h"
@@ -51,6 +54,42 @@ Expr dot_of_single(const Expr& value, RuleContext&) {
   if (a.rank() != 2 || b.rank() != 2 || !a.dims()[1].is(1) || !b.dims()[0].is(1)) return {};
   if (a.dtype() != value.dtype() || b.dtype() != value.dtype()) return {};
   return a * b;
+}
+
+// sum(x[:, :, None] * y[None], 1) -> dot(x, y): where each factor has axes of the result to itself, the elements of the
+// sum are not computed one by one. The axes of the product have their numbers as names.
+Expr product_of_repeated(const Expr& value, RuleContext& context) {
+  const Expr& product = input_of(value, 0);
+  if (!is_op(product, mul_op()) || !context.has_one_use(product)) return {};
+  const Ints& axes = value.node().props.get<Ints>("axes");
+  std::vector<int> kept;
+  for (size_t axis = 0; axis < product.rank(); ++axis)
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end())
+      kept.push_back(static_cast<int>(axis));
+  Labelled factors[2];
+  std::vector<bool> has_own(2), is_of(2 * product.rank());
+  for (size_t side : {0, 1}) {
+    const Expr& x = input_of(product, side);
+    if (x.dtype() != value.dtype()) return {};
+    Ints order;
+    for (size_t i = 0; i < x.rank(); ++i) {
+      const size_t axis = product.rank() - x.rank() + i;
+      if (x.dims()[i].is(1)) continue;
+      order.push_back(static_cast<int64_t>(i));
+      factors[side].labels.push_back(static_cast<int>(axis));
+      is_of[2 * axis + side] = true;
+    }
+    factors[side].value = dimshuffle(x, order);
+  }
+  bool has_both = false;
+  for (int axis : kept)
+    for (size_t side : {0, 1})
+      if (is_of[2 * static_cast<size_t>(axis) + side] && !is_of[2 * static_cast<size_t>(axis) + 1 - side])
+        has_own[side] = true;
+  for (int64_t axis : axes)
+    has_both = has_both || (is_of[2 * static_cast<size_t>(axis)] && is_of[2 * static_cast<size_t>(axis) + 1]);
+  if (!has_both || !has_own[0] || !has_own[1]) return {};
+  return reshape(contract(factors[0], factors[1], kept).value, value.dims());
 }
 
 // ---- chains --------------------------------------------------------------------------------------------------------
@@ -153,6 +192,17 @@ const std::vector<Rule>& matrix_rules() {
        .examples = {{{f64({3, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }},
                     {{f32({3}), f32({2})}, [](In in) { return dot(expand_dims(in[0], {1}), expand_dims(in[1], {0})); }},
                     {{f64({0, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }}}},
+      {.name = "product_of_repeated",
+       .safety = kReassociating,
+       .rewrite = product_of_repeated,
+       .roots = {&sum_op()},
+       .examples = {{{f64({3, 4}), f64({4, 2})},
+                     [](In in) { return sum(expand_dims(in[0], {2}) * expand_dims(in[1], {0}), 1); }},
+                    {{f32({3, 4}), f32({2, 4})}, [](In in) { return sum(expand_dims(in[0], {1}) * in[1], 2, true); }},
+                    {{f64({3, 4, 5}), f64({3, 2, 1, 5})},
+                     [](In in) { return sum(expand_dims(in[0], {1}) * in[1], 3); }},
+                    {{f64({2, 3, 4}), f64({2, 4, 5})},
+                     [](In in) { return sum(expand_dims(in[0], {3}) * expand_dims(in[1], {1}), 2); }}}},
       {.name = "dot_chain",
        .safety = kReassociating,
        .kinds = kReals,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -42,7 +43,9 @@ void expect_product(const MatrixProduct& p, Factors f, const std::vector<std::st
   SCOPED_TRACE(str(name_of(p.dtype), " ", p.m, "x", p.k, "x", p.n, p.trans_a ? " T" : " N", p.trans_b ? "T" : "N",
                    ", alpha ", f.alpha, ", beta ", f.beta, ", ", vector_bytes, " bytes"));
   GemmCandidates candidates(p, tilings, f.alpha, f.beta, vector_bytes);
-  std::vector<T> a = numbers<T>(p.m * p.k, 1), b = numbers<T>(p.k * p.n, 2), c = numbers<T>(p.m * p.n, 3);
+  const int64_t count = std::max<int64_t>(p.count, 1);
+  std::vector<T> a = numbers<T>(count * p.m * p.k, 1), b = numbers<T>(count * p.k * p.n, 2),
+                 c = numbers<T>(count * p.m * p.n, 3);
   if (f.beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());  // not to be read
   for (size_t t = 0; t < tilings.size(); ++t) {
     std::vector<T> one = c;
@@ -54,18 +57,20 @@ void expect_product(const MatrixProduct& p, Factors f, const std::vector<std::st
       candidates.run(t, context, a.data(), b.data(), many.data());
       ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << tilings[t] << ", " << threads;
     }
-    for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t row = 0; row < count * p.m; ++row)
       for (int64_t j = 0; j < p.n; ++j) {
-        double sum = 0, size = 0, old = f.beta == 0 ? 0 : f.beta * static_cast<double>(c[i * p.n + j]);
+        const int64_t i = row % p.m;
+        const T *x = a.data() + row / p.m * p.m * p.k, *y = b.data() + row / p.m * p.k * p.n;
+        double sum = 0, size = 0, old = f.beta == 0 ? 0 : f.beta * static_cast<double>(c[row * p.n + j]);
         for (int64_t l = 0; l < p.k; ++l) {
-          double product = static_cast<double>(p.trans_a ? a[l * p.m + i] : a[i * p.k + l]) *
-                           static_cast<double>(p.trans_b ? b[j * p.k + l] : b[l * p.n + j]);
+          double product = static_cast<double>(p.trans_a ? x[l * p.m + i] : x[i * p.k + l]) *
+                           static_cast<double>(p.trans_b ? y[j * p.k + l] : y[l * p.n + j]);
           sum += product;
           size += std::fabs(product);
         }
         double bound = (static_cast<double>(p.k) + 4) * std::numeric_limits<T>::epsilon() *
                        (std::fabs(f.alpha) * size + std::fabs(old));
-        ASSERT_NEAR(one[i * p.n + j], f.alpha * sum + old, bound) << tilings[t] << " at " << i << ", " << j;
+        ASSERT_NEAR(one[row * p.n + j], f.alpha * sum + old, bound) << tilings[t] << " at " << row << ", " << j;
       }
   }
 }
@@ -93,6 +98,19 @@ TEST(GemmKernel, IsTheDefinition) {
         MatrixProduct p{dtype, n.m, n.n, n.k, trans_a, trans_b, f.beta != 0};
         expect_product(p, f, {"tile 6x2x64", "tile 4x3x7", "rows 6x2", "rows 4x3"}, widths[iteration % 3]);
         ++iteration;
+      }
+}
+
+TEST(GemmKernel, IsTheDefinitionOfABatch) {
+  const int widths[] = {64, 32, 16};
+  size_t iteration = 0;
+  for (const auto& [count, m, k, n] :
+       {std::array<int64_t, 4>{37, 4, 4, 4}, {3, 13, 31, 17}, {5, 20, 9, 70}, {1, 1, 5, 1}})
+    for (bool trans_a : {false, true})
+      for (bool trans_b : {false, true}) {
+        const DType dtype = iteration % 2 == 0 ? DType::kFloat32 : DType::kFloat64;
+        expect_product({dtype, m, n, k, trans_a, trans_b, false, count}, {1, 0}, {"tile 6x2x64", "tile 4x3x7"},
+                       widths[iteration++ % 3]);
       }
 }
 

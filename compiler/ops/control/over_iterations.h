@@ -11,11 +11,13 @@
 namespace thtrain {
 
 /// Knows of some values of a body what they are outside: one value for all iterations, or the values of all iterations
-/// along a new first axis; and gives what follows from them by elementwise operations, products with a value that no
-/// iteration changes, and shuffles and repetitions of axes.
+/// along a new first axis; and gives what follows from them by elementwise operations and by the rules of ops
+/// (Op::iterations).
 class OverIterations {
  public:
-  explicit OverIterations(Dim iterations) : iterations_(std::move(iterations)) {}
+  /// With `maps_others` a node whose op has no rule follows too: by a loop of that node alone.
+  explicit OverIterations(Dim iterations, bool maps_others = false)
+      : iterations_(std::move(iterations)), maps_others_(maps_others) {}
 
   /// `outside` is [iterations, ...] where the value varies from iteration to iteration.
   void know(const Expr& in_body, const Expr& outside, bool varies);
@@ -45,6 +47,7 @@ class OverIterations {
   Expr aligned(const Expr& value, size_t rank);
 
   Dim iterations_;
+  bool maps_others_;
   std::map<Key, Fact> facts_;
 };
 

@@ -1,7 +1,9 @@
-#include "compiler/passes/over_iterations.h"
+#include "compiler/ops/control/over_iterations.h"
 
 #include <algorithm>
 
+#include "compiler/ops/control/body.h"
+#include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/shape/shape.h"
@@ -12,14 +14,46 @@ void OverIterations::know(const Expr& in_body, const Expr& outside, bool varies)
   facts_[key(in_body)] = {in_body, outside, varies, false};
 }
 
+static bool has_rule(const Node& node, const std::vector<bool>& varies) {
+  const IterationsRule* rule = node.op->iterations;
+  return rule && rule->all && (!rule->applies || rule->applies(node, varies));
+}
+
 bool OverIterations::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
     return false;
   const std::vector<bool> varying = inputs_that_vary(node);
   if (std::find(varying.begin(), varying.end(), true) == varying.end()) return true;
-  return node.op->scalar ||
-         (node.op->iterations && node.op->iterations->applies && node.op->iterations->applies(node, varying));
+  if (node.op->scalar || maps_others_) return true;
+  return has_rule(node, varying);
+}
+
+// A loop of one node.
+static Expr mapped(const Node& node, size_t output, const Dim& iterations, const std::vector<Expr>& inputs,
+                   const std::vector<bool>& varies) {
+  if (node.op->defines)
+    throw UserError({.what = "vmap: the data of each element decides a length",
+                     .expected = "lengths that are those of all elements",
+                     .node = node.origin.text(),
+                     .config = node.origin.config(),
+                     .hint = "map() is a loop, whose body may define lengths"});
+  auto body = std::make_shared<Graph>();
+  std::vector<Expr> own(inputs.size()), outside;
+  size_t sequences = 0;
+  for (bool varying : {true, false})  // sequences, and then captures
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (varies[i] != varying) continue;
+      own[i] = constant_value(inputs[i]) ? inputs[i] : make_input(node.inputs[i].type(), "element");
+      if (constant_value(inputs[i])) continue;
+      body->inputs.push_back(own[i]);
+      outside.push_back(inputs[i]);
+      sequences += varying;
+    }
+  const std::shared_ptr<const Node> inside = clone_with_inputs(node, own, node.bodies);
+  body->outputs = {Expr(inside, output)};
+  if (const std::optional<Expr> effect = kept_for_effects(*inside)) body->effects = {*effect};
+  return make_scan({.count = iterations, .taps = {}, .sequences = sequences}, std::move(body), std::move(outside))[0];
 }
 
 std::vector<bool> OverIterations::inputs_that_vary(const Node& node) const {
@@ -41,7 +75,8 @@ void OverIterations::find(const std::vector<Expr>& roots) {
       fact.varies |= varies(input);
       fact.pays |= pays(input);
     }
-    fact.pays |= fact.varies && node->op->iterations && node->op->iterations->pays;
+    const IterationsRule* rule = node->op->iterations;
+    fact.pays |= fact.varies && rule && rule->pays && rule->pays(*node, inputs_that_vary(*node));
     for (size_t o = 0; o < node->types.size(); ++o)
       if (fact.value = (*node)[o]; !is_known(fact.value)) facts_[key(fact.value)] = fact;
   }
@@ -64,8 +99,11 @@ Expr OverIterations::made(const Node& node, size_t output) {
   const size_t rank = node.types[output].rank();
   for (const Expr& input : node.inputs)
     inputs.push_back(is_varying && node.op->scalar ? aligned(input, rank) : outside(input));
-  if (is_varying && !node.op->scalar)
-    return node.op->iterations->all(node, iterations_, inputs, inputs_that_vary(node));
+  if (is_varying && !node.op->scalar) {
+    const std::vector<bool> varying = inputs_that_vary(node);
+    return has_rule(node, varying) ? node.op->iterations->all(node, iterations_, inputs, varying)
+                                   : mapped(node, output, iterations_, inputs, varying);
+  }
   return Expr(clone_with_inputs(node, std::move(inputs), node.bodies), output);
 }
 
