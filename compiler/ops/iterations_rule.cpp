@@ -38,5 +38,6 @@ static Expr op_of_later_axes(const Node& node, const Dim& iterations, std::span<
 
 const IterationsRule kSameOpOfIterations{.all = same_op};
 const IterationsRule kLaterAxesOfIterations{.all = op_of_later_axes};
+const IterationsRule kLaterAxesThatMayFail{.all = op_of_later_axes, .may_fail = true};
 
 }  // namespace thtrain

@@ -18,6 +18,8 @@ struct IterationsRule {
   /// body sees it. Null: never.
   Expr (*all)(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
               const std::vector<bool>& varies) = nullptr;
+  /// May it end the call (an index outside, a maximum of nothing)? Then it stays in a loop that may have no iteration.
+  bool may_fail = false;
   /// Is it then one large computation, which is faster than many small ones? Null: never.
   bool (*pays)(const Node& node, const std::vector<bool>& varies) = nullptr;
 
@@ -35,7 +37,7 @@ std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::
                                   const std::vector<bool>& varies);
 
 /// The rules of ops that do the same whatever the first axes are; and of those whose property `axis` or `axes` counts
-/// from the first axis, and that do the same along all others.
-extern const IterationsRule kSameOpOfIterations, kLaterAxesOfIterations;
+/// from the first axis, and that do the same along all others; some of these may fail.
+extern const IterationsRule kSameOpOfIterations, kLaterAxesOfIterations, kLaterAxesThatMayFail;
 
 }  // namespace thtrain

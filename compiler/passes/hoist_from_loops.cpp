@@ -10,6 +10,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/iterations_rule.h"
 
 namespace thtrain {
 namespace {
@@ -28,7 +29,7 @@ bool is_heavy(const Node& node) {
 
 // Does it give a value whatever its inputs are? A slice may begin outside.
 bool cannot_fail(const Node& node) {
-  return node.op->scalar || node.op->iterations;
+  return node.op->scalar || (node.op->iterations && !node.op->iterations->may_fail);
 }
 
 // The values of a loop's body that follow from its captures, and are worth computing once. What may fail stays in a

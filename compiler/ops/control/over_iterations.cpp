@@ -23,6 +23,8 @@ bool OverIterations::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
     return false;
+  if (!maps_others_ && node.op->iterations && node.op->iterations->may_fail && !iterations_.is_at_least(1))
+    return false;
   const std::vector<bool> varying = inputs_that_vary(node);
   if (std::find(varying.begin(), varying.end(), true) == varying.end()) return true;
   if (node.op->scalar || maps_others_) return true;

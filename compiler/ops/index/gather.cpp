@@ -261,7 +261,7 @@ static Expr gathered_in_all_iterations(const Node& node, const Dim& iterations, 
   return transpose(apply(gather_op(), std::move(indices.inputs), std::move(props)), inverse_of(indices.element_order));
 }
 
-static constexpr IterationsRule kGatherOfIterations{.all = gathered_in_all_iterations};
+static constexpr IterationsRule kGatherOfIterations{.all = gathered_in_all_iterations, .may_fail = true};
 
 const Op& gather_op() {
   static const Op op{

@@ -204,7 +204,7 @@ static Expr scattered_in_all_iterations(const Node& node, const Dim& iterations,
   props.set("axes", indices.axes);
   return transpose(apply(scatter_op(), std::move(now), std::move(props)), inverse_of(indices.x_order));
 }
-static constexpr IterationsRule kScatterOfIterations{.all = scattered_in_all_iterations};
+static constexpr IterationsRule kScatterOfIterations{.all = scattered_in_all_iterations, .may_fail = true};
 
 const Op& scatter_op() {
   static const Op op{

@@ -241,6 +241,7 @@ const IterationsRule kSliceOfIterations{
           return std::find(varies.begin() + static_cast<std::ptrdiff_t>(values_of(node)), varies.end(), true) ==
                  varies.end();
         },
-    .all = slice_in_all_iterations};
+    .all = slice_in_all_iterations,
+    .may_fail = true};
 
 }  // namespace thtrain

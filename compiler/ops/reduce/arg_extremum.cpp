@@ -127,7 +127,7 @@ Op define(bool is_max, const Op& (*self)()) {
           .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
           .access = [](const Node&, size_t) { return Access::kRow; },
-          .iterations = &kLaterAxesOfIterations,
+          .iterations = &kLaterAxesThatMayFail,
           .cost =
               [](const Node& node) {
                 Dim n = node.inputs[0].type().elements();

@@ -171,7 +171,7 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
         .reduction = &record,
         .access = [](const Node&, size_t) { return Access::kRow; },
-        .iterations = &kLaterAxesOfIterations,
+        .iterations = record.empty_allowed ? &kLaterAxesOfIterations : &kLaterAxesThatMayFail,
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
   if (record.gradient) {
