@@ -128,10 +128,12 @@ class Table {
     const bool decided = of.labels && !file_.probabilities;
     const RowNumbers numbers{decided ? *of.labels : of.probabilities, of.by_step};
     const bool are_named = of.has_classes || of.labels;
+    const int64_t first = of.has_classes && numbers.width() == 1 ? 1 : 0;  // a single number is that of class 1
     for (int64_t j = 0; j < numbers.width(); ++j) {
-      std::string name = are_named && is_only ? name_at(names, j)
+      const std::string number = are_named ? name_at(names, first + j) : std::to_string(j);
+      std::string name = are_named && is_only ? number
                          : is_only            ? (j == 0 ? "value" : str("value", j + 1))
-                                   : str(of.output, '[', are_named ? name_at(names, j) : std::to_string(j), ']');
+                                              : str(of.output, '[', number, ']');
       if (!is_only && !are_named && !file_.is_layer && numbers.width() == 1) name = of.output;
       columns_.push_back(
           {name, [numbers, j](const Row& row) { return number_cell(numbers.array, numbers.position(row, j)); }});

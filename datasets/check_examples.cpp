@@ -239,18 +239,22 @@ void check_batch(const Split& split, const Batch& batch, std::span<const int64_t
   check(split, batch, [&](int64_t i) { return split.file_row(examples[static_cast<size_t>(i)]); });
 }
 
+static int64_t rows_at_once(const Split& split) {
+  constexpr int64_t kElements = int64_t{1} << 20;
+  return std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
+}
+
 void check_all(const Split& split, DType floatx) {
   // Integers are always finite: only their targets are read.
-  bool inputs = is_float(split.x_array().raw.dtype());
-  if (!inputs && split.targets() == Targets::kNone && !split.has_weights()) return;
-  constexpr int64_t kElements = int64_t{1} << 20;
-  int64_t rows = std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
-  for (int64_t first = 0; first < split.size(); first += rows) {
-    int64_t count = std::min(rows, split.size() - first);
-    if (inputs) {
-      check_batch(split, split.read(first, count, floatx), first);
-      continue;
-    }
+  if (!is_float(split.x_array().raw.dtype())) return check_targets(split, floatx);
+  for (int64_t first = 0, rows = rows_at_once(split); first < split.size(); first += rows)
+    check_batch(split, split.read(first, std::min(rows, split.size() - first), floatx), first);
+}
+
+void check_targets(const Split& split, DType floatx) {
+  if (split.targets() == Targets::kNone && !split.has_weights()) return;
+  for (int64_t first = 0, rows = rows_at_once(split); first < split.size(); first += rows) {
+    const int64_t count = std::min(rows, split.size() - first);
     Batch batch{Tensor(), split.read_targets(first, count, floatx)};
     if (split.has_weights()) batch.weights = split.read_weights(first, count, floatx);
     check_batch(split, batch, first);
@@ -261,9 +265,7 @@ void check_demands(const Split& split, DType floatx) {
   if (!split.demands()) return;
   const bool inputs = split.demands()->symbols > 0;
   if (!inputs && !split.demands()->blank) return;
-  constexpr int64_t kElements = int64_t{1} << 20;
-  const int64_t rows = std::max<int64_t>(1, kElements / element_count(split.input_shape()));
-  for (int64_t first = 0; first < split.size(); first += rows) {
+  for (int64_t first = 0, rows = rows_at_once(split); first < split.size(); first += rows) {
     const int64_t count = std::min(rows, split.size() - first);
     const Batch batch =
         inputs ? split.read(first, count, floatx) : Batch{Tensor(), split.read_targets(first, count, floatx)};

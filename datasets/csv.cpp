@@ -35,6 +35,7 @@ class CsvReader {
                        record_.has_header ? "a header and no lines after it" : "an empty file");
     }
     if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_);
+    if (!options_.header && !record_.has_header) check_first_label();
     return table();
   }
 
@@ -89,6 +90,15 @@ class CsvReader {
     else
       out.y = text_labels_ ? Tensor::of(class_of_row_, {rows_}) : Tensor::of(y_, {rows_});
     return out;
+  }
+
+  /// A text above labels that are numbers names their column.
+  void check_first_label() const {
+    const std::vector<std::string>& names = classes_.names();
+    const bool has_numbers = names.size() > 1 && std::all_of(names.begin() + 1, names.end(),
+                                                             [&](const std::string& name) { return number_in(name); });
+    if (!options_.classes.empty() || !has_numbers || number_in(names[0])) return;
+    throw text_above_labels(record_, names[0]);
   }
 
   /// From numbers in the order in which the texts came to codes in the order of the sorted ones.
@@ -163,16 +173,27 @@ class CsvReader {
     return value && std::isfinite(*value) ? value : std::nullopt;
   }
 
+  /// 0, 1, 2 and so on: what pandas calls columns without names.
+  static bool counts_from_zero(const std::vector<double>& numbers) {
+    constexpr size_t kFewest = 3;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] != static_cast<double>(i)) return false;
+    return numbers.size() >= kFewest;
+  }
+
   void find_header() {
-    bool no_number = std::none_of(cells().begin(), cells().end(), [&](const std::string& c) { return number_in(c); });
-    record_.has_header = options_.header.value_or(no_number);
+    record_.first_line = records_.line();
+    std::vector<double> numbers;
+    for (const std::string& cell : cells())
+      if (const std::optional<double> number = number_in(cell)) numbers.push_back(*number);
+    if (!options_.header && counts_from_zero(numbers)) throw numbered_columns(record_, cells());
+    record_.has_header = options_.header.value_or(numbers.empty());
     for (size_t i = 0; i < cells().size(); ++i)
       record_.names.push_back(record_.has_header ? cells()[i] : std::to_string(i + 1));
   }
 
   /// The first record decides the number of columns, their names, and what each is read for.
   void begin() {
-    record_.first_line = records_.line();
     find_header();
     roles_ = csv_roles(record_.path, record_.names, record_.has_header, record_.first_line, options_);
     record_.label = options_.skip_label ? std::nullopt : roles_.label;

@@ -98,6 +98,19 @@ UserError unknown_category(const CellLocation& at, const std::vector<std::string
                   may_be_missing ? "an empty cell counts as a missing value" : "");
 }
 
+UserError numbered_columns(const CsvRecordLocation& record, const std::vector<std::string>& cells) {
+  return file_error(record.path,
+                    str("line ", record.first_line, ": its numbers are 0, 1, 2 and so on, as pandas names columns"),
+                    "data.header = true where they name the columns, or data.header = false where they are an example",
+                    excerpt(join(cells, ", "), 80));
+}
+
+UserError text_above_labels(const CsvRecordLocation& record, const std::string& label) {
+  return file_error(record.path, str("line ", record.first_line, ": the label is a text, and all others are numbers"),
+                    "labels that are all numbers, or data.header = true where the line names the columns",
+                    str('"', excerpt(label, 40), '"'));
+}
+
 UserError other_cell_count(const CsvRecordLocation& record, const std::vector<std::string>& cells, int64_t last_line) {
   const std::vector<std::string>& names = record.names;
   const bool is_joined = last_line > record.line;

@@ -38,6 +38,10 @@ UserError number_among_texts(const CellLocation& at, int64_t first_text);
 UserError date_in_table(const CellLocation& at);
 UserError too_many_categories(const CellLocation& at, int64_t most);
 UserError unknown_category(const CellLocation& at, const std::vector<std::string>& known, bool may_be_missing);
+/// Of a first line whose numbers are 0, 1, 2 and so on.
+UserError numbered_columns(const CsvRecordLocation& record, const std::vector<std::string>& cells);
+/// Of a label in the first line that is a text, where all others are numbers.
+UserError text_above_labels(const CsvRecordLocation& record, const std::string& label);
 /// Of a record that ends on line `last_line`.
 UserError other_cell_count(const CsvRecordLocation& record, const std::vector<std::string>& cells, int64_t last_line);
 /// Of a table with missing values: their number in each column, and the first line that has one.

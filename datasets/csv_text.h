@@ -39,9 +39,9 @@ size_t for_each_cell(std::string_view line, char delimiter, F f, size_t from = 0
     if (is_quoted && !quoted_cell(line, at, quoted)) return opened;
     size_t end = at;
     while (end < line.size() && !is_end(line[end])) ++end;
-    const std::string_view rest = trimmed(line.substr(at, end - at));
-    if (is_quoted) quoted += rest;
-    f(is_quoted ? std::string_view(quoted) : rest);
+    const std::string_view rest = line.substr(at, end - at);
+    if (is_quoted) quoted += rest.substr(0, rest.find_last_not_of(" \t") + 1);
+    f(is_quoted ? std::string_view(quoted) : trimmed(rest));
     if (end >= line.size()) return std::string_view::npos;
     at = end;
   }

@@ -189,6 +189,8 @@ void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.
 void check_all(const Split& split, DType floatx);
+/// The same of targets and weights alone.
+void check_targets(const Split& split, DType floatx);
 /// The same of split.demands() alone, of every example.
 void check_demands(const Split& split, DType floatx);
 /// 1 + the largest label; 0 for no examples. UserError for a label below 0 (in label sequences, -1), and for one that

@@ -80,7 +80,14 @@ class Doubts {
       auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
       return error == std::errc() && end == name.data() + name.size();
     };
-    return data_.columns_named && std::all_of(data_.columns.begin(), data_.columns.end(), is_number);
+    return data_.columns_named && std::all_of(data_.columns.begin(), data_.columns.end(), is_number) &&
+           !counts_columns();
+  }
+  // Names that pandas gives, of which data.header had to be asked.
+  bool counts_columns() const {
+    for (size_t i = 0; i < data_.columns.size(); ++i)
+      if (data_.columns[i] != std::to_string(i)) return false;
+    return true;
   }
   bool only_one_class() const { return train_.present == 1 && data_.train.size() > 1 && valid_is_within(only_class()); }
   size_t only_class() const {

@@ -85,8 +85,9 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
 }
 
 /// The same, with the labels.
-CsvOptions with_labels(CsvOptions options, const CsvOptions& own, const TableFacts& facts) {
-  options.classes = facts.classes;
+CsvOptions with_labels(CsvOptions options, const CsvOptions& own, const DataConfig& data, const TableFacts& facts) {
+  const bool are_numbers = !data.class_names.empty() || data.class_names_file;
+  if (data.target == Targets::kClasses && !are_numbers) options.classes = facts.classes;
   options.has_label = true;
   options.skip_label = false;
   options.skip = own.skip;
@@ -97,11 +98,12 @@ CsvOptions with_labels(CsvOptions options, const CsvOptions& own, const TableFac
 }
 
 Split table_split(const std::string& path, const CsvTable& table, const DataConfig& data, Targets targets) {
-  if (targets != Targets::kNone && targets != Targets::kClasses && !table.classes.empty())
-    throw file_error(path, "the target values are not numbers", "a column of numbers", str('"', table.classes[0], '"'));
-  const auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
-  DataArray y{.raw = table.y, .origin = path, .text = text};
-  return Split({.raw = table.x, .origin = path, .text = text}, std::move(y), targets, data.scale);
+  const auto array = [&](const Tensor& raw, const std::vector<std::string>& columns) {
+    const auto text = std::make_shared<const TextRows>(TextRows{table.lines, columns, table.named});
+    return DataArray{.raw = raw, .origin = path, .text = text};
+  };
+  DataArray y = array(table.y, table.targets.empty() ? table.columns : table.targets);
+  return Split(array(table.x, table.columns), std::move(y), targets, data.scale);
 }
 
 PredictionInput read_table(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
@@ -112,7 +114,14 @@ PredictionInput read_table(const std::string& path, const Experiment& experiment
   const bool has_labels = options.skip_label || !options.skipped.empty();
   if (has_labels && data.target != Targets::kNone) {
     try {
-      out.examples = table_split(path, read_csv(path, with_labels(options, own, facts)), data, data.target);
+      const CsvOptions labelled = with_labels(options, own, data, facts);
+      const CsvTable table = read_csv(path, labelled);
+      if (!table.classes.empty() && labelled.classes.empty())
+        throw file_error(path, str("the label \"", excerpt(table.classes[0], 40), "\" is no number"), "", "");
+      out.examples = table_split(path, table, data, data.target);
+      Split known = out.examples;
+      known.set_classes(data.target == Targets::kClasses ? facts.class_count : 0);
+      check_targets(known, experiment.compiler.floatX);
       return out;
     } catch (const UserError& error) {  // also where the examples are at fault: then it comes again
       out.no_targets = error.messages().front().what;
@@ -177,6 +186,12 @@ int64_t numbers_of_example(const Experiment& experiment, const std::map<std::str
     if (auto found = weights.find(layer->name + "/W"); found != weights.end())
       return found->second.rank() == 2 ? found->second.dim(0) : 0;
   return 0;
+}
+
+int64_t class_count_of(const Experiment& experiment, const std::map<std::string, Tensor>& weights) {
+  const auto found = weights.find(experiment.model.layers.back()->name + "/W");
+  const bool is_matrix = found != weights.end() && found->second.rank() == 2;
+  return is_matrix && experiment.loss.outputs.empty() ? std::max<int64_t>(2, found->second.dim(1)) : 0;
 }
 
 }  // namespace thtrain

@@ -28,4 +28,8 @@ PredictionInput read_prediction_input(const std::string& path, const std::string
 /// as many as data.image_shape says; 0 where neither tells.
 int64_t numbers_of_example(const Experiment& experiment, const std::map<std::string, Tensor>& weights);
 
+/// How many classes the matrix of the only output tells apart by its columns, of which one tells two; 0 where there is
+/// no such matrix.
+int64_t class_count_of(const Experiment& experiment, const std::map<std::string, Tensor>& weights);
+
 }  // namespace thtrain

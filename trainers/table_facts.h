@@ -18,6 +18,7 @@ struct TableFacts {
   std::vector<size_t> others = {};      // columns of labels and weights, and skipped ones, from 0
   /// Of each column of an example, as Categories::names; the model's, which the file does not say.
   std::vector<std::vector<std::string>> categories = {};
+  int64_t class_count = 0;  // the model's, too; 0: not known
 };
 
 TableFacts table_facts(const Dataset& data);

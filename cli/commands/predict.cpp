@@ -218,6 +218,7 @@ static int run_predict(const PredictArguments& arguments) {
   TableFacts facts = facts_of(loaded);
   if (!facts.columns.empty()) {
     std::map<std::string, Tensor> arrays = read_weights(weights);
+    facts.class_count = class_count_of(experiment, arrays);
     if (const auto kept = take_standardization(arrays, weights)) facts.categories = kept->categories.names;
   }
   PredictionInput input = examples_of(arguments, loaded, facts, weights);

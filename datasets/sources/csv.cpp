@@ -51,7 +51,8 @@ class TableReader {
                        .expected = "data.class_names only where labels are numbers",
                        .got = excerpt(join(csv_.classes, ", "), 80),
                        .config = position_of(options_, options_.class_names_where)});
-    out.class_names = csv_.classes;
+    const bool are_labels = options_.targets == Targets::kLabels && columns_.columns_named;
+    out.class_names = are_labels ? columns_.target_names : csv_.classes;
     out.classes = static_cast<int64_t>(csv_.classes.size());
     out.table = columns_;
     if (is_too_wide_) out.streamed = true;

@@ -110,6 +110,45 @@ TEST_F(CliMissingValues, OfAModelWithoutThemAreRefused) {
             "  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out\n");
 }
 
+// Labels in several columns have the names of the header; classes that are numbers have those of data.class_names.
+TEST_F(CliTables, LabelsHaveNamesFromTrainingToPrediction) {
+  workshop.write("train.csv", "width,wide,high,height\n-2,0,1,1\n-1,0,0,-1\n2,1,0,-1\n1,1,1,1\n");
+  const std::string rest =
+      "[trainer]\nlearning_rate = 0.5\nbatch_size = 4\nepochs = 40\ncheckpoint_seconds = 0\n"
+      "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n";
+  workshop.write("e.toml",
+                 "[data]\nsource = \"csv\"\ntrain = \"train.csv\"\ntarget = \"labels\"\n"
+                 "label_columns = [\"wide\", \"high\"]\n"
+                 "[[model.layers]]\ntype = \"dense\"\nunits = 2\n[loss]\ntype = \"binary_crossentropy\"\n" +
+                     rest);
+  output({"train", "e.toml", "--run-dir", "run", "--quiet", "--json"});
+  for (const std::vector<std::string>& examples :
+       {std::vector<std::string>{"--part", "train"}, std::vector<std::string>{"--input", "train.csv"}}) {
+    output({"predict", "run", examples[0], examples[1], "--output", "p.csv"});
+    EXPECT_EQ(workshop.read("p.csv"),
+              "id,target[wide],target[high],wide,high\n0,0,1,0,1\n1,0,0,0,0\n2,1,0,1,0\n3,1,1,1,1\n");
+  }
+  workshop.write("x.csv", "width,wide,high,height\n-2,2,1,1\n");
+  EXPECT_EQ(output({"predict", "run", "--input", "x.csv", "--output", "p.csv"}),
+            "labels of 1 example written to p.csv\n"
+            "no targets: x.csv: line 2, column \"wide\": not a label that an example has or has not\n"
+            "weights run/best.npz\n");
+  workshop.write("e.toml",
+                 "[data]\nsource = \"csv\"\ntrain = \"train.csv\"\nlabel_column = \"wide\"\n"
+                 "class_names = [\"narrow\", \"broad\"]\n"
+                 "[[model.layers]]\ntype = \"dense\"\nunits = 1\n[loss]\ntype = \"binary_crossentropy\"\n" +
+                     rest);
+  output({"train", "e.toml", "--run-dir", "named", "--quiet", "--json"});
+  const std::string text = output({"predict", "named", "--input", "train.csv", "--output", "p.csv"});
+  EXPECT_EQ(text, "classes of 4 examples written to p.csv\n  narrow 2, broad 2\nweights named/best.npz\n");
+  EXPECT_EQ(workshop.read("p.csv"),
+            "id,target,class\n0,narrow,narrow\n1,narrow,narrow\n2,broad,broad\n3,broad,broad\n");
+  // The single number is the probability of the second class.
+  output({"predict", "named", "--input", "train.csv", "--output", "p.csv", "--probabilities"});
+  const std::string probable = workshop.read("p.csv");
+  EXPECT_TRUE(probable.starts_with("id,target,class,broad\n0,narrow,narrow,0.0")) << probable;
+}
+
 // The class is that of the colour; decimals after commas, gzipped, with a name in each line.
 const char* const kColours =
     "name;colour;size;kind\n"

@@ -5,6 +5,16 @@
 namespace thtrain {
 namespace {
 
+// As Python's csv reads them, but for the blanks around a cell.
+TEST(CsvText, TextBehindAQuoteBelongsToTheCell) {
+  auto cells = [](std::string_view line) {
+    std::vector<std::string> out;
+    EXPECT_EQ(for_each_cell(line, ',', [&](std::string_view cell) { out.emplace_back(cell); }), std::string::npos);
+    return out;
+  };
+  EXPECT_EQ(cells(R"("a" b,"a"b , "a " ,"5\" pipe")"), (std::vector<std::string>{"a b", "ab", "a ", R"(5\ pipe")"}));
+}
+
 TEST(CsvText, DatesAndFormattedNumbers) {
   for (const char* text : {"2024-01-31", "31.1.2024", "1/31/24", "12:30", "2024-1-31T12:00", "31-12-1999 10:00"})
     EXPECT_TRUE(is_date(text)) << text;

@@ -52,5 +52,56 @@ TEST_F(PredictionInput, RefusesOtherColumns) {
                                  "  got:      3 columns");
 }
 
+// Classes that are numbers, with and without names.
+class PredictionTargets : public testing::Test {
+ protected:
+  PredictionTargets() {
+    CsvConfig csv;
+    csv.train = "t.csv";
+    experiment.data = csv;
+  }
+  // The classes, or why there are none.
+  std::string read(const std::string& labels) {
+    std::string text = "a,kind\n";
+    for (char label : labels) text += str("1,", label == '_' ? "" : label == 'h' ? "0.5" : std::string(1, label), '\n');
+    folder.write("x.csv", text);
+    const auto input = read_prediction_input(folder.path("x.csv"), "", experiment, facts);
+    if (input.examples.targets() != Targets::kNone)
+      return input.examples.read_targets(0, input.examples.size(), DType::kFloat32).text();
+    return input.no_targets.substr(folder.path("x.csv: ").size());
+  }
+
+  TemporaryFolder folder;
+  Experiment experiment = small_experiment();
+  TableFacts facts{.columns = {"a"}, .named = true, .classes = {}, .label_at = 1, .others = {1}, .class_count = 3};
+};
+
+TEST_F(PredictionTargets, AreNumbersWhereTheModelHasNumbers) {
+  for (const bool named : {false, true}) {
+    SCOPED_TRACE(named);
+    if (named) facts.classes = experiment.data->class_names = {"red", "green", "blue"};
+    EXPECT_EQ(read("201"), "[2, 0, 1]");
+    EXPECT_EQ(read("2x1"), "line 3, column 2 (\"kind\"): not a number");
+    EXPECT_EQ(read("??"), "the label \"?\" is no number");
+    EXPECT_EQ(read("01_"), "line 4, column 2 (\"kind\"): the label is missing");
+    EXPECT_EQ(read("013"), "line 4: the label is out of range");
+    EXPECT_EQ(read("0h1"), "line 3: the label is not an integer");
+  }
+}
+
+TEST_F(PredictionTargets, AreTextsWhereTheTableNamesTheClasses) {
+  facts.classes = {"c", "a", "b"};
+  EXPECT_EQ(read("abc"), "[1, 2, 0]");
+  EXPECT_EQ(read("ab1"), "line 4, column 2 (\"kind\"): the label is not one of the training file's classes");
+}
+
+TEST(ClassCount, IsThatOfTheColumnsOfTheLastMatrix) {
+  const Experiment experiment = small_experiment();
+  const std::string name = experiment.model.layers.back()->name + "/W";
+  EXPECT_EQ(class_count_of(experiment, {{name, Tensor::matrix<float>({{1, 2, 3}})}}), 3);
+  EXPECT_EQ(class_count_of(experiment, {{name, Tensor::matrix<float>({{1}})}}), 2);
+  EXPECT_EQ(class_count_of(experiment, {}), 0);
+}
+
 }  // namespace
 }  // namespace thtrain
