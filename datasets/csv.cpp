@@ -34,7 +34,7 @@ class CsvReader {
       throw file_error(record_.path, "the table has no rows", "a line for each example",
                        record_.has_header ? "a header and no lines after it" : "an empty file");
     }
-    if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_);
+    if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_, options_);
     return table();
   }
 
@@ -65,7 +65,10 @@ class CsvReader {
 
   CsvTable table() {
     const std::vector<std::string>& names = record_.names;
-    CsvTable out{.columns = names, .named = record_.has_header, .classes = classes_.names()};
+    CsvTable out{.columns = names,
+                 .named = record_.has_header,
+                 .may_lack_header = may_lack_header_,
+                 .classes = classes_.names()};
     sort_categories(out.categories);
     if (stays_)
       out.source = std::make_shared<const LineRows>(records_.file(), std::move(starts_), feature_count(), parser());
@@ -166,8 +169,21 @@ class CsvReader {
   void find_header() {
     bool no_number = std::none_of(cells().begin(), cells().end(), [&](const std::string& c) { return number_in(c); });
     record_.has_header = options_.header.value_or(no_number);
+    may_lack_header_ = !options_.header && counts_on();
     for (size_t i = 0; i < cells().size(); ++i)
       record_.names.push_back(record_.has_header ? cells()[i] : std::to_string(i + 1));
+  }
+
+  /// Whole numbers, each one more than that before it: what programs name columns without names.
+  bool counts_on() const {
+    constexpr size_t kFewest = 3;
+    std::optional<double> before;
+    for (const std::string& cell : cells()) {
+      const std::optional<double> number = number_in(cell);
+      if (!number || *number != std::floor(*number) || (before && *number != *before + 1)) return false;
+      before = number;
+    }
+    return cells().size() >= kFewest;
   }
 
   /// The first record decides the number of columns, their names, and what each is read for.
@@ -316,7 +332,7 @@ class CsvReader {
   CsvRoles roles_;
   std::vector<Feature> features_;
   CategoryList classes_ = CategoryList(options_.classes);
-  bool text_labels_ = false, stays_ = false;
+  bool text_labels_ = false, stays_ = false, may_lack_header_ = false;
   int64_t rows_ = 0;
   Tensor x_;                      // one row of it where they stay in the file
   std::vector<uint64_t> starts_;  // of the records of the rows that stay
