@@ -18,6 +18,7 @@ struct TableFacts {
   std::vector<size_t> others = {};      // columns of labels and weights, and skipped ones, from 0
   /// Of each column of an example, as Categories::names; the model's, which the file does not say.
   std::vector<std::vector<std::string>> categories = {};
+  bool fills = false;  // missing values; the same
 };
 
 TableFacts table_facts(const Dataset& data);
