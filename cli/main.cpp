@@ -19,6 +19,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/tuning/trial_process.h"
+#include "datasets/unfinished_files.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   auto started = thtrain::process_start();
   thtrain::open_closed_streams();
   thtrain::expect_write_errors();
+  thtrain::remove_unfinished_on_signals();
   thtrain::set_trial_program({"/proc/self/exe", "trial"});
   return thtrain::run({argv + (argc > 0), argv + argc}, started);
 }

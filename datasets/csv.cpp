@@ -34,7 +34,7 @@ class CsvReader {
       throw file_error(record_.path, "the table has no rows", "a line for each example",
                        record_.has_header ? "a header and no lines after it" : "an empty file");
     }
-    if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_);
+    if (!missing_.empty() && !options_.keep_missing) throw missing_values(record_, missing_, first_missing_, options_);
     if (!options_.header && !record_.has_header) check_first_label();
     return table();
   }
@@ -66,7 +66,10 @@ class CsvReader {
 
   CsvTable table() {
     const std::vector<std::string>& names = record_.names;
-    CsvTable out{.columns = names, .named = record_.has_header, .classes = classes_.names()};
+    CsvTable out{.columns = names,
+                 .named = record_.has_header,
+                 .may_lack_header = may_lack_header_,
+                 .classes = classes_.names()};
     sort_categories(out.categories);
     if (stays_)
       out.source = std::make_shared<const LineRows>(records_.file(), std::move(starts_), feature_count(), parser());
@@ -188,8 +191,21 @@ class CsvReader {
       if (const std::optional<double> number = number_in(cell)) numbers.push_back(*number);
     if (!options_.header && counts_from_zero(numbers)) throw numbered_columns(record_, cells());
     record_.has_header = options_.header.value_or(numbers.empty());
+    may_lack_header_ = !options_.header && counts_on();
     for (size_t i = 0; i < cells().size(); ++i)
       record_.names.push_back(record_.has_header ? cells()[i] : std::to_string(i + 1));
+  }
+
+  /// Whole numbers, each one more than that before it: what programs name columns without names.
+  bool counts_on() const {
+    constexpr size_t kFewest = 3;
+    std::optional<double> before;
+    for (const std::string& cell : cells()) {
+      const std::optional<double> number = number_in(cell);
+      if (!number || *number != std::floor(*number) || (before && *number != *before + 1)) return false;
+      before = number;
+    }
+    return cells().size() >= kFewest;
   }
 
   /// The first record decides the number of columns, their names, and what each is read for.
@@ -337,7 +353,7 @@ class CsvReader {
   CsvRoles roles_;
   std::vector<Feature> features_;
   CategoryList classes_ = CategoryList(options_.classes);
-  bool text_labels_ = false, stays_ = false;
+  bool text_labels_ = false, stays_ = false, may_lack_header_ = false;
   int64_t rows_ = 0;
   Tensor x_;                      // one row of it where they stay in the file
   std::vector<uint64_t> starts_;  // of the records of the rows that stay

@@ -49,6 +49,7 @@ struct CsvOptions {
   std::optional<std::vector<std::vector<std::string>>> categories = {};
   /// Missing values (is_missing_value) in columns of x become NaN, and are not refused.
   bool keep_missing = false;
+  bool is_for_model = false;  // that is trained: no key of the experiment changes what it takes
   /// The label's column, from 0, in a table without a header: where `label` is a name.
   std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
@@ -69,6 +70,8 @@ struct CsvTable {
   Tensor weights = {};                    // float64 [rows], 0 or more; of rank 0 where there is no column of them
   std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they are in the file
   bool named = false;                     // by a header
+  /// No header was asked for or found, but the numbers of the first line count on: 0, 1, 2.
+  bool may_lack_header = false;
   std::vector<std::vector<std::string>> categories = {};  // of each column of x, as Categories::names
   std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number
   std::vector<int64_t> lines = {};         // of the rows, from 1

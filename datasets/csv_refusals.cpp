@@ -36,17 +36,21 @@ static std::string label_hint(const CellLocation& at) {
 // Of a number that is written in another way; "" of other cells.
 static std::string format_hint(const CellLocation& at, const CsvOptions& options) {
   const std::string& cell = at.cell;
-  std::string point = cell;
+  const bool has_commas = options.decimal == ',';
+  if (has_commas && number_in(cell))
+    return str("data.decimal = \",\" reads decimals after a comma: ", cell, " has a point");
+  std::string point = cell, english = cell;
   std::replace(point.begin(), point.end(), ',', '.');
-  if (options.decimal == ',')
-    return number_in(cell) ? str("data.decimal = \",\" reads decimals after a comma: ", cell, " has a point") : "";
-  if (has_thousands(cell)) {
+  for (char& c : english)
+    if (has_commas && (c == ',' || c == '.')) c = c == ',' ? '.' : ',';
+  if (has_thousands(english)) {
     std::string joined = cell;
-    std::erase(joined, ',');
-    return str("write ", joined,
-               number_in(point) ? str(", or data.decimal = \",\" where the comma begins the decimals") : "");
+    std::erase(joined, has_commas ? '.' : ',');
+    return str(
+        "write ", joined,
+        !has_commas && number_in(point) ? str(", or data.decimal = \",\" where the comma begins the decimals") : "");
   }
-  if (point != cell && number_in(point)) return str("data.decimal = \",\" reads ", cell, " as ", point);
+  if (!has_commas && point != cell && number_in(point)) return str("data.decimal = \",\" reads ", cell, " as ", point);
   if (!options.takes_text || !is_formatted_number(cell)) return "";
   return str("write the number alone; ", at.listed_in("category_columns"), " takes each text as a category");
 }
@@ -123,7 +127,8 @@ UserError other_cell_count(const CsvRecordLocation& record, const std::vector<st
                                         : "");
 }
 
-UserError missing_values(const CsvRecordLocation& record, const std::vector<int64_t>& counts, int64_t first_line) {
+UserError missing_values(const CsvRecordLocation& record, const std::vector<int64_t>& counts, int64_t first_line,
+                         const CsvOptions& options) {
   constexpr size_t kMost = 20;
   int64_t total = 0;
   std::vector<std::string> texts;
@@ -140,7 +145,8 @@ UserError missing_values(const CsvRecordLocation& record, const std::vector<int6
       "a value in each cell of the columns to learn from",
       str(join(texts, ", "), more > 0 ? str(" and some in ", more, more == 1 ? " more column" : " more columns") : "",
           total == 1 ? "; it is" : "; the first is", " on line ", first_line),
-      "data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out");
+      options.is_for_model ? "the model was trained without data.impute, which would fill them: leave the lines out"
+                           : "data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out");
 }
 
 }  // namespace thtrain

@@ -45,6 +45,7 @@ UserError text_above_labels(const CsvRecordLocation& record, const std::string& 
 /// Of a record that ends on line `last_line`.
 UserError other_cell_count(const CsvRecordLocation& record, const std::vector<std::string>& cells, int64_t last_line);
 /// Of a table with missing values: their number in each column, and the first line that has one.
-UserError missing_values(const CsvRecordLocation& record, const std::vector<int64_t>& counts, int64_t first_line);
+UserError missing_values(const CsvRecordLocation& record, const std::vector<int64_t>& counts, int64_t first_line,
+                         const CsvOptions& options);
 
 }  // namespace thtrain

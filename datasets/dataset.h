@@ -202,6 +202,7 @@ int64_t count_classes(const Split& split);
 struct TableColumns {
   std::vector<std::string> columns = {};       // of an example
   bool columns_named = false;                  // by the table's header
+  bool may_lack_header = false;                // numbers like 0, 1, 2 in the first line, which is taken as an example
   std::optional<size_t> label_at = {};         // the label's column, from 0, where it is one
   std::vector<size_t> other_columns = {};      // columns of labels and weights, from 0
   std::vector<std::string> target_names = {};  // of several columns of y

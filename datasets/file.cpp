@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "datasets/unfinished_files.h"
+
 namespace thtrain {
 
 UserError file_error(const std::string& path, std::string_view what, std::string expected, std::string got,
@@ -211,8 +213,13 @@ AtomicFile::AtomicFile(std::string path, const std::function<void()>& check) : p
   check_replaceable(path_);
   static std::atomic<uint64_t> counter{0};
   temporary_ = str(path_, ".tmp-", ::getpid(), "-", counter++);
+  note_unfinished(temporary_);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw write_error(path_, errno);
+  if (descriptor_ < 0) {
+    const int error_number = errno;
+    forget_unfinished(temporary_);
+    throw write_error(path_, error_number);
+  }
   if (!check) return;
   try {
     check();
@@ -228,7 +235,9 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::remove_temporary() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget_unfinished(temporary_);
 }
 
 void AtomicFile::write(const void* bytes, size_t count) {
@@ -249,6 +258,7 @@ void AtomicFile::commit() {
   descriptor_ = -1;
   if (closed != 0) throw write_error(path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw write_error(path_, errno);
+  forget_unfinished(temporary_);
   temporary_.clear();
   // The rename itself survives a crash only when the folder is on the disk. A folder that cannot be synced is no error.
   int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

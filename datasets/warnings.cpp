@@ -148,9 +148,16 @@ class Doubts {
 
 std::vector<std::string> data_warnings(const Dataset& data, bool shuffled, bool are_learned) {
   std::vector<std::string> out;
+  if (data.may_lack_header)
+    out.push_back(str(data.train.x_array().origin,
+                      ": the first line is taken as an example, but its numbers count on as the names of columns may: "
+                      "data.header = true takes them as names, data.header = false as an example"));
   // Classes of steps, such as the next character, need not be balanced or mixed.
   const bool has_classes = are_learned && data.targets() == Targets::kClasses && !data.train.has_step_targets();
-  if (has_classes && data.train.size() > 0) out = Doubts(data, shuffled).list();
+  if (has_classes && data.train.size() > 0) {
+    const std::vector<std::string> doubts = Doubts(data, shuffled).list();
+    out.insert(out.end(), doubts.begin(), doubts.end());
+  }
   if (shuffled && data.is_window_default && data.shuffle_window > 0 && data.shuffle_window < data.train.size())
     out.push_back(str(data.train.x_array().origin, ": packed, so that ", data.shuffle_window,
                       " examples at a time are shuffled; data.shuffle_window takes another number, and a file that is "

@@ -8,8 +8,6 @@
 #include "datasets/content.h"
 #include "datasets/images.h"
 #include "datasets/npz.h"
-#include "trainers/data_state.h"
-#include "trainers/load_data.h"
 
 namespace thtrain {
 
@@ -92,15 +90,6 @@ std::map<std::string, Tensor> read_weights(const std::string& path, const Config
   } catch (const UserError& error) {
     throw placed(error, where);
   }
-}
-
-void load_first_weights(Model& model, const Experiment& experiment, const std::string& config_folder) {
-  if (!experiment.model.weights) return;
-  std::string path = *with_absolute_paths(experiment, config_folder).model.weights;
-  const ConfigPosition& where = experiment.model.at("weights");
-  std::map<std::string, Tensor> arrays = read_weights(path, where);
-  take_standardization(arrays, path);  // the new run's data is its own
-  model.load(arrays, path, where);
 }
 
 // Of one layer, or of all of a model.

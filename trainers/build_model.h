@@ -27,10 +27,6 @@ Model build_model(const Experiment& experiment, const ModelInput& input, int64_t
 /// The arrays of an .npz of weights; what a checkpoint keeps besides them (names that begin with "run.") is left out.
 std::map<std::string, Tensor> read_weights(const std::string& path, const ConfigPosition& where = {});
 
-/// Loads `experiment.model.weights`, if there are any, into the model; a relative path is looked for as data files are.
-/// UserError where the file is not found or does not fit.
-void load_first_weights(Model& model, const Experiment& experiment, const std::string& config_folder);
-
 // ---- from phase to phase: parameters and state of layers, by name ----
 
 /// What a phase hands on. States of sequences that go on from minibatch to minibatch are no part of it: an epoch begins

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "compiler/runtime/bad_value_source.h"
@@ -12,11 +13,15 @@ namespace thtrain {
 std::vector<double> smoothed_losses(const std::vector<double>& losses, int64_t steps) {
   const double width = std::max(1.0, static_cast<double>(steps) / 50);
   const auto count = std::ssize(losses), reach = static_cast<int64_t>(4 * width);
-  std::vector<double> out;
+  std::vector<double> out, weight_at;  // by the distance
+  for (int64_t i = 0; i <= reach; ++i) {
+    const double distance = static_cast<double>(i) / width;
+    weight_at.push_back(std::exp(-distance * distance / 2));
+  }
   for (int64_t i = 0; i < count; ++i) {
     double sum = 0, weights = 0;
     for (int64_t j = std::max<int64_t>(0, i - reach); j <= std::min<int64_t>(count - 1, i + reach); ++j) {
-      const double distance = static_cast<double>(i - j) / width, weight = std::exp(-distance * distance / 2);
+      const double weight = weight_at[static_cast<size_t>(std::abs(i - j))];
       sum += weight * losses[static_cast<size_t>(j)];
       weights += weight;
     }

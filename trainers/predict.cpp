@@ -19,12 +19,17 @@
 namespace thtrain {
 
 // Columns of the W of the classifier that has as many as the data has classes; 0 where each says how many it has.
-static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment) {
+static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment,
+                          const std::string& source) {
   for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
     const LayerOptions::Maker& kind = layer.kind_of().maker;
     if (!kind.is_classifier || kind.outputs(*layer)) continue;
     auto found = weights.find(layer->name + "/W");
-    return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+    if (found == weights.end()) return 0;
+    if (found->second.rank() == 2) return found->second.dim(1);
+    throw UserError(Message{.what = str(source, ": ", found->first, " does not fit the model"),
+                            .expected = "an array of two axes, inputs and classes",
+                            .got = found->second.type_text()});
   }
   return 0;
 }
@@ -183,7 +188,7 @@ static Predictions predict_rows(const Experiment& experiment, const ExampleRows&
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
   const ModelInput input = input_of_rows(experiment, rows.shape);
-  Model model = build_model(experiment, input, classes_in(arrays, experiment));
+  Model model = build_model(experiment, input, classes_in(arrays, experiment, weights));
   check_example_size(model, arrays, rows, weights, input.is_sequence);
   check_finite(arrays, weights);
   Predictions out;

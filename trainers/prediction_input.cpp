@@ -59,6 +59,8 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
   options.weight = "";
   options.skip = options.category_columns = {};
   options.takes_text = false;  // but where the model has categories
+  options.keep_missing = facts.fills;
+  options.is_for_model = true;
   if (!facts.categories.empty()) options.categories = facts.categories;
   size_t known = facts.columns.size(), there = columns.names.size();
   bool by_name = facts.named && columns.named;

@@ -18,6 +18,7 @@
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
 #include "trainers/demands.h"
+#include "trainers/first_weights.h"
 #include "trainers/image_data.h"
 #include "trainers/objective_step.h"
 
@@ -102,7 +103,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   make_outputs(data);
   check_demands(experiment, data);
   check_machines(experiment, model_, data);
-  load_first_weights(model_, experiment, config_folder);
+  load_first_weights(model_, experiment, data, config_folder);
   hand_weights(model_, first);
   check_start(model_, experiment);
   make_steps(data);

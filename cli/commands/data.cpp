@@ -124,7 +124,7 @@ std::string histogram_text(const std::vector<SetFacts>& sets, const std::vector<
     rows.push_back({std::to_string(label)});
     for (const SetFacts& set : sets)
       if (set.was_read) rows.back().push_back(std::to_string(label < set.histogram.size() ? set.histogram[label] : 0));
-    if (label < names.size()) rows.back().push_back(str("(", names[label], ")"));
+    if (label < names.size()) rows.back().push_back(str("(", excerpt(names[label], 40), ")"));
   }
   if (classes == 0) return "";
   return table_text(rows, "") + (classes > kMost ? str("and ", classes - kMost, " more labels\n") : "");

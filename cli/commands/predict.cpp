@@ -49,6 +49,22 @@ TableFacts facts_of(const LoadedExperiment& loaded) {
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
+// What the model does with the columns of its table.
+void add_facts_of(const std::string& weights, const Experiment& experiment, TableFacts& facts) {
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  facts.class_count = class_count_of(experiment, arrays);
+  const auto kept = take_standardization(arrays, weights);
+  if (!kept) return;
+  facts.categories = kept->categories.names;
+  facts.fills = !kept->imputation.empty();
+  const size_t columns = facts.columns.size(), known = facts.categories.size();
+  if (known != 0 && known != columns)
+    throw UserError(Message{.what = str(weights, ": the weights are not of the table of this experiment"),
+                            .expected = str("categories of ", columns, columns == 1 ? " column: " : " columns: ",
+                                            excerpt(join(facts.columns, ", "), 200)),
+                            .got = str("those of ", known)});
+}
+
 // Of other data, and of those whose lengths are in the overrides, which tell of the training data.
 void check_lengths(const PredictArguments& arguments, const Experiment& experiment) {
   if (!arguments.lengths.empty() && !experiment.data->has_sequences())
@@ -175,7 +191,7 @@ std::string counts_text(const Tensor& classes, const std::vector<std::string>& n
     if (auto c = static_cast<size_t>(classes.as_int(i)); c < counts.size()) ++counts[c];
   std::vector<std::string> parts;
   for (size_t c = 0; c < names.size(); ++c)
-    if (counts[c] > 0) parts.push_back(str(names[c], ' ', count_text(counts[c])));
+    if (counts[c] > 0) parts.push_back(str(excerpt(names[c], 40), ' ', count_text(counts[c])));
   return parts.empty() ? "" : str("  ", join(parts, ", "), "\n");
 }
 
@@ -216,11 +232,7 @@ static int run_predict(const PredictArguments& arguments) {
   check_output(arguments, loaded, weights);
   check_input(arguments);
   TableFacts facts = facts_of(loaded);
-  if (!facts.columns.empty()) {
-    std::map<std::string, Tensor> arrays = read_weights(weights);
-    facts.class_count = class_count_of(experiment, arrays);
-    if (const auto kept = take_standardization(arrays, weights)) facts.categories = kept->categories.names;
-  }
+  if (!facts.columns.empty()) add_facts_of(weights, experiment, facts);
   PredictionInput input = examples_of(arguments, loaded, facts, weights);
   check_names(weights, experiment, input.examples);
   const Predictions found = predict_all(experiment, input.examples, weights, {arguments.layer, input.type});

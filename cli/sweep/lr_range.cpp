@@ -33,19 +33,22 @@ std::string stem_of(const LrRangeArguments& arguments) {
   return arguments.output.substr(0, arguments.output.size() - 4);
 }
 
-// A name that was typed is meant; at the standard name stays what this command did not write.
+// A name that was typed is meant; at others stays what this command did not write.
 void check_output(const LrRangeArguments& arguments, const LoadedExperiment& loaded, const std::string& stem) {
   for (const char* ending : {".csv", ".png", ".svg"}) {
     const std::string path = stem + ending;
     refuse_to_overwrite("--output", path, loaded);
+    check_replaceable(path);
     std::error_code error;
-    if (!arguments.output.empty() || !fs::exists(fs::symlink_status(path, error))) continue;
+    if (path == arguments.output || !fs::exists(fs::symlink_status(path, error))) continue;
     const bool is_ours =
         path.ends_with(".csv") ? InputFile(path).beginning().starts_with(kTableHead) : is_made_by(path, kLrRangeMaker);
     if (!is_ours)
       throw UserError(Message{.what = str(path, ": there is a file of this name already"),
                               .expected = "no file, or one that `thtrain sweep --lr-range` wrote",
-                              .hint = "--output lr_range.png overwrites it, --output NAME.png writes others"});
+                              .hint = path.ends_with(".png")
+                                          ? "--output lr_range.png overwrites it, --output NAME.png writes others"
+                                          : "--output NAME.png writes others"});
   }
 }
 
@@ -120,7 +123,7 @@ void add_lr_range(CLI::App& command, LrRangeArguments& into) {
       ->check(rate("--lr-to"));
   command.add_option("--lr-steps", into.steps, "of a range test: minibatches; without it 200")
       ->type_name("N")
-      ->check(number_in("sweep", "--lr-steps", int64_t{10}, int64_t{1'000'000}));
+      ->check(number_in("sweep", "--lr-steps", int64_t{10}, int64_t{100'000}));
   command
       .add_option("--output", into.output,
                   "of a range test: the picture; without it lr_range.png in the working folder")

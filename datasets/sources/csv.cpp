@@ -106,6 +106,7 @@ class TableReader {
     csv_.label_at = table.label_at;
     columns_ = {.columns = table.columns,
                 .columns_named = table.named,
+                .may_lack_header = table.may_lack_header,
                 .label_at = table.label_at,
                 .other_columns = table.other_columns,
                 .target_names = table.targets};

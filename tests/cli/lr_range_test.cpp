@@ -1,6 +1,8 @@
 // `thtrain sweep --lr-range`: its table, its pictures, what it prints and what it leaves alone.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "compiler/base/str.h"
 #include "tests/support/cli_support.h"
 
@@ -51,10 +53,31 @@ TEST_F(CliLrRange, LeavesOtherFilesAlone) {
   EXPECT_EQ(ended.err,
             "error: lr_range.csv: there is a file of this name already\n"
             "  expected: no file, or one that `thtrain sweep --lr-range` wrote\n"
-            "  hint:     --output lr_range.png overwrites it, --output NAME.png writes others\n");
+            "  hint:     --output NAME.png writes others\n");
   EXPECT_EQ(workshop.list(), (std::vector<std::string>{"lr_range.csv", "tiny.toml"}));
   ASSERT_EQ(range({"--lr-steps", "10", "--output", "other.png"}).code, 0);
   EXPECT_TRUE(workshop.exists("other.csv") && workshop.exists("other.png") && workshop.exists("other.svg"));
+  // The name of the picture was typed, that of the table was not.
+  workshop.write("third.csv", "mine\n");
+  EXPECT_EQ(range({"--lr-steps", "10", "--output", "third.png"}).code, 2);
+  EXPECT_EQ(workshop.read("third.csv"), "mine\n");
+  EXPECT_FALSE(workshop.exists("third.png"));
+}
+
+// Before the training, not after it; no table is left without its picture.
+TEST_F(CliLrRange, RefusesWhatCannotBeReplaced) {
+  std::filesystem::create_directory(workshop.path("l.png"));
+  const Ended ended = range({"--lr-steps", "10", "--output", "l.png"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: l.png: the file cannot be written\n"
+            "  expected: a new name, or that of a file\n"
+            "  got:      a folder\n");
+  EXPECT_FALSE(workshop.exists("l.csv"));
+  EXPECT_EQ(range({"--lr-steps", "1000000"}).err,
+            "error: thtrain sweep: --lr-steps cannot be \"1000000\"\n"
+            "  expected: an integer from 10 to 100000\n"
+            "  hint:     `thtrain help sweep` lists the options\n");
 }
 
 TEST_F(CliLrRange, RefusesABatchMethodAndPhases) {

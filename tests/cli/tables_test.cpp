@@ -25,6 +25,14 @@ class CliTables : public testing::Test {
     EXPECT_EQ(ended.out, "");
     return replaced(ended.err, workshop.path(), "HERE");
   }
+  // How a refusal of model.weights, the first key of the command line, ends.
+  static std::string first_weights_end() {
+    return "  config:   command line:1:15\n"
+           "      1 | model.weights=run/best.npz\n"
+           "        |               ^^^^^^^^^^^^\n"
+           "  hint:     columns, categories, columns with missing values and the order of classes are those of the "
+           "weights' run\n";
+  }
   Workshop workshop;
 };
 
@@ -107,7 +115,19 @@ TEST_F(CliMissingValues, OfAModelWithoutThemAreRefused) {
             "error: x.csv: a value is missing\n"
             "  expected: a value in each cell of the columns to learn from\n"
             "  got:      1 in column \"height\"; it is on line 2\n"
-            "  hint:     data.impute = \"mean\", \"median\" or \"zero\" fills them; or leave the lines out\n");
+            "  hint:     the model was trained without data.impute, which would fill them: leave the lines out\n");
+  EXPECT_EQ(refusal({"predict", "plain", "--input", "x.csv", "--output", "p.csv", "data.impute=mean"}),
+            refusal({"predict", "plain", "--input", "x.csv", "--output", "p.csv"}));
+}
+
+TEST_F(CliMissingValues, OfFirstWeightsAreInTheSameColumns) {
+  workshop.write("other.csv", "width,height,kind\n-2,1,cat\n-1,NA,cat\n2,1,dog\n1,2,dog\n");
+  EXPECT_EQ(refusal({"train", "e.toml", "--run-dir", "next", "model.weights=run/best.npz", "data.train=other.csv",
+                     "data.test=other.csv"}),
+            "error: HERE/run/best.npz: the weights are of a table with other inputs\n"
+            "  expected: missing values in width, height\n"
+            "  got:      missing values in height in HERE/other.csv\n" +
+                first_weights_end());
 }
 
 // Labels in several columns have the names of the header; classes that are numbers have those of data.class_names.
@@ -252,6 +272,87 @@ TEST_F(CliTexts, HaveTheCodesOfTheModelWhateverTheFileHolds) {
             "error: run/best.npz: column \"colour\" had texts where the model was trained\n"
             "  expected: a column of categories\n"
             "  got:      numbers in HERE/numbers.csv\n");
+}
+
+TEST_F(CliTexts, OfFirstWeightsAreTheSame) {
+  train();
+  auto words = [&](const std::string& table, const std::string& weights) {
+    workshop.write("other.csv", table);
+    return std::vector<std::string>{"train",
+                                    "e.toml",
+                                    "--run-dir",
+                                    "next",
+                                    "--quiet",
+                                    "model.weights=" + weights,
+                                    "data.train=other.csv",
+                                    "data.test=other.csv"};
+  };
+  auto refused = [&](const std::string& table) { return refusal(words(table, "run/best.npz")); };
+  auto twice = [](const std::string& head, const std::string& rows) { return str(head, '\n', rows, rows); };
+  const std::string head = "error: HERE/run/best.npz: the weights are of a table with other inputs\n";
+  EXPECT_EQ(refused(twice("name;colour;size;kind", "A;black;2;cat\nB;green;1;dog\nC;white;1;fox\n")),
+            head +
+                "  expected: 3 categories in column \"colour\", code 1 for \"dark\\nred\"\n"
+                "  got:      3 categories in column \"colour\", code 1 for \"green\" in HERE/other.csv\n" +
+                first_weights_end());
+  EXPECT_EQ(refused(twice("name;colour;size;kind", "A;1;2;cat\nB;2;1;dog\nC;3;1;fox\n")),
+            head +
+                "  expected: 3 categories in column \"colour\", code 0 for \"black\"\n"
+                "  got:      numbers in column \"colour\" in HERE/other.csv\n" +
+                first_weights_end());
+  std::string renamed = kColours;
+  renamed.replace(renamed.find("colour"), 6, "hue");
+  EXPECT_EQ(refused(renamed), head +
+                                  "  expected: the columns colour, size\n"
+                                  "  got:      the columns hue, size in HERE/other.csv\n" +
+                                  first_weights_end());
+  EXPECT_EQ(refused(twice("name;colour;size;weight;kind", "A;white;2;3;cat\nB;black;1;4;dog\n")),
+            head +
+                "  expected: the columns colour, size\n"
+                "  got:      the columns colour, size, weight in HERE/other.csv\n" +
+                first_weights_end());
+  const std::string table = kColours, first = "Leo;\"dark\nred\";2;fox\n";
+  EXPECT_EQ(refused("name;colour;size;kind\n" + first + table.substr(table.find('\n') + 1)),
+            head +
+                "  expected: the classes in the order cat, dog, fox\n"
+                "  got:      fox, cat, dog in HERE/other.csv\n" +
+                first_weights_end());
+  // A file of weights alone says nothing of names of columns.
+  workshop.write("w.npz", workshop.read("run/best.npz"));
+  EXPECT_EQ(workshop.run(words(renamed, "w.npz")).code, 0);
+}
+
+TEST_F(CliTexts, OfClassesTakeOneLineEach) {
+  workshop.write("t.csv", "a;kind\n-1;\"c\nd\"\n-2;\"c\nd\"\n1;e\n2;e\n");
+  const std::vector<std::string> keys = {"data.train=t.csv", "data.test=t.csv", "data.skip_columns=[]"};
+  std::vector<std::string> data = {"data", "e.toml"};
+  data.insert(data.end(), keys.begin(), keys.end());
+  EXPECT_NE(output(data).find("label  train  test\n    0      2     2  (c\\nd)\n    1      2     2  (e)\n"),
+            std::string::npos)
+      << output(data);
+  train(keys);
+  EXPECT_EQ(output({"predict", "run", "--part", "train", "--output", "p.npy"}),
+            "classes of 4 examples written to p.npy\n  c\\nd 2, e 2\nweights run/best.npz\n");
+}
+
+TEST_F(CliTexts, OfOtherWeightsAreRefused) {
+  train();
+  workshop.write("x.csv", "colour;size\nblack;1\n");
+  std::map<std::string, Tensor> arrays = read_npz(workshop.path("run/best.npz"));
+  auto refused = [&](const char* name, const Tensor& array) {
+    std::map<std::string, Tensor> other = arrays;
+    other[name] = array;
+    write_npz(workshop.path("w.npz"), {other.begin(), other.end()});
+    return refusal({"predict", "run", "--input", "x.csv", "--output", "p.csv", "--weights", "w.npz"});
+  };
+  EXPECT_EQ(refused("data/one_hot", Tensor::of(std::vector<uint8_t>{'a', 0, 0, 0, 0}, {5})),
+            "error: w.npz: the weights are not of the table of this experiment\n"
+            "  expected: categories of 2 columns: colour, size\n"
+            "  got:      those of 3\n");
+  EXPECT_EQ(refused("softmax/W", Tensor::zeros(DType::kFloat32, {12})),
+            "error: w.npz: softmax/W does not fit the model\n"
+            "  expected: an array of two axes, inputs and classes\n"
+            "  got:      float32[12]\n");
 }
 
 TEST_F(CliTexts, GoIntoAnEmbeddingAsCodes) {

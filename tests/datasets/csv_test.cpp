@@ -402,6 +402,9 @@ TEST(CsvErrors, OfTextsAndNumbers) {
        "line 3, column 1 (\"a\"): not a number" + finite +
            "\"2.5\"\n  hint:     data.decimal = \",\" reads decimals after a comma: 2.5 has a point",
        {.decimal = ',', .takes_text = true}},
+      {"a;b;l\n1.100,5;2;0\n",
+       "line 2, column 1 (\"a\"): not a number" + finite + "\"1.100,5\"\n  hint:     write 1100,5",
+       {.decimal = ',', .takes_text = true}},
       {names,
        "line 1002, column 1 (\"b\"): the column has more than 1000 different texts\n"
        "  expected: at most 1000, since each is a category\n  got:      \"name1000\"\n"

@@ -144,6 +144,28 @@ TEST(DataWarnings, AskWhetherAHeaderIsAnExample) {
   EXPECT_TRUE(data_warnings(load_dataset(options, DType::kFloat32), true).empty());
 }
 
+TEST(DataWarnings, AskWhetherAnExampleIsAHeader) {
+  TemporaryFolder folder;
+  DatasetOptions options{.read = csv_reader(),
+                         .name = "csv",
+                         .config_folder = folder.path(),
+                         .files = {{"train", {"t.csv"}}},
+                         .targets = Targets::kValues};
+  auto warnings = [&](const std::string& text) {
+    folder.write("t.csv", text);
+    return data_warnings(load_dataset(options, DType::kFloat32), true);
+  };
+  const Lines ask = {folder.path("t.csv") +
+                     ": the first line is taken as an example, but its numbers count on as the names of columns may: "
+                     "data.header = true takes them as names, data.header = false as an example"};
+  EXPECT_EQ(warnings("0,1,2\n7,2,5\n"), ask);
+  EXPECT_EQ(warnings("2019,2020,2021\n7,2,5\n"), ask);
+  for (const char* text : {"0,1\n7,2\n", "0,2,1\n7,2,5\n", "0.5,1.5,2.5\n7,2,5\n", "a,b,c\n0,1,2\n"})
+    EXPECT_EQ(warnings(text), Lines()) << text;
+  options.read = csv_reader({.header = false});
+  EXPECT_EQ(warnings("0,1,2\n7,2,5\n"), Lines());
+}
+
 TEST(DataWarnings, AreNoneForTargetsThatAreNoClasses) {
   TemporaryFolder folder;
   folder.write("t.csv", "1,1\n2,2\n");
