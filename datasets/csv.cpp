@@ -334,7 +334,7 @@ class CsvReader {
     if (rows_ == 0) text_labels_ = classes_.is_closed() || !number_in(cell);
     if (cell.empty())
       throw file_error(record_.path, str(record_.text(label), ": the label is missing"), "a label in each row",
-                       "an empty cell");
+                       "an empty cell", "leave the line out");
     if (!text_labels_) {
       y_.push_back(number(label));
       return;

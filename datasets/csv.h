@@ -33,7 +33,7 @@ struct CsvOptions {
   /// The column of the examples' weights: its name in the header, or its number from 1; "" where there is none.
   std::string weight = "";
   ConfigPosition weight_where = {};
-  /// Columns that are not looked at: by their names as `weight`, or from 0.
+  /// Columns that are not looked at: by their names as `weight`, or from 0; of those, labels and weights are taken.
   std::vector<std::string> skip = {};
   ConfigPosition skip_where = {};
   std::vector<size_t> skipped = {};

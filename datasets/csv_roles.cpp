@@ -17,8 +17,6 @@ class RoleFinder {
   CsvRoles find() {
     out_.of.assign(names_.size(), CsvRole::kFeature);
     out_.is_category.assign(names_.size(), false);
-    for (size_t i : options_.skipped)
-      if (i < names_.size()) out_.of[i] = CsvRole::kSkipped;
     for (const std::string& name : options_.skip)
       take(named(name, "columns to skip", options_.skip_where), CsvRole::kSkipped, options_.skip_where);
     if (!options_.weight.empty()) {
@@ -32,6 +30,8 @@ class RoleFinder {
         fail_twice(column, options_.category_where, kOnce);
       out_.is_category[column] = true;
     }
+    for (size_t i : options_.skipped)
+      if (i < names_.size() && out_.of[i] == CsvRole::kFeature) out_.of[i] = CsvRole::kSkipped;
     return std::move(out_);
   }
 

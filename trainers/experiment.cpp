@@ -68,8 +68,9 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   f.field("columns", &C::columns)
       .range(at_least(0))
       .help(
-          "Which numbers of the targets it should give, of `data.target = \"values\"` or `\"labels\"`: `[0, 3]` are "
-          "the first three. An objective of classes takes one column, of class numbers. Empty: all.");
+          "Which numbers of the targets it should give, of `data.target = \"values\"` or `\"labels\"`: `[first, end]`, "
+          "from the first, counted from 0, to the one before `end`, so that `[0, 3]` are the first three. An objective "
+          "of classes takes one column, of class numbers. Empty: all.");
   f.field("class_weights", &C::class_weights).range(at_least(0)).help("As `loss.class_weights`, of this output.");
   f.check([](const C& c, Findings& findings) {
     check_class_weights(c, findings);

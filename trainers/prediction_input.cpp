@@ -23,8 +23,10 @@ UserError other_columns(const std::string& path, const TableFacts& facts, const 
   };
   return file_error(
       path, "the columns are not those that the model was trained on",
-      str(text(facts.columns), ", with or without ",
-          facts.others.size() > 1 ? str("the ", facts.others.size(), " of labels and weights") : "the label's"),
+      str(text(facts.columns), named ? ", in this order, " : ", ",
+          facts.others.size() < 2 ? "with or without the label's"
+          : named                 ? "with or without the others of the training table"
+                  : str("or all ", facts.columns.size() + facts.others.size(), " of the training table")),
       text(columns.names),
       named || facts.label_at || facts.others.size() > 1 || columns.names.size() != facts.columns.size() + 1
           ? ""
@@ -86,16 +88,28 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
   return options;
 }
 
+/// Of the columns that are left out: are the labels among them?
+bool has_labels(const std::string& path, const CsvOptions& options, const CsvOptions& own, const TableFacts& facts) {
+  if (options.skip_label || options.skipped.empty()) return options.skip_label;
+  const auto [names, named] = read_csv_columns(path, options);
+  if (!facts.named || !named || !own.labels.empty()) return true;
+  auto is_in = [](const auto& all, const auto& one) { return std::find(all.begin(), all.end(), one) != all.end(); };
+  const bool is_first = own.label == "first";
+  if (own.label_count == 0 && !is_first && own.label != "last") return is_in(names, own.label);
+  for (size_t k = 0; k < std::max<size_t>(own.label_count, 1); ++k) {
+    const size_t at = is_first ? k : names.size() - 1 - k;
+    if (!is_in(options.skipped, at) || is_in(own.skip, names[at])) return false;
+  }
+  return true;
+}
+
 /// The same, with the labels.
-CsvOptions with_labels(CsvOptions options, const CsvOptions& own, const DataConfig& data, const TableFacts& facts) {
+CsvOptions with_labels(CsvOptions options, const DataConfig& data, const TableFacts& facts) {
   const bool are_numbers = !data.class_names.empty() || data.class_names_file;
   if (data.target == Targets::kClasses && !are_numbers) options.classes = facts.classes;
   options.has_label = true;
   options.skip_label = false;
-  options.skip = own.skip;
-  if (options.skipped.empty()) return options;
-  options.skipped.clear();
-  options.weight = own.weight;
+  if (!options.skipped.empty()) options.label_at = facts.label_at;
   return options;
 }
 
@@ -113,10 +127,9 @@ PredictionInput read_table(const std::string& path, const Experiment& experiment
   const DataConfig& data = *experiment.data;
   const CsvOptions own = source ? csv_options(*source) : CsvOptions{}, options = options_for(path, own, facts);
   PredictionInput out;
-  const bool has_labels = options.skip_label || !options.skipped.empty();
-  if (has_labels && data.target != Targets::kNone) {
+  if (data.target != Targets::kNone && has_labels(path, options, own, facts)) {
     try {
-      const CsvOptions labelled = with_labels(options, own, data, facts);
+      const CsvOptions labelled = with_labels(options, data, facts);
       const CsvTable table = read_csv(path, labelled);
       if (!table.classes.empty() && labelled.classes.empty())
         throw file_error(path, str("the label \"", excerpt(table.classes[0], 40), "\" is no number"), "", "");

@@ -145,8 +145,10 @@ std::string columns_text(const Dataset& data) {
     }
     if (std::find(indicated.begin(), indicated.end(), j) != indicated.end()) {
       const double fill = learned->imputation.fill[static_cast<size_t>(j)];
-      facts.push_back(learned->categories.has(j) ? "with missing values"
-                                                 : str("missing values are ", number_text(static_cast<float>(fill))));
+      facts.push_back(!learned->categories.has(j) ? str("missing values are ", number_text(static_cast<float>(fill)))
+                      : learned->categories.as == Categories::As::kCodes
+                          ? str("missing values have the code ", learned->categories.of(j).size())
+                          : "with missing values");
     }
     if (!facts.empty()) lines.emplace_back(excerpt(data.columns[static_cast<size_t>(j)], 40), join(facts, "; "));
   }

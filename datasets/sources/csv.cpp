@@ -141,7 +141,7 @@ CsvOptions csv_options(const CsvConfig& c) {
           .weight_where = c.at("weight_column"),
           .skip = c.skip_columns,
           .skip_where = c.at("skip_columns"),
-          .decimal = c.decimal,
+          .decimal = static_cast<char>(c.decimal),
           .takes_text = c.image_shape.empty(),
           .category_columns = c.category_columns,
           .category_where = c.at("category_columns"),
@@ -218,7 +218,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
             {"space", Delimiter::kSpace}})
       .synonyms({"sep", "separator", "delim"})
       .help("The separator of cells; `auto` finds a comma, semicolon or tab in the first line.");
-  f.choice("decimal", &CsvConfig::decimal, {{".", '.'}, {",", ','}})
+  f.choice("decimal", &CsvConfig::decimal, {{".", CsvConfig::Decimal::kPoint}, {",", CsvConfig::Decimal::kComma}})
       .help(
           "What decimals come after: `1.5` or `1,5`. After a comma, `auto` takes a semicolon or tab as the separator.");
   using As = Categories::As;

@@ -25,7 +25,8 @@ struct CsvConfig : FileConfig {
   std::optional<std::string> weight_column;
   std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
-  char decimal = '.';
+  enum class Decimal : char { kPoint = '.', kComma = ',' };
+  Decimal decimal = Decimal::kPoint;
   Imputation::By impute = Imputation::By::kNone;
   Categories::As categories = Categories::As::kOneHot;
   std::vector<std::string> category_columns, skip_columns;  // names in the header, or numbers from 1

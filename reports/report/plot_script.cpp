@@ -22,7 +22,8 @@ document.querySelectorAll(".parallel").forEach(box => {
     if (low === high) { low -= Math.abs(low) / 2 || 1; high += Math.abs(high) / 2 || 1; }
     const at = log ? v => Math.log(v / low) / Math.log(high / low) : v => (v - low) / (high - low);
     const distinct = [...new Set(numbers)];
-    const values = k + 1 === count ? [...linearTicks(low, high, 5), low, high]
+    const values = distinct.length === 1 ? distinct
+      : k + 1 === count ? [...linearTicks(low, high, 5), low, high]
       : distinct.length > 8 ? (log ? logTicks(low, high) : linearTicks(low, high, 6)) : distinct;
     return {name, ticks: values.map(v => [numberText(v), at(v)]), place: text => at(Number(text))};
   });

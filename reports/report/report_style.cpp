@@ -59,7 +59,8 @@ tr.lit td { background: var(--panel); }
 .parallel path.lit { stroke-width: 4; opacity: 1; }
 .parallel .axis { stroke: var(--soft); stroke-width: 1.5; }
 .parallel text.name { font-weight: 600; }
-.parallel text.tick { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+.parallel text.tick { paint-order: stroke; stroke: var(--paper); stroke-width: 8px;
+  stroke-linejoin: round; }
 )";
 
 }  // namespace thtrain

@@ -186,6 +186,14 @@ class PagesInBrowserTest(unittest.TestCase):
         self.assertRegex(said["tip"], r"learning_rate=.*seed=.*learning_rate0\.\d+seed\dvalidation error\d")
         self.assertEqual((said["lit"], said["hidden"]), (1, True))
 
+    def test_an_axis_of_one_value_has_one_tick(self):
+        run(self.path, "train", "e.toml", "--run-dir", "same", "--quiet", "output.plot_scale=log")
+        run(self.path, "report", "run", "same", "--output", "same.html")
+        said = self.look("same.html", """
+          said.ticks = [...document.querySelectorAll(".parallel .tick")].map(tick => tick.textContent);""")
+        best = min(json.loads(line)["valid_error"] for line in self.read("run/metrics.jsonl").splitlines())
+        self.assertEqual(said["ticks"], ["auto", "log", f"{best:g}"])
+
     def test_boxes_keep_their_places_from_step_to_step(self):
         said = self.look("explain.html", """
           const figure = document.querySelector("#pass-canonicalize figure"), view = figure.querySelector(".view");

@@ -309,7 +309,7 @@ error: one.npy: the examples have another size than the model takes
   workshop.write("x.csv", "width,depth\n3,1\n");
   expect_error({"run", "--input", "x.csv", "--output", "p.npy"}, R"(
 error: x.csv: the columns are not those that the model was trained on
-  expected: width, height, with or without the label's
+  expected: width, height, in this order, with or without the label's
   got:      width, depth
 )");
   workshop.write("x.csv", "1,2,3,4\n");

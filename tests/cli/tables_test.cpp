@@ -236,6 +236,12 @@ TEST_F(CliTexts, AreListedByData) {
                       "  age     missing values are 2.5\n"),
             std::string::npos)
       << text;
+  std::vector<std::string> codes = table;
+  codes.push_back("data.categories=codes");
+  const std::string text_of_codes = output(codes);
+  EXPECT_NE(text_of_codes.find("  colour  2 categories: dark\\nblue, red; missing values have the code 2\n"),
+            std::string::npos)
+      << text_of_codes;
   std::vector<std::string> json = table;
   json.push_back("--json");
   const auto values = one_json_line(output(json));

@@ -246,6 +246,9 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
   const std::string open =
       ": the quote is not closed\n  expected: a closing quote, on this line or within 1 MiB\n"
       "  got:      \"\"2,0\"\n  hint:     a quote within quotes is written twice";
+  const std::string no_label =
+      ": the label is missing\n  expected: a label in each row\n  got:      an empty cell\n  hint:     leave the line "
+      "out";
   const std::string delimiter =
       "\n  hint:     data.delimiter names what is between cells: comma, semicolon, tab or space";
   const std::string header = "\n  hint:     data.header = true takes the first line as the names of the columns";
@@ -296,11 +299,9 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "  hint:     a quote joins these lines: is it closed where it should be?"},
       {std::string("a,b,l\n") + std::string(300, '\n') + std::string("1,\0,0\n", 6),
        "line 302, column 2: a byte 0\n  expected: text\n  got:      \"\\x00\"\n  hint:     is the file damaged?"},
-      {"1,2,\n", "line 1, column 3: the label is missing\n  expected: a label in each row\n  got:      an empty cell"},
-      {"1,2,cat\n1,2,\n",
-       "line 2, column 3: the label is missing\n  expected: a label in each row\n  got:      an empty cell"},
-      {"1,2,0\n1,2,\n",
-       "line 2, column 3: the label is missing\n  expected: a label in each row\n  got:      an empty cell"},
+      {"1,2,\n", "line 1, column 3" + no_label},
+      {"1,2,cat\n1,2,\n", "line 2, column 3" + no_label},
+      {"1,2,0\n1,2,\n", "line 2, column 3" + no_label},
       {"1,2,cow\n",
        "line 1, column 3: the label is not one of the training file's classes\n  expected: one of cat, dog\n"
        "  got:      \"cow\"",

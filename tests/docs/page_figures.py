@@ -143,6 +143,8 @@ FIGURES = [
     remedy("early stopping", train("overfit_friedman", "early", "trainer.patience=1000 trainer.patience_increase=1.5")),
     remedy("20 hidden units", train("overfit_friedman", "small", "model.layers.0.units=20")),
     remedy("1,000 examples", train("overfit_friedman", "data", "data.n_train=1000")),
+    Figure(ANSWERS, "./thtrain eval runs/early --part valid", r"as it says, and measures (\d+\.\d+)",
+           r"validation mean squared error ([\d.]+)", relative=0.01, is_trained=True),
 
     # Labs 3 and 4
     Figure(LABS, "./thtrain explain configs/labs/logistic_digits.toml --stage=graph", r"It has (\d+) nodes",

@@ -40,15 +40,44 @@ TEST_F(PredictionInput, LeavesOutTheColumnsOfValuesAndWeights) {
   EXPECT_TRUE(same_bits(read("0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));      // by their positions
 }
 
+// Of a table whose new lines lack some of the columns that are not looked at, or have them elsewhere.
+TEST_F(PredictionInput, TakesTheTargetsThatAreThere) {
+  folder.write("t.csv", "name,a,b,y\n1,3,4,5\n2,6,7,8\n");
+  CsvConfig csv;
+  csv.train = "t.csv";
+  csv.target = Targets::kValues;
+  csv.skip_columns = {"name"};
+  experiment.data = csv;
+  facts = table_facts(load_data(experiment, folder.path()));
+  struct Case {
+    std::string table, targets, why;
+  };
+  for (const Case& c : std::vector<Case>{{"a,b\n3,4\n", "0", ""},
+                                         {"name,a,b\n1,3,4\n", "0", ""},
+                                         {"a,b,name\n3,4,1\n", "0", ""},
+                                         {"a,b,y\n3,4,5\n", "[5]", ""},
+                                         {"a,b,name,y\n3,4,1,5\n", "[5]", ""},
+                                         {"1,3,4,5\n", "[5]", ""},
+                                         {"y,name,a,b\n5,1,3,4\n", "0", ""},
+                                         {"a,b,y\n3,4,?\n", "0", ": the target values are not numbers"}}) {
+    folder.write("x.csv", c.table);
+    const auto found = read_prediction_input(folder.path("x.csv"), "", experiment, facts);
+    EXPECT_TRUE(same_bits(found.examples.x_array().raw, Tensor::of(std::vector<double>{3, 4}, {1, 2}))) << c.table;
+    EXPECT_EQ(found.examples.y_array().raw.text(), c.targets) << c.table;
+    EXPECT_EQ(found.no_targets, c.why.empty() ? "" : folder.path("x.csv") + c.why) << c.table;
+  }
+}
+
 TEST_F(PredictionInput, RefusesOtherColumns) {
   auto text = [&](const std::string& table) { return error_text([&] { read(table); }); };
-  EXPECT_EQ(text("p,a,w,q,c\n0.5,1,2,0,3\n"), "error: " + folder.path("x.csv") +
-                                                  ": the columns are not those that the model was trained on\n"
-                                                  "  expected: a, b, with or without the 3 of labels and weights\n"
-                                                  "  got:      p, a, w, q, c");
+  EXPECT_EQ(text("p,a,w,q,c\n0.5,1,2,0,3\n"),
+            "error: " + folder.path("x.csv") +
+                ": the columns are not those that the model was trained on\n"
+                "  expected: a, b, in this order, with or without the others of the training table\n"
+                "  got:      p, a, w, q, c");
   EXPECT_EQ(text("1,2,3\n"), "error: " + folder.path("x.csv") +
                                  ": the columns are not those that the model was trained on\n"
-                                 "  expected: 2 columns, with or without the 3 of labels and weights\n"
+                                 "  expected: 2 columns, or all 5 of the training table\n"
                                  "  got:      3 columns");
 }
 
