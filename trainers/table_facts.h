@@ -19,7 +19,7 @@ struct TableFacts {
   /// Of each column of an example, as Categories::names; the model's, which the file does not say.
   std::vector<std::vector<std::string>> categories = {};
   int64_t class_count = 0;  // the model's, too; 0: not known
-  bool fills = false;  // missing values; the same
+  bool fills = false;       // missing values; the same
 };
 
 TableFacts table_facts(const Dataset& data);

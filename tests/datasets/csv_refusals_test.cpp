@@ -1,6 +1,7 @@
 #include "datasets/csv_refusals.h"
 
 #include "tests/support/datasets_support.h"
+#include "tests/support/gzip.h"
 
 namespace thtrain {
 namespace {
@@ -33,6 +34,14 @@ TEST(CsvRefusals, AFirstLineThatMayNameTheColumns) {
   EXPECT_EQ(read_csv(folder.write("t.csv", "0,1,3\n5,6,0\n")).x.dim(0), 2);
   EXPECT_EQ(read_csv(folder.write("t.csv", "0,1\n5,0\n")).x.dim(0), 2);
   EXPECT_EQ(read_csv(folder.write("t.csv", "5,6,cat\n7,8,1st\n")).x.dim(0), 2);
+}
+
+// A line without an end, packed.
+TEST(CsvRefusals, APackedBombFillsNoMemory) {
+  TemporaryFolder folder;
+  EXPECT_EQ(error_text([&] { read_csv(folder.write("t.csv", gzipped(std::string(size_t{80} << 20, 'x')))); }),
+            "error: " + folder.path("t.csv") +
+                ": line 1 is longer than 64 MiB\n  expected: lines of text\n  hint:     is it a text file?");
 }
 
 }  // namespace

@@ -439,13 +439,5 @@ TEST(CsvErrors, OfTextsAndNumbers) {
   }
 }
 
-// A line without an end, and rows without number, packed: neither fills the memory.
-TEST(CsvErrors, PackedBombs) {
-  TemporaryFolder folder;
-  EXPECT_EQ(error_text([&] { read(folder, gzipped(std::string(size_t{80} << 20, 'x'))); }),
-            "error: " + folder.path("t.csv") +
-                ": line 1 is longer than 64 MiB\n  expected: lines of text\n  hint:     is it a text file?");
-}
-
 }  // namespace
 }  // namespace thtrain

@@ -225,7 +225,23 @@ void add_shapes(std::vector<GarbageCall>& calls) {
 void add_networks(std::vector<GarbageCall>& calls) {
   TH_BINARY(dot);
   TH_BINARY(outer);
+  TH_BINARY(matmul);
+  TH_BINARY(batched_dot);
+  TH_BINARY(kron);
+  TH_UNARY(matrix_transpose);
   TH_UNARY(inverse);
+  using Axes = const std::vector<int64_t>&;
+  calls.push_back(garbage_call("tensordot", [](const Operand& a, const Operand& b, Axes of_a, Axes of_b) {
+    return tensordot(a, b, of_a, of_b);
+  }));
+  calls.push_back(garbage_call("tensordot",
+                               [](const Operand& a, const Operand& b, int64_t axes) { return tensordot(a, b, axes); }));
+  calls.push_back(garbage_call("batched_tensordot", [](const Operand& a, const Operand& b, Axes of_a, Axes of_b) {
+    return batched_tensordot(a, b, of_a, of_b);
+  }));
+  TH_CALL(einsum);
+  for (const char* subscripts : {"ij,jk->ik", "ii", "...i,...i->...", "bij,bjk", "i,j->ji", "a,ab,b", "->", "...->"})
+    calls.push_back(garbage_call("einsum", [subscripts](Operands operands) { return einsum(subscripts, operands); }));
   TH_CALL(images_to_neighbours);
   TH_CALL(neighbours_to_images);
   TH_CALL(pad);
@@ -275,6 +291,9 @@ void add_control(std::vector<GarbageCall>& calls) {
   };
   add("scan", [](auto body, const ScanOptions& o, Garbage&) { return scan(body, o); });
   add("map", [](auto body, const ScanOptions& o, Garbage&) { return map(body, o); });
+  calls.push_back(with_garbage("vmap", [=](Garbage& g) {
+    return vmap(step(g), g.draw<std::vector<Operand>>(), g.draw<std::vector<int64_t>>());
+  }));
   add("reduce", [](auto body, const ScanOptions& o, Garbage&) { return reduce(body, o); });
   add("foldl", [](auto body, const ScanOptions& o, Garbage&) { return foldl(body, o); });
   add("foldr", [](auto body, const ScanOptions& o, Garbage&) { return foldr(body, o); });
