@@ -158,12 +158,12 @@ TEST(DataWarnings, AskWhetherAnExampleIsAHeader) {
   const Lines ask = {folder.path("t.csv") +
                      ": the first line is taken as an example, but its numbers count on as the names of columns may: "
                      "data.header = true takes them as names, data.header = false as an example"};
-  EXPECT_EQ(warnings("0,1,2\n7,2,5\n"), ask);
+  EXPECT_EQ(warnings("1,2,3\n7,2,5\n"), ask);
   EXPECT_EQ(warnings("2019,2020,2021\n7,2,5\n"), ask);
   for (const char* text : {"0,1\n7,2\n", "0,2,1\n7,2,5\n", "0.5,1.5,2.5\n7,2,5\n", "a,b,c\n0,1,2\n"})
     EXPECT_EQ(warnings(text), Lines()) << text;
   options.read = csv_reader({.header = false});
-  EXPECT_EQ(warnings("0,1,2\n7,2,5\n"), Lines());
+  EXPECT_EQ(warnings("1,2,3\n7,2,5\n"), Lines());
 }
 
 TEST(DataWarnings, AreNoneForTargetsThatAreNoClasses) {

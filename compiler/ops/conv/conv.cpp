@@ -35,6 +35,7 @@ const Op& conv_op() {
           },
       .jvp = multilinear_jvp,
       .lower = lower_conv,
+      .iterations = &kConvOfIterations,
       .epilogue = &conv_epilogue(),
       .accepts_layout = conv_accepts_layout,
       .cost = conv_cost,

@@ -31,6 +31,7 @@ const Op& conv_input_gradient_op() {
           },
       .jvp = multilinear_jvp,
       .lower = lower_conv,
+      .iterations = &kConvInputGradientOfIterations,
       .epilogue = &conv_epilogue(),
       .accepts_layout = conv_accepts_layout,
       .cost = conv_cost,

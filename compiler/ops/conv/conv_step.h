@@ -4,6 +4,7 @@
 
 #include "compiler/ops/conv/geometry.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/iterations_rule.h"
 
 namespace thtrain {
 
@@ -22,5 +23,9 @@ std::vector<Tensor> conv_reference(const ReferenceArgs& args);
 ErrorRule conv_error();
 /// Layouts that candidates take: images and results row-major, filters any.
 bool conv_accepts_layout(const Node& node, size_t input, const Layout& layout);
+
+/// Batching rules of conv, whose images vary, and of conv_input_gradient, whose results do, the filters not: the images
+/// of all iterations are one batch.
+extern const IterationsRule kConvOfIterations, kConvInputGradientOfIterations;
 
 }  // namespace thtrain

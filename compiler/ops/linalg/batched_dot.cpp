@@ -123,12 +123,13 @@ const Op& batched_dot_op() {
 }
 
 // Of one row or column a product is a sum of elements side by side, which a kernel of its own computes with what is
-// around it.
+// around it. (An inner length of 1 would be repeated there, and must be that of both.)
 static Expr product_of_batches(const Expr& a, const Expr& b, const Dims& batch, const std::source_location& where) {
   const int64_t rank = static_cast<int64_t>(batch.size()) + 2;
-  if (a.dims().back().is(1)) return mul({a, where}, b);
-  if (a.dims()[a.rank() - 2].is(1)) return sum(mul({matrix_transpose(a), where}, b), rank - 2, true);
-  if (b.dims().back().is(1)) return sum(mul({a, where}, matrix_transpose(b)), rank - 1, true);
+  const bool is_single = a.dims().back().is(1), agree = is_single == b.dims()[b.rank() - 2].is(1);
+  if (agree && is_single) return mul({a, where}, b);
+  if (agree && a.dims()[a.rank() - 2].is(1)) return sum(mul({matrix_transpose(a), where}, b), rank - 2, true);
+  if (agree && b.dims().back().is(1)) return sum(mul({a, where}, matrix_transpose(b)), rank - 1, true);
   auto repeated = [&](const Expr& x) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x.dims().end() - 2, x.dims().end());

@@ -15,7 +15,7 @@ static Expr tensordot_of(std::string_view name, const Operand& left, const Opera
                          const std::vector<int64_t>& a_axes, const std::vector<int64_t>& b_axes, bool has_batch) {
   const std::source_location where = left.where();
   std::vector<Expr> x = resolve({&left, &right});
-  const Expr &a = x[0], &b = x[1];
+  Expr &a = x[0], &b = x[1];
   auto fail = [&](std::string what, std::string expected) {
     fail_build(where, str(name, ": ", what), std::move(expected),
                str("left ", value_text(a), ", right ", value_text(b)));
@@ -23,7 +23,7 @@ static Expr tensordot_of(std::string_view name, const Operand& left, const Opera
   if (a_axes.size() != b_axes.size())
     fail(str(a_axes.size(), " axes of a and ", b_axes.size(), " of b"), "as many of both");
   if (has_batch && (a.rank() == 0 || b.rank() == 0)) fail("an operand is a scalar", "a first axis of both");
-  Labelled first{a, std::vector<int>(a.rank())}, second{b, std::vector<int>(b.rank())};
+  Labelled first{{}, std::vector<int>(a.rank())}, second{{}, std::vector<int>(b.rank())};
   std::iota(first.labels.begin(), first.labels.end(), 0);
   std::iota(second.labels.begin(), second.labels.end(), static_cast<int>(a.rank()));
   if (has_batch) second.labels[0] = 0;
@@ -38,9 +38,19 @@ static Expr tensordot_of(std::string_view name, const Operand& left, const Opera
     const Dim &m = a.dims()[of_a], &n = b.dims()[of_b];
     if (m.is_known() && n.is_known() && m != n)
       fail(str("axis ", of_a, " of a and axis ", of_b, " of b differ in length"), "pairs of equal length");
+    // A length that the call knows is not repeated to that of the other, nor the other to it.
+    auto with_one = [](const Expr& value, size_t axis) {
+      Dims lengths = value.dims();
+      lengths[axis] = 1;
+      return reshape(value, lengths);
+    };
+    if (m.is(1) && !n.is_known()) b = with_one(b, of_b);
+    if (n.is(1) && !m.is_known()) a = with_one(a, of_a);
     second.labels[of_b] = label;
     dropped.push_back(label);
   }
+  first.value = a;
+  second.value = b;
   std::vector<int> kept;
   for (const Labelled* operand : {&first, &second})
     for (int label : operand->labels)

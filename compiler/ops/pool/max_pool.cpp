@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_cases.h"
@@ -201,6 +202,7 @@ const Op& max_pool_op() {
           [](const GradientArgs& a) { return std::vector{made(max_pool_gradient_op(), a.node, a.cotangent())}; },
       .jvp = [](const JvpArgs& a) { return std::vector{made(max_pool_pick_op(), a.node, a.tangent())}; },
       .lower = lower_pool,
+      .iterations = &kSameOpOfIterations,
       .accepts_layout = takes_row_major,
       .cost = cost_max_pool,
       .cases = [] { return cases(PoolInputs::kImage, max_pool_op); }};
@@ -223,6 +225,7 @@ const Op& max_pool_gradient_op() {
           },
       .jvp = linear_jvp,
       .lower = lower_pool,
+      .iterations = &kSameOpOfIterations,
       .accepts_layout = takes_row_major,
       .cost = cost_max_pool,
       .connection = is_second,
@@ -246,6 +249,7 @@ const Op& max_pool_pick_op() {
           },
       .jvp = linear_jvp,
       .lower = lower_pool,
+      .iterations = &kSameOpOfIterations,
       .accepts_layout = takes_row_major,
       .cost = cost_max_pool,
       .connection = is_second,

@@ -1,5 +1,6 @@
 // Sums and averages of windows, and their derivative, which is linear.
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_cases.h"
@@ -134,6 +135,7 @@ const Op& sum_pool_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .lower = lower_pool,
+      .iterations = &kSameOpOfIterations,
       .accepts_layout = takes_row_major,
       .cost = cost_sum_pool,
       .cases = [] { return cases(PoolInputs::kImage); }};
@@ -154,6 +156,7 @@ const Op& sum_pool_gradient_op() {
       .gradient = gradient_of_gradient,
       .jvp = linear_jvp,
       .lower = lower_pool,
+      .iterations = &kSameOpOfIterations,
       .accepts_layout = takes_row_major,
       .cost = cost_sum_pool,
       .cases = [] { return cases(PoolInputs::kPooled); }};

@@ -3,6 +3,7 @@
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_lower.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 namespace {
@@ -117,6 +118,18 @@ std::vector<OpCase> cases_arg_extremum(const Op& op) {
   return out;
 }
 
+// Of all axes of a value: of one axis that has its elements.
+Expr arg_extremum_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                    const std::vector<bool>& varies) {
+  if (node.props.get<Ints>("axes").size() == 1) return kLaterAxesThatMayFail.all(node, iterations, inputs, varies);
+  const Expr elements = reshape(inputs[0], {iterations, node.inputs[0].type().elements()});
+  Dims lengths = node.types[0].dims;
+  lengths.insert(lengths.begin(), iterations);
+  return reshape(apply(*node.op, {elements}, {{"axes", Ints{1}}, {"keepdims", false}}), lengths);
+}
+
+constexpr IterationsRule kArgExtremumOfIterations{.all = arg_extremum_in_all_iterations, .may_fail = true};
+
 Op define(bool is_max, const Op& (*self)()) {
   return {.name = is_max ? "argmax" : "argmin",
           .doc = str("int64 position of the ", is_max ? "greatest" : "least",
@@ -127,7 +140,7 @@ Op define(bool is_max, const Op& (*self)()) {
           .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
           .access = [](const Node&, size_t) { return Access::kRow; },
-          .iterations = &kLaterAxesThatMayFail,
+          .iterations = &kArgExtremumOfIterations,
           .cost =
               [](const Node& node) {
                 Dim n = node.inputs[0].type().elements();

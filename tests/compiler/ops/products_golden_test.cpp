@@ -114,6 +114,17 @@ TEST(Einsum, APairOfAxesIsAProductWithoutCopies) {
   EXPECT_EQ(f.explain().program.find("copy"), std::string::npos) << f.explain().program;
 }
 
+TEST(Products, AnInnerLengthOfOneIsNotRepeated) {
+  const Expr one = of_shape("one", {2, 1, 1}), column = of_shape("column", {4, 1}), m = tensor3("m"), n = matrix("n");
+  const Tensor ones = operand({2, 1, 1}, 0), fits = operand({2, 1, 3}, 1), longer = operand({2, 2, 3}, 1);
+  Function f = function({one, m}, {matmul(one, m)}, {}, {.tune = Tune::kNever});
+  EXPECT_EQ(f({ones, fits})[0].shape(), (Shape{2, 1, 3}));
+  EXPECT_THROW(f({ones, longer}), UserError);
+  Function g = function({column, n}, {tensordot(column, n, 1)}, {}, {.tune = Tune::kNever});
+  EXPECT_EQ(g({operand({4, 1}, 0), operand({1, 3}, 1)})[0].shape(), (Shape{4, 3}));
+  EXPECT_THROW(g({operand({4, 1}, 0), operand({2, 3}, 1)}), UserError);
+}
+
 TEST(Products, MistakesAreTold) {
   const Expr a = of_shape("a", {2, 3}), b = of_shape("b", {4, 5}), v = of_shape("v", {3}), s = of_shape("s", {}),
              t = of_shape("t", {2, 3, 4}), u = of_shape("u", {3, 4, 5});
@@ -130,6 +141,10 @@ TEST(Products, MistakesAreTold) {
       {[&] { return matmul(t, u); },
        "error: matmul: the lengths of axis 0 of the batch differ\n  expected: equal lengths, or 1\n  got:      left t "
        "float64[2, 3, 4], right u float64[3, 4, 5]"},
+      {[&] {
+         return matmul(of_shape("p", {2, 1, 1}), t);
+       },
+       "error: matmul: inner lengths differ\n  expected: 1 == 3\n  got:      p float64[2, 1, 1], t float64[2, 3, 4]"},
       {[&] { return batched_dot(v, a); },
        "error: batched_dot: an operand has another rank than 2 or 3\n  expected: [batch, k] or [batch, m, k]\n  got:   "
        "   "

@@ -59,14 +59,16 @@ TEST(BatchLoops, AtTheStrictLevelItStays) {
 
 TEST(BatchLoops, AProductOfTheStatesIsOneAfterTheLoop) {
   const Expr U = tensor("U", {4, 5}, DType::kFloat64);
-  const std::vector<Expr> y = scan(
-                                  [&](Expr x_t, Expr h) {
-                                    const Expr next = tanh(dot(x_t, W) + h);
-                                    const Expr product = dot(next, U);
-                                    return std::vector<Expr>{next, product + sum(x_t[x_t > 0]), product + sum(x_t)};
-                                  },
-                                  {.sequences = {x}, .outputs_info = {h0, std::nullopt, std::nullopt}})
-                                  .outputs;
+  const std::vector<Expr> y =
+      scan(
+          [&](Expr x_t, Expr h) {
+            const Expr next = tanh(dot(x_t, W) + h);
+            const Expr product = dot(next, U);
+            return std::vector<Expr>{next, product + sum(inverse(x_t[{all(), Slice{.stop = 2}}] + 9 * eye(2))),
+                                     product + sum(x_t)};
+          },
+          {.sequences = {x}, .outputs_info = {h0, std::nullopt, std::nullopt}})
+          .outputs;
   const Expr plain = scan(
                          [&](Expr x_t, Expr h) {
                            const Expr next = tanh(dot(x_t, W) + h);
