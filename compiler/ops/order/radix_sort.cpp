@@ -37,7 +37,7 @@ class RadixSort {
 
   void run() {
     const int64_t bytes = static_cast<int64_t>(size_of(record_)) + (has_indices_ ? 4 : 0);
-    if (n_.is_known() && 2 * n_.value() * bytes <= kStackBytes && !b_.target().is_device()) return row_by_row();
+    if (n_.is_known() && 2 * n_.value() * bytes <= kStackBytes) return row_by_row();
     part_by_part();
   }
 
@@ -411,6 +411,7 @@ class RadixSort {
 }  // namespace
 
 void lower_sort(StepBuilder& b, const SortForm& form) {
+  if (b.target().is_device()) return b.call_reference();
   RadixSort(b, form).run();
 }
 
