@@ -92,6 +92,19 @@ RandomCase random_case(const std::string& text) {
   return {generator, name == "normal", sizes[0]};
 }
 
+LanguageCase language_case(const std::string& text) {
+  const std::string prefix = "int64_";
+  auto [what, lengths] = halves(text);
+  const bool is_int64 = what.starts_with(prefix);
+  if (is_int64) what = what.substr(prefix.size());
+  std::vector<int64_t> shape = numbers(lengths, 'x');
+  const std::vector<std::string> known = {"sort", "argsort", "topk", "unique"};
+  if (std::find(known.begin(), known.end(), what) == known.end() || shape.empty())
+    refuse(text, str("one of ", join(known, ", "),
+                     ", perhaps with int64_ before it, and lengths, such as sort/1000000 or int64_topk/1000x1000"));
+  return {std::move(what), is_int64, std::move(shape)};
+}
+
 RnnCase rnn_case(const std::string& text) {
   auto [layers, batch] = halves(text);
   const size_t at = layers.find('-');

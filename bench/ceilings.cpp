@@ -178,6 +178,10 @@ Workload pool_ceiling(const std::string& text, const WorkloadOptions& options) {
   return out;
 }
 
+Workload language_ceiling(const std::string& text, const WorkloadOptions& options) {
+  return elementwise_ceiling(str("a+1/", static_cast<int64_t>(language_case(text).elements())), options);
+}
+
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options) {
   ElementwiseCase what = elementwise_case(text);
   constexpr int64_t kLeast = 256;

@@ -55,6 +55,7 @@ std::string ceiling_text(const Measurement& ours, const std::vector<Measurement>
 double units_of_call(const Measurement& m) {
   if (m.bench == "conv") return 1e-9 * conv_case(m.case_name).flops();
   if (m.bench == "pool") return pool_case(m.case_name).elements();
+  if (m.bench == "language") return language_case(m.case_name).elements();
   return m.unit == "elements/s" ? std::stod(m.case_name.substr(m.case_name.find('/') + 1)) : 0;
 }
 

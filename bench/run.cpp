@@ -29,6 +29,10 @@ const std::vector<Bench>& benches() {
     std::vector<std::string> numbers;
     for (const char* kind : {"mrg_uniform", "mrg_normal", "mt_uniform", "mt_normal"})
       for (const char* size : {"1000", "100000", "1000000"}) numbers.push_back(str(kind, '/', size));
+    std::vector<std::string> operations;
+    for (const char* what :
+         {"sort", "int64_sort", "argsort", "int64_argsort", "topk", "int64_topk", "unique", "int64_unique"})
+      for (const char* lengths : {"1000000", "1000x1000"}) operations.push_back(str(what, '/', lengths));
     std::vector<std::string> graphs;
     for (const char* kind : {"mlp", "chain", "sum"})
       for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
@@ -85,6 +89,13 @@ const std::vector<Bench>& benches() {
          numbers,
          {"mrg_uniform/1000"},
          {"owned", "borrowed"}},
+        {"language",
+         "language",
+         "elements/s",
+         "operations on arrays: order",
+         operations,
+         {"sort/100", "int64_topk/7x120", "unique/100"},
+         {"borrowed"}},
         {"rnn",
          "rnn",
          "sequences/s",
@@ -154,6 +165,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "gemm") gemm_case(text);
       if (bench.family == "loops") loop_case(text);
       if (bench.family == "random_numbers") random_case(text);
+      if (bench.family == "language") language_case(text);
       if (bench.family == "rnn") rnn_case(text);
       if (bench.family == "rbm") rbm_case(text);
       if (bench.family == "conv") conv_case(text);

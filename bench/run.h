@@ -14,8 +14,8 @@ namespace thtrain {
 /// A benchmark: what `thtrain bench` may be followed by.
 struct Bench {
   std::string name;  // "mlp"
-  // Whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm", "conv",
-  // "pool", "convnet", "compile".
+  // Whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "language",
+  // "rnn", "rbm", "conv", "pool", "convnet", "compile".
   std::string family;
   std::string unit;
   std::string about;

@@ -1,6 +1,7 @@
 // What thtrain and the ceilings run for a case of a benchmark. The peers' side is bench/peers/.
 #pragma once
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,20 @@ struct RandomCase {
   int64_t size;
 };
 RandomCase random_case(const std::string& text);
+
+/// What of the language is computed, of values of which dtype (the run's, or int64), and their lengths:
+/// "sort/1000000", "int64_argsort/1000x1000". "sort", "argsort", "topk" (the 100 largest, or all) of each row, "unique"
+/// of all. UserError for another text.
+struct LanguageCase {
+  std::string what;
+  bool is_int64;
+  std::vector<int64_t> shape;
+  double elements() const {
+    return std::accumulate(shape.begin(), shape.end(), 1.0,
+                           [](double so_far, int64_t length) { return so_far * static_cast<double>(length); });
+  }
+};
+LanguageCase language_case(const std::string& text);
 
 /// A recurrent network's kind, inputs, hidden units and steps, and the batch: "lstm-128-256-100/32", "tanh-...".
 /// UserError for another text.
@@ -179,6 +194,9 @@ std::vector<double> convnet_costs(const std::string& text, const WorkloadOptions
 /// A call that draws so many numbers; units are numbers.
 Workload random_workload(const std::string& text, const WorkloadOptions& options);
 
+/// A call of an operation on arrays (bench/peers/language.py); units are elements.
+Workload language_workload(const std::string& text, const WorkloadOptions& options);
+
 /// What the machine allows for the same case, in the same units: for networks, recurrent ones and Boltzmann machines,
 /// convolutions and products multiply-adds between registers, for formulae reading and writing arrays of the same size,
 /// with the better of ordinary and streaming stores, on one thread or on all. UserError where the case is too small to
@@ -192,6 +210,8 @@ Workload conv_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options);
 /// As the elementwise formula a+1 that reads and writes as many bytes as the images and what is pooled have.
 Workload pool_ceiling(const std::string& text, const WorkloadOptions& options);
+/// As the elementwise formula a+1 on as many elements of the run's dtype.
+Workload language_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

@@ -29,9 +29,10 @@
 #include "compiler/ops/nnet/losses.h"
 #include "compiler/ops/nnet/normalization.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/order/order.h"  // sort, argsort
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/random/random.h"
-#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"

@@ -5,7 +5,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
-#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 

@@ -8,7 +8,7 @@
 #include "compiler/ir/default_updates.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"

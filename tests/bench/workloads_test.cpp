@@ -103,6 +103,15 @@ TEST(BenchCases, LayersAndConfigurationsHaveThreePassesEach) {
     EXPECT_EQ(conv_case(conv_cases({std::to_string(i + 1)})[0]).out_width(), lengths[i]);
 }
 
+TEST(BenchCases, OperationsOnArrays) {
+  const LanguageCase c = language_case("int64_topk/7x12");
+  EXPECT_EQ(c.what, "topk");
+  EXPECT_TRUE(c.is_int64);
+  EXPECT_EQ(c.elements(), 84);
+  for (const char* wrong : {"sort", "sort/", "sort/0", "sort/3x", "int64_/3", "median/3"})
+    EXPECT_THROW(language_case(wrong), UserError) << wrong;
+}
+
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
   for (const Bench& bench : benches())
     for (const auto* cases : {&bench.cases, &bench.quick_cases})
@@ -112,6 +121,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "gemm") gemm_case(text);
         if (bench.family == "loops") loop_case(text);
         if (bench.family == "random_numbers") random_case(text);
+        if (bench.family == "language") language_case(text);
         if (bench.family == "rnn") rnn_case(text);
         if (bench.family == "rbm") rbm_case(text);
         if (bench.family == "conv") conv_case(text);

@@ -176,6 +176,19 @@ void add_reductions(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("argmin", [](Moment x, Axis axis, KeepDims keep) { return argmin(x, axis, keep); }));
   calls.push_back(garbage_call("argmax", [](Moment x, Axis axis, KeepDims keep) { return argmax(x, axis, keep); }));
   TH_CALL(cumsum);
+  TH_CALL(cumprod);
+  TH_CALL(cummax);
+  TH_CALL(cummin);
+  TH_CALL(sort);
+  TH_CALL(argsort);
+  TH_CALL(diff);
+  calls.push_back(garbage_call("topk", [](Moment x, const Length& k, int64_t axis) { return topk(x, k, axis); }));
+  calls.push_back(garbage_call("argtopk", [](Moment x, const Length& k, int64_t axis) { return argtopk(x, k, axis); }));
+  calls.push_back(garbage_call("searchsorted", [](Moment in, Moment x) { return searchsorted(sort(in), x); }));
+  calls.push_back(garbage_call("digitize", [](Moment x, Moment bins) { return digitize(x, bins); }));
+  calls.push_back(garbage_call("bincount", [](Moment x, int64_t least) { return bincount(x, {}, least % 1000); }));
+  calls.push_back(garbage_call("histogram", [](Moment x, int64_t bins) { return histogram(x, bins % 1000).counts; }));
+  calls.push_back(garbage_call("unique", [](Moment x) { return unique(x).inverse; }));
 }
 
 void add_shapes(std::vector<GarbageCall>& calls) {
@@ -183,7 +196,9 @@ void add_shapes(std::vector<GarbageCall>& calls) {
   TH_CALL(rows);
   TH_CALL(slice_axis);
   TH_CALL(take);
+  TH_CALL(take_along_axis);
   TH_CALL(scatter_add);
+  TH_CALL(scatter_add_along_axis);
   TH_CALL(nonzero);
   TH_CALL(flatnonzero);
   TH_CALL(masked);

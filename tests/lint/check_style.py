@@ -17,11 +17,11 @@ ROOMS = ("compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
-# convolutions and of pooling are written by hand.
+# convolutions, of pooling and of sorting are written by hand.
 OPS = "compiler/ops/"
 KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/lower_pool",
                    "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
-                   "compiler/ops/random/mrg_uniform.cpp")
+                   "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"
     r"non_temporal\w*|[Pp]refetch\w*|each_vector)\b")

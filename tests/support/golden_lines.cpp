@@ -26,7 +26,9 @@ Tensor GoldenLine::result(DType dtype) const {
     using T = decltype(zero);
     for (size_t i = 0; i < values.size(); ++i) {
       T& element = out.data<T>()[i];
-      if constexpr (std::is_integral_v<T>)
+      if constexpr (std::is_same_v<T, uint64_t>)
+        element = std::stoull(values[i]);
+      else if constexpr (std::is_integral_v<T>)
         element = static_cast<T>(std::stoll(values[i]));
       else if constexpr (is_complex_v<T>)
         element = static_cast<typename T::value_type>(std::strtod(values[i].c_str(), nullptr));

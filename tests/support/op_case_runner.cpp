@@ -10,6 +10,7 @@
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/order/order.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -71,8 +72,8 @@ static bool is_scaled_product(const Op& op) {
 bool takes_any_values(const Op& op) {
   if (is_scaled_product(op)) return true;
   for (const Op* known :
-       {&argmin_op(), &argmax_op(), &softmax_op(), &log_softmax_op(), &fused_reduction_op(), &max_pool_op(),
-        &max_pool_gradient_op(), &max_pool_pick_op(), &sum_pool_op(), &sum_pool_gradient_op()})
+       {&argmin_op(), &argmax_op(), &sort_op(), &argsort_op(), &softmax_op(), &log_softmax_op(), &fused_reduction_op(),
+        &max_pool_op(), &max_pool_gradient_op(), &max_pool_pick_op(), &sum_pool_op(), &sum_pool_gradient_op()})
     if (&op == known) return true;
   return reduction_of(op) || (op.scalar && &op != &cast_op());
 }

@@ -3,7 +3,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/linalg/linalg.h"
-#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/lstm.h"
 #include "nn/optimizers/adam.h"

@@ -25,11 +25,20 @@ bool is_by_row(const Node& node) {
   return is_by_row(node.props);
 }
 
+static bool is_along(const Props& props) {
+  return props.get_or<bool>("along", false);
+}
+
 // Elements lie over the rows that x and the indices share, the axes before the named ones, those of the indices, and
-// those after the named ones.
+// those after the named ones. Along an axis they share all others.
 IndexedAxes axes_of_elements(const Props& props, size_t rank, size_t rank_of_indices) {
   IndexedAxes out;
   for (int64_t axis : named_axes(props)) out.named.push_back(static_cast<size_t>(axis));
+  if (is_along(props)) {
+    for (size_t i = 0; i < rank; ++i) out.axes.push_back({.of_x = i, .of_indices = i});
+    out.axes[out.named.front()].of_x = {};
+    return out;
+  }
   const size_t shared = is_by_row(props) ? 1 : 0;
   for (size_t i = 0; i < shared; ++i) out.axes.push_back({.of_x = i, .of_indices = i});
   for (size_t i = shared; i < out.named.front(); ++i) out.axes.push_back({.of_x = i});
@@ -86,6 +95,13 @@ Dims indexed_dims(const TypeArgs& args, size_t first) {
       args.require_equal(now.dims[i], indices.dims[i], str("the indices differ in axis ", i));
   }
   if (by_row) args.require_equal(x.dims[0], indices.dims[0], "the number of rows and the number of labels differ");
+  if (is_along(args.props)) {
+    args.require(named.size() == 1 && indices.rank() == x.rank(), "the indices have another number of axes than x",
+                 str(x.rank(), " axes"));
+    for (size_t i = 0; i < x.rank(); ++i)
+      if (static_cast<int64_t>(i) != named[0])
+        args.require_equal(x.dims[i], indices.dims[i], str("x and the indices differ in axis ", i));
+  }
   return axes_of_elements(args.props, x.rank(), indices.rank()).dims(x.dims, indices.dims);
 }
 
@@ -97,6 +113,11 @@ void for_each_named(const ReferenceArgs& args,
   const std::span<const Tensor> indices = args.inputs.last(form.named.size());
   const Shape& shape = indices[0].shape();
   if (is_by_row(node)) require_same_shape(node, {x[0]}, shape, "the number of rows and the number of labels differ");
+  if (is_along(node.props)) {
+    Shape without = shape;
+    without[form.named[0]] = x[form.named[0]];
+    require_same_shape(node, x, without, "x and the indices differ in another axis");
+  }
   const auto position = [&](size_t k, int64_t i) {
     return checked_position(node, form.checks[k], indices[k].dtype(), indices[k].as_int(i), x[form.named[k]],
                             form.reports_row ? std::optional(i) : std::nullopt);
@@ -157,6 +178,7 @@ std::vector<OpCase> cases_gather() {
   auto taken = [](int64_t axis) { return [axis](In in) { return std::vector{take(in[0], in[1], axis)}; }; };
   auto picked = [](In in) { return std::vector{pick_rows(in[0], in[1])}; };
   auto at = [](In in) { return std::vector{in[0][{in[1], in[2]}]}; };
+  auto along = [](int64_t axis) { return [axis](In in) { return std::vector{take_along_axis(in[0], in[1], axis)}; }; };
   auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
   auto ints = [](DType dtype, Dims dims) { return Type{.dtype = dtype, .dims = std::move(dims)}; };
@@ -188,6 +210,15 @@ std::vector<OpCase> cases_gather() {
       {.name = "picked_of_transposed",
        .inputs = {f32({5, 3}), i64({3})},
        .build = [](In in) { return std::vector{pick_rows(transpose(in[0]), in[1])}; }},
+      {.name = "along_rows", .inputs = {f64({4, 5}), i64({4, 3})}, .build = along(1), .int_low = -5, .int_high = 5},
+      {.name = "along_columns", .inputs = {f32({5, 21}), ints(DType::kInt8, {7, 21})}, .build = along(0)},
+      {.name = "along_middle", .inputs = {f64({2, 5, 3}), i64({2, 1, 3})}, .build = along(1)},
+      {.name = "along_vector", .inputs = {ints(DType::kInt16, {6}), i64({9})}, .build = along(0)},
+      {.name = "along_none", .inputs = {f64({4, 5}), i64({4, 0})}, .build = along(1)},
+      {.name = "along_no_rows", .inputs = {f64({0, 5}), i64({0, 2})}, .build = along(1)},
+      {.name = "along_of_transposed",
+       .inputs = {f32({5, 3}), i64({3, 4})},
+       .build = [](In in) { return std::vector{take_along_axis(transpose(in[0]), in[1], 1)}; }},
       {.name = "two_axes", .inputs = {f64({5, 6}), i64({9}), i64({9})}, .build = at, .int_low = -5},
       {.name = "two_axes_of_rows",
        .inputs = {f32({5, 6, 19}), ints(DType::kInt32, {3}), i64({3})},
@@ -241,6 +272,7 @@ Ints inverse_of(const Ints& order) {
 
 static Expr gathered_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
                                        const std::vector<bool>& varies) {
+  if (is_along(node.props)) return kLaterAxesThatMayFail.all(node, iterations, inputs, varies);
   const std::vector<Expr> all = with_iterations(node, iterations, inputs, varies);
   if (is_by_row(node)) {
     const Dim rows = iterations * node.inputs[0].dims()[0];
@@ -270,13 +302,17 @@ const Op& gather_op() {
           "y[a, i, c] = x[a, indices_0[i], indices_1[i], ..., c]: index tensors of one shape [I] name elements along\n"
           "as many axes of x, which follow each other; a and c stand for the axes before and after these.\n"
           "Shapes: x [A, n_0, n_1, ..., C], y [A, I, C]. by_row: y[i] = x[i, labels[i]], with x [n, classes], labels\n"
-          "and y [n]. Negative indices count from the end, but for `labels`, where they are mistakes in the data;\n"
+          "and y [n]. along: y[a, i, c] = x[a, indices[a, i, c], c], with indices and y [A, I, C]. Negative indices "
+          "count from the end, but for `labels`, where they are mistakes in the data;\n"
           "others outside the axis fail, whether or not an element is read through them.\n"
           "dtypes: x any, indices any integer.\n"
           "Gradient: the cotangent added into zeros at the indices (scatter); indices have none.",
       .called =
           [](const Props& props) {
-            return std::string(is_by_row(props) ? "pick_rows" : named_axes(props).size() == 1 ? "take" : "gather");
+            return std::string(is_by_row(props)                ? "pick_rows"
+                               : is_along(props)               ? "take_along_axis"
+                               : named_axes(props).size() == 1 ? "take"
+                                                               : "gather");
           },
       .infer =
           [](const TypeArgs& args) {
@@ -317,6 +353,12 @@ Expr take(const Operand& operand, const Operand& indices, int64_t axis) {
   Expr x = operand.expr();
   int64_t at = static_cast<int64_t>(axis_of(axis, x, "take", operand.where()));
   return apply(gather_op(), {x, indices.expr()}, {{"axes", Ints{at}}}, operand.where());
+}
+
+Expr take_along_axis(const Operand& operand, const Operand& indices, int64_t axis) {
+  const Expr x = operand.expr();
+  const auto at = static_cast<int64_t>(axis_of(axis, x, "take_along_axis", operand.where()));
+  return apply(gather_op(), {x, indices.expr()}, {{"axes", Ints{at}}, {"along", true}}, operand.where());
 }
 
 Expr pick_rows(const Operand& x, const Operand& columns, Negative negative) {

@@ -76,6 +76,12 @@ Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// order.
 Expr scatter_add(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
 
+/// NumPy's take_along_axis: y[a, i, c] = x[a, indices[a, i, c], c] for the axes a before and c after `axis`, whose
+/// lengths x and the indices share; negative ones count from the end.
+Expr take_along_axis(const Operand& x, const Operand& indices, int64_t axis);
+/// x with y added to the elements that take_along_axis(x, indices, axis) reads, in order.
+Expr scatter_add_along_axis(const Operand& x, const Operand& indices, const Operand& y, int64_t axis);
+
 /// NumPy's nonzero: for each axis of x an int64 vector, which together name the elements that are not 0, in row-major
 /// order. How many there are only the data decides: the vectors have a length of their own, the same for every use of
 /// x.

@@ -33,6 +33,7 @@ bool is_set(const Props& props) {
 std::string name_of_scatter(const Props& props) {
   return props.get_or<std::string>("builder", is_set(props)                         ? "scatter_set"
                                               : props.get_or<bool>("by_row", false) ? "scatter_add_rows"
+                                              : props.get_or<bool>("along", false)  ? "scatter_add_along_axis"
                                                                                     : "scatter_add");
 }
 
@@ -139,6 +140,9 @@ std::vector<OpCase> cases_scatter() {
     return [axis](In in) { return std::vector{scatter_add(in[0], in[1], in[2], axis)}; };
   };
   auto picked = [](In in) { return std::vector{scatter_add_rows(in[0], in[1], in[2])}; };
+  auto along = [](int64_t axis) {
+    return [axis](In in) { return std::vector{scatter_add_along_axis(in[0], in[1], in[2], axis)}; };
+  };
   auto at = [](In in) { return std::vector{inc_subtensor(in[0][{in[1], in[2]}], in[3])}; };
   auto type = [](DType dtype) { return [dtype](Dims dims) { return Type{.dtype = dtype, .dims = std::move(dims)}; }; };
   auto f64 = type(DType::kFloat64), f32 = type(DType::kFloat32), i64 = type(DType::kInt64), u8 = type(DType::kUInt8),
@@ -170,6 +174,9 @@ std::vector<OpCase> cases_scatter() {
        .build = at,
        .int_low = -5},
       {.name = "outer", .inputs = {f64({7, 5}), i64({4, 1}), i64({3}), f64({4, 3})}, .build = at},
+      {.name = "along_rows", .inputs = {f64({4, 5}), i64({4, 7}), f64({4, 7})}, .build = along(1), .int_low = -4},
+      {.name = "along_columns", .inputs = {f32({3, 9}), i32({5, 9}), f32({5, 9})}, .build = along(0), .int_high = 3},
+      {.name = "along_nothing", .inputs = {f64({4, 5}), i64({4, 0}), f64({4, 0})}, .build = along(1)},
       {.name = "set_rows", .inputs = {f64({4, 3}), f64({2, 3})}, .build = replaced_at({3, 0}, 0)},
       {.name = "set_wide_rows", .inputs = {f32({4, 21}), f32({3, 21})}, .build = replaced_at({1, 0, -2}, 0)},
       {.name = "set_columns", .inputs = {f32({3, 5}), f32({3, 2})}, .build = replaced_at({3, 1}, 1)},
@@ -183,6 +190,7 @@ std::vector<OpCase> cases_scatter() {
 
 static Expr scattered_in_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
                                         const std::vector<bool>& varies) {
+  if (node.props.get_or<bool>("along", false)) return kLaterAxesThatMayFail.all(node, iterations, inputs, varies);
   std::vector<Expr> all = with_iterations(node, iterations, inputs, varies);
   Props props = node.props;
   if (is_by_row(node)) {
@@ -211,7 +219,8 @@ const Op& scatter_op() {
       .name = "scatter",
       .doc =
           "x with y[a, i, c] added to x[a, indices_0[i], indices_1[i], ..., c], or with `set` stored there: the\n"
-          "elements that gather reads, for one i after the other in row-major order.\n"
+          "elements that gather reads, or along an axis those of take_along_axis, for one i after the other in "
+          "row-major order.\n"
           "Shapes: x and y as the x and y of gather. Indices outside their axes fail before anything is written.\n"
           "dtypes: x and y the same, numbers where they are added; indices any integer.\n"
           "Gradient: of x the cotangent, with 0 at the indices where that was set; of y the cotangent's elements\n"
@@ -250,6 +259,13 @@ Expr scatter_add(const Operand& operand, const Operand& indices, const Operand& 
   const Dims dims = axes_of_elements(props, x.rank(), which.rank()).dims(x.dims(), which.dims());
   const Expr y = broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), dims);
   return apply(scatter_op(), {x, y, which}, props, operand.where());
+}
+
+Expr scatter_add_along_axis(const Operand& operand, const Operand& indices, const Operand& added, int64_t axis) {
+  const Expr x = operand.expr(), which = indices.expr();
+  const auto at = static_cast<int64_t>(axis_of(axis, x, "scatter_add_along_axis", operand.where()));
+  const Expr y = broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), which.dims());
+  return apply(scatter_op(), {x, y, which}, {{"axes", Ints{at}}, {"along", true}, {"set", false}}, operand.where());
 }
 
 Expr scatter_add_rows(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {

@@ -238,9 +238,9 @@ TEST(ForwardOfOps, OnlyTheseAreDerivedFromTheirGradients) {
   std::string derived;
   for (const Op* op : all_ops())
     if (op->gradient && !op->jvp) derived += op->name + " ";
-  EXPECT_EQ(
-      derived,
-      "gemm gemv ger normalize mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace mt_logistic graph_call ");
+  EXPECT_EQ(derived,
+            "cumprod gemm gemv ger normalize mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace mt_logistic "
+            "graph_call ");
 }
 
 // ---- elementwise ops, of inputs that are broadcast -----------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "compiler/ops/evaluate.h"
-#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "tests/support/golden_lines.h"

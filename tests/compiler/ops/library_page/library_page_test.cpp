@@ -49,6 +49,7 @@ const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"logic and bits", "Elementwise."},
     {"dtypes and complex numbers", "Elementwise."},
     {"reduce", "Over some axes or all of them: sum(x), sum(x, 0), sum(x, {0, 2}), sum(x, -1, true)."},
+    {"order", "Sorted values, positions in them, and what is counted by them. NaN is larger than any number."},
     {"index", "Parts and elements: x[0], x[{i, j}], x[Slice{.start = 1}], x[indices]."},
     {"shape", "Views: they cost nothing at run time."},
     {"lengths", "The lengths of a value, as values and for builders."},

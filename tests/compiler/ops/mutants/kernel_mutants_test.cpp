@@ -13,6 +13,7 @@
 #include "compiler/host/host_compiler.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/order/order.h"
 #include "compiler/ops/registry.h"
 #include "compiler/passes/rename_lengths.h"
 #include "tests/support/native_program.h"
@@ -217,13 +218,18 @@ class Batch {
   std::array<std::vector<Tensor>, kDraws> draws_;
 };
 
+// The next kernels of a sort write where the counts of the ones before say: outside of a buffer, where these are wrong.
+bool writes_where_data_says(const Op& op) {
+  return &op == &sort_op() || &op == &argsort_op();
+}
+
 TEST(KernelMutants, AreCaught) {
   if (!generated_flags().empty()) GTEST_SKIP() << "a mutant may leave an output unwritten, which sanitizers report";
   const Target target{"g++", 32};
   if (std::string reason = why_not(target); !reason.empty()) GTEST_SKIP() << reason;
   std::vector<Location> all;
   for (const Op* op : all_ops())
-    if (op->cases)
+    if (op->cases && !writes_where_data_says(*op))
       for (Location& location : locations(*op, target)) all.push_back(std::move(location));
   std::map<std::string, bool> caught;  // in one of its locations
   for (size_t from = 0; from < all.size(); from += kBatch) {

@@ -1,0 +1,252 @@
+// Sorting of long rows by several threads, derivatives of what is sorted, searched and counted, and what is said where
+// something cannot be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "compiler/api.h"
+#include "compiler/ir/compare.h"
+#include "compiler/ops/evaluate.h"
+#include "tests/support/error_text.h"
+
+namespace thtrain::order_test {
+namespace {
+
+Tensor doubles(const std::vector<double>& values) {
+  return Tensor::of(values, {static_cast<int64_t>(values.size())});
+}
+
+void expect_equal(const Tensor& got, const Tensor& want) {
+  const auto where = difference(got, want, 0);
+  EXPECT_FALSE(where) << *where << "\n" << got.text();
+}
+
+// ---- long rows
+
+// Numbers of many kinds: with NaN, infinities and zeros of both signs, or integers of 1, 2 and 3 digits of 8 bits.
+Tensor numbers(DType dtype, const Shape& shape, int64_t range) {
+  std::mt19937_64 random(static_cast<uint64_t>(range) + size_of(dtype));
+  Tensor out = Tensor::empty(is_float(dtype) ? DType::kFloat64 : DType::kInt64, shape);
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const auto number = static_cast<int64_t>(random() % static_cast<uint64_t>(range)) - range / 2;
+    if (!is_float(dtype)) {
+      out.data<int64_t>()[i] = number;
+      continue;
+    }
+    const double special[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0, -0.0};
+    const uint64_t which = random() % 40;
+    out.data<double>()[i] = which < 6 ? special[which] : static_cast<double>(number) / 256;
+  }
+  return out.cast(dtype);
+}
+
+void expect_sorted(DType dtype, const Shape& shape, bool known, int64_t range) {
+  SCOPED_TRACE(str(name_of(dtype), "[", join(shape, ", "), "] of ", range, known ? "" : ", lengths unknown"));
+  const Tensor value = numbers(dtype, shape, range);
+  Dims dims(shape.begin(), shape.end());
+  if (!known) dims.back() = "n";
+  const Expr x = tensor("x", dims, dtype);
+  const std::vector<Expr> results = {sort(x), argsort(x), topk(x, 5)};
+  const std::vector<Tensor> want = evaluate(results, {{x, value}});
+  Function f = function({x}, {results[0], results[1], results[2]}, {}, {.threads = 2});
+  EXPECT_TRUE(f.is_native());
+  const std::vector<Tensor> got = f({value});
+  for (size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i]);
+}
+
+TEST(Sort, RowsOfEveryKindOfLength) {
+  for (DType dtype : {DType::kFloat32, DType::kInt64}) {
+    expect_sorted(dtype, {50000}, true, 60000);
+    expect_sorted(dtype, {3, 17000}, false, 60000);
+    expect_sorted(dtype, {40, 50}, true, 3'000'000);
+  }
+  expect_sorted(DType::kFloat64, {2, 41}, true, 60000);
+  expect_sorted(DType::kUInt16, {6, 40}, true, 60000);
+  for (int64_t range : {1, 200}) expect_sorted(DType::kFloat64, {2, 20000}, false, range);
+}
+
+TEST(Sort, TheFirstOfLongRowsAreThoseOfTheWholeOrder) {
+  const Tensor value = numbers(DType::kInt64, {2, 50003}, 5000);
+  const Expr x = tensor("x", {2, 50003}, DType::kInt64);
+  for (Extreme extreme : {Extreme::kLargest, Extreme::kSmallest}) {
+    const Props props = extreme == Extreme::kLargest ? Props{{"descending", true}} : Props{};
+    const Expr all = apply(argsort_op(), {x}, props), first = slice_axis(all, 1, 0, 30);
+    expect_equal(function({x}, {argtopk(x, 30, -1, extreme)})({value})[0], evaluate({first}, {{x, value}})[0]);
+  }
+}
+
+// ---- derivatives
+
+std::vector<double> gradient_at(const std::function<Expr(const Expr&)>& cost, const std::vector<double>& at) {
+  const Expr x = vector("x", {static_cast<int64_t>(at.size())});
+  const Tensor out = function({x}, {grad(cost(x), std::vector{x})[0]})({doubles(at)})[0];
+  return {out.data<double>(), out.data<double>() + out.size()};
+}
+
+Expr weights(std::vector<double> values) {
+  return make_constant(doubles(values));
+}
+
+using Numbers = std::vector<double>;
+
+TEST(OrderDerivatives, GoToTheElementsThatWereMoved) {
+  EXPECT_EQ(gradient_at(
+                [](const Expr& x) {
+                  return sum(sort(x) * weights({1, 10, 100}));
+                },
+                {3, 1, 2}),
+            (Numbers{100, 1, 10}));
+  EXPECT_EQ(gradient_at(
+                [](const Expr& x) {
+                  return sum(topk(x, 2) * weights({1, 10}));
+                },
+                {3, 1, 4, 2}),
+            (Numbers{10, 0, 1, 0}));
+  EXPECT_EQ(gradient_at(
+                [](const Expr& x) {
+                  return sum(unique(x).values[Slice{.stop = 2}] * weights({1, 10}));
+                },
+                {3, 1, 3}),
+            (Numbers{10, 1, 0}));
+  EXPECT_EQ(gradient_at(
+                [](const Expr& x) {
+                  const Expr numbers = make_constant(Tensor::vector({2, 0, 2}));
+                  return sum(bincount(numbers, Operand(x * x)) * weights({1, 10, 100}));
+                },
+                {5, 6, 7}),
+            (Numbers{1000, 12, 1400}));
+}
+
+TEST(OrderDerivatives, OfRunningProductsAreRightAtZeros) {
+  const auto products = [](const Expr& x) { return sum(cumprod(x)); };
+  EXPECT_EQ(gradient_at(products, {2, 3, 4}), (Numbers{1 + 3 + 12, 2 + 8, 6}));
+  EXPECT_EQ(gradient_at(products, {2, 0, 3}), (Numbers{1, 8, 0}));
+  EXPECT_EQ(gradient_at(products, {2, 0, 3, 0, 4}), (Numbers{1, 8, 0, 0, 0}));
+  EXPECT_EQ(gradient_at(products, {0, 5}), (Numbers{6, 0}));
+}
+
+TEST(OrderDerivatives, OfRunningExtremaGoToTheFirstOfEqualElements) {
+  const Expr c = weights({1, 10, 100, 1000, 10000});
+  EXPECT_EQ(gradient_at([&](const Expr& x) { return sum(cummax(x) * c); }, {1, 3, 3, 2, 5}),
+            (Numbers{1, 1110, 0, 0, 10000}));
+  EXPECT_EQ(gradient_at([&](const Expr& x) { return sum(cummin(x) * c); }, {4, 5, 2, 2, 3}),
+            (Numbers{11, 0, 11100, 0, 0}));
+  EXPECT_EQ(
+      gradient_at([&](const Expr& x) { return sum(switch_(isnan(cummax(x)), 0, cummax(x)) * c); }, {1, NAN, 2, 3, 4}),
+      (Numbers{1, 0, 0, 0, 0}));
+}
+
+TEST(OrderDerivatives, ForwardsAndTwice) {
+  const Expr x = vector("x", {4}), v = vector("v", {4});
+  const Expr y = sum(sort(x) * sort(x) * sort(x) * weights({1, 10, 100, 1000}));
+  const Expr once = grad(y, std::vector{x})[0], twice = grad(sum(once), std::vector{x})[0];
+  const std::vector<Tensor> got = function({x, v}, {jvp(sort(x), x, v), jvp(cummax(x), x, v), jvp(cumprod(x), x, v),
+                                                    once, twice})({doubles({3, 1, 4, 2}), doubles({1, 2, 3, 4})});
+  expect_equal(got[0], doubles({2, 4, 1, 3}));
+  expect_equal(got[1], doubles({1, 1, 3, 3}));
+  EXPECT_FALSE(difference(got[2], doubles({1, 7, 37, 122}), 2)) << got[2].text();
+  expect_equal(got[3], doubles({100 * 27, 3, 1000 * 48, 10 * 12}));
+  expect_equal(got[4], doubles({100 * 18, 6, 1000 * 24, 10 * 12}));
+}
+
+// ---- loops
+
+TEST(Order, LeavesLoopsOverRows) {
+  const Expr x = matrix("x", {5, 7});
+  const auto of_row = [](const Expr& row) { return sort(row) + cast(argsort(row), row.dtype()) + cummax(row, -1); };
+  const Expr y = map([&](const Expr& row) { return of_row(row); }, {.sequences = {x}}).outputs;
+  Function f = function({x}, {y});
+  const std::string fused = f.explain().fused;
+  EXPECT_EQ(fused.find("scan("), std::string::npos) << fused;
+  const Tensor value = numbers(DType::kFloat64, {5, 7}, 1000).cast(DType::kInt64).cast(DType::kFloat64);
+  expect_equal(f({value})[0], evaluate({of_row(x)}, {{x, value}})[0]);
+}
+
+// ---- errors
+
+TEST(OrderErrors, WhenBuilt) {
+  const Expr x = matrix("x", {3, 4}), s = scalar("s"), z = tensor("z", {3}, DType::kComplex64);
+  const Expr v = vector("v", {5});
+  const std::pair<std::string, std::function<void()>> rows[] = {
+      {"error: sort: there is no axis -1\n  expected: a value with an axis\n  got:      s float64[]", [=] { sort(s); }},
+      {"error: argsort: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
+       [=] { argsort(z); }},
+      {"error: sort: there is no axis 2\n"
+       "  expected: an axis from -2 to 1\n"
+       "  got:      x float64[3, 4]",
+       [=] { sort(x, 2); }},
+      {"error: topk: 6 elements are asked for\n"
+       "  expected: from 0 to 5\n"
+       "  got:      v float64[5]",
+       [=] { topk(v, 6); }},
+      {"error: topk: -1 elements are asked for\n"
+       "  expected: from 0 to 5\n"
+       "  got:      v float64[5]",
+       [=] { argtopk(v, -1); }},
+      {"error: searchsorted: what is searched is no vector\n"
+       "  expected: the sorted elements along one axis\n"
+       "  got:      x float64[3, 4], v float64[5]",
+       [=] { searchsorted(x, v); }},
+      {"error: searchsorted: is not defined for complex128\n"
+       "  expected: bool, integers or floats\n"
+       "  got:      complex128[3], complex128[5]",
+       [=] { searchsorted(z, v); }},
+      {"error: bincount: the numbers are no integer vector, or the least length is negative\n"
+       "  expected: integers along one axis, minlength >= 0\n"
+       "  got:      v float64[5], minlength 0",
+       [=] { bincount(v); }},
+      {"error: bincount: the numbers are no integer vector, or the least length is negative\n"
+       "  expected: integers along one axis, minlength >= 0\n"
+       "  got:      int32[2], minlength -1",
+       [=] {
+         bincount(make_constant(Tensor::vector({1, 2})), {}, -1);
+       }},
+      {"error: histogram: there is no bin, or no order of the elements\n"
+       "  expected: one bin at least, of bool, integers or floats\n"
+       "  got:      0 bins of v float64[5]",
+       [=] { histogram(v, 0); }},
+      {"error: histogram: the edges are no vector\n"
+       "  expected: the ends of the bins along one axis\n"
+       "  got:      x float64[3, 4]",
+       [=] { histogram(v, x); }},
+      {"error: diff: a negative number of differences\n"
+       "  expected: n >= 0\n"
+       "  got:      -1",
+       [=] { diff(v, -1); }},
+      {"error: cummax: is not defined for complex64\n"
+       "  expected: bool, integers or floats\n"
+       "  got:      z complex64[3]",
+       [=] { cummax(z); }},
+      {"error: take_along_axis: the indices are not integers\n"
+       "  expected: an integer dtype\n"
+       "  got:      x float64[3, 4], v float64[5]",
+       [=] { take_along_axis(x, v, 0); }},
+      {"error: take_along_axis: x and the indices differ in axis 0\n"
+       "  expected: 3 == 2\n"
+       "  got:      x float64[3, 4], int64[2, 4]",
+       [=] {
+         take_along_axis(x, zeros({2, 4}, DType::kInt64), 1);
+       }},
+  };
+  for (const auto& [text, build] : rows) EXPECT_EQ(text_without_node(build), text);
+}
+
+TEST(OrderErrors, WhenCalled) {
+  const Expr i = ivector("i"), x = matrix("x", {2, 3});
+  Function counts = function({i}, {bincount(i)});
+  EXPECT_EQ(without_call(text_without_node([&] {
+              counts({Tensor::vector({1, -1})});
+            })),
+            "error: check: bincount: a number is negative\n"
+            "  expected: a condition that holds");
+  Function taken = function({x, i}, {take_along_axis(x, reshape(i, {2, 1}), 1)});
+  EXPECT_EQ(without_call(text_without_node([&] {
+              taken({Tensor::matrix({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), Tensor::vector({0, 3})});
+            })),
+            "error: take_along_axis: the index 3 is outside axis 1\n"
+            "  expected: -3 <= index < 3");
+}
+
+}  // namespace
+}  // namespace thtrain::order_test
