@@ -133,7 +133,6 @@ std::vector<OpCase> cases_sort(const Op& op) {
   return out;
 }
 
-
 // 8 bits of the keys in each pass, which reads and writes the keys; positions move with them.
 Cost cost_of_sort(const Node& node) {
   const Dim elements = node.types[0].elements();

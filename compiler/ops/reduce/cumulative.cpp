@@ -204,7 +204,6 @@ std::vector<OpCase> cases_running(const Running& record) {
   return out;
 }
 
-
 Op define_running(const Running& record) {
   return {.name = record.name,
           .doc = record.doc,
