@@ -60,9 +60,10 @@ FAMILIES = ["shape", "elemwise", "index", "reduce", "linalg", "conv", "image", "
 # Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [
-    "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/reduce.h", "linalg/linalg.h", "conv/conv.h",
-    "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h", "random/random.h",
-    "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h", "control/stop_gradient.h"]}
+    "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/cumsum.h", "reduce/reduce.h", "linalg/linalg.h",
+    "conv/conv.h", "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h",
+    "random/random.h", "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h",
+    "control/stop_gradient.h"]}
 
 # Families that passes and the planner know besides the elementwise one: a pass that is named after a family, and the
 # rules, which name the ops that they rewrite.
