@@ -85,6 +85,7 @@ class Garbage {
 
   static size_t count_of(DType) { return std::size(kAllDTypes); }
   static size_t count_of(Negative) { return 2; }
+  static size_t count_of(OutOfRange) { return 3; }
   static size_t count_of(NeighbourMode) { return 5; }
   static size_t count_of(PadMode) { return 4; }
   static size_t count_of(PoolMode) { return 4; }

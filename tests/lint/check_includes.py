@@ -60,7 +60,8 @@ FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "conv", "
 # Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [
-    "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/reduce.h", "order/order.h", "linalg/linalg.h",
+    "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/cumulative.h", "reduce/reduce.h", "order/order.h",
+    "linalg/linalg.h",
     "conv/conv.h", "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h",
     "random/random.h", "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h",
     "control/stop_gradient.h"]}

@@ -323,7 +323,11 @@ Expr abs(const Operand& x) {
   return unary(abs_op(), x);
 }
 Expr sign(const Operand& x) {
-  return unary(sign_op(), x);
+  if (!is_complex(x.expr().dtype())) return unary(sign_op(), x);
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  const Expr size = abs(x);
+  return x / switch_(eq(size, 0), 1, size);
 }
 
 }  // namespace thtrain

@@ -17,10 +17,12 @@ std::pair<Expr, Expr> divmod(const Operand& a, const Operand& b);
 Expr pow(const Operand& a, const Operand& b);
 Expr neg(const Operand& x);
 Expr abs(const Operand& x);
-Expr sign(const Operand& x);  // -1, 0, 1; NaN stays
+Expr sign(const Operand& x);  // -1, 0, 1; NaN stays; of complex numbers x / |x|, and 0 of 0
 Expr sqr(const Operand& x);
 Expr sqrt(const Operand& x);
 Expr reciprocal(const Operand& x);
+/// The smallest integer not below a / b: floor_div(a, b), and 1 more where b does not divide a. Of integers x / 0 is 0.
+Expr ceil_intdiv(const Operand& a, const Operand& b);
 
 // ---- exponentials and logarithms -----------------------------------------------------------------------------------
 
@@ -38,6 +40,8 @@ Expr floor(const Operand& x);
 Expr ceil(const Operand& x);
 Expr trunc(const Operand& x);
 Expr round(const Operand& x);  // half to even
+/// The nearest integer, of two the one farther from 0: C's round, Theano's mode half_away_from_zero.
+Expr round_half_away(const Operand& x);
 
 // ---- trigonometry --------------------------------------------------------------------------------------------------
 
@@ -54,6 +58,9 @@ Expr tanh(const Operand& x);
 Expr arcsinh(const Operand& x);
 Expr arccosh(const Operand& x);
 Expr arctanh(const Operand& x);
+/// Degrees as radians, x pi / 180, and radians as degrees.
+Expr deg2rad(const Operand& x);
+Expr rad2deg(const Operand& x);
 
 // ---- special functions ---------------------------------------------------------------------------------------------
 
@@ -75,6 +82,13 @@ Expr eq(const Operand& a, const Operand& b);
 Expr neq(const Operand& a, const Operand& b);
 Expr isnan(const Operand& x);
 Expr isinf(const Operand& x);
+/// NumPy's isclose: |a - b| <= atol + rtol |b|, or equal; NaN is close to nothing, to NaN where `equal_nan` says so.
+Expr isclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// Is each pair of elements close? A scalar.
+Expr allclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// low < x < high, and low <= x <= high: Theano's names.
+Expr inopenrange(const Operand& x, const Operand& low, const Operand& high);
+Expr inclosedrange(const Operand& x, const Operand& low, const Operand& high);
 
 /// yes where the condition is not 0, else no, elementwise: both are computed, and broadcast with the condition. The
 /// name of NumPy and PyTorch, and the preferred one; texts of graphs call the op "switch".
@@ -91,6 +105,8 @@ Expr bitwise_and(const Operand& a, const Operand& b);
 Expr bitwise_or(const Operand& a, const Operand& b);
 Expr bitwise_xor(const Operand& a, const Operand& b);
 Expr bitwise_not(const Operand& x);
+/// Is one of the two true, and not the other? Numbers count as true unless they are 0.
+Expr logical_xor(const Operand& a, const Operand& b);
 
 // ---- dtypes and complex numbers ------------------------------------------------------------------------------------
 
@@ -154,6 +170,23 @@ inline Expr operator>(const Operand& a, const Operand& b) {
 }
 inline Expr operator>=(const Operand& a, const Operand& b) {
   return ge(a, b);
+}
+
+// ---- logic and bits ------------------------------------------------------------------------------------------------
+
+/// The operators of bitwise_and, bitwise_or, bitwise_xor and bitwise_not, which of bools are and, or, xor and not:
+/// (x > 0) & ~mask.
+inline Expr operator&(const Operand& a, const Operand& b) {
+  return bitwise_and(a, b);
+}
+inline Expr operator|(const Operand& a, const Operand& b) {
+  return bitwise_or(a, b);
+}
+inline Expr operator^(const Operand& a, const Operand& b) {
+  return bitwise_xor(a, b);
+}
+inline Expr operator~(const Operand& x) {
+  return bitwise_not(x);
 }
 
 }  // namespace thtrain

@@ -99,12 +99,42 @@ Expr pick_rows(const Operand& x, const Operand& columns, Negative negative = Neg
 /// x with y[i] added to x[i, columns[i]].
 Expr scatter_add_rows(const Operand& x, const Operand& columns, const Operand& y,
                       Negative negative = Negative::kFromEnd);
+/// NumPy's compress: the elements along an axis at which a vector is not 0, x[condition] for any axis; without an axis
+/// those of flatten(x). The vector may be shorter than the axis.
+Expr compress(const Operand& condition, const Operand& x, std::optional<int64_t> axis = {});
+/// Of each row (along the last axis) the elements that the indices name, in their order, negative ones from the end:
+/// one vector for all rows, or as many axes as x has. NumPy's take_along_axis(x, indices, -1).
+Expr permute_row_elements(const Operand& x, const Operand& indices);
+/// The vector q with q[p[i]] = i. That p has each number once is not checked.
+Expr inverse_permutation(const Operand& p);
+
+/// What becomes of a number outside of 0, ..., n - 1: an error, its remainder, or the nearest one. NumPy's modes
+/// "raise", "wrap" and "clip".
+enum class OutOfRange { kRefused, kWrapped, kClipped };
+/// NumPy's choose: of choices[0], choices[1], ... each element from the one whose number its index is; all of them are
+/// computed, and broadcast with the indices.
+Expr choose(const Operand& indices, const std::vector<Operand>& choices,
+            OutOfRange out_of_range = OutOfRange::kRefused);
+/// NumPy's unravel_index: the indices along each axis, int64, of the elements that have these numbers in row-major
+/// order. An error where a number is outside of the array.
+std::vector<Expr> unravel_index(const Operand& numbers, const LengthList& lengths);
+/// NumPy's ravel_multi_index: the numbers in row-major order, int64, of the elements with these indices, one for each
+/// axis.
+Expr ravel_multi_index(const std::vector<Operand>& indices, const LengthList& lengths,
+                       OutOfRange out_of_range = OutOfRange::kRefused,
+                       std::source_location where = std::source_location::current());
 
 // ---- make values ---------------------------------------------------------------------------------------------------
 
 /// 1 at each label's index along a new last axis of n elements, 0 elsewhere: labels [...] -> [..., n]. The labels are
 /// integers (UserError otherwise); one below 0 or not below n is an error when it is read. No dtype means floatX.
 Expr one_hot(const Operand& labels, const Length& n, std::optional<DType> dtype = {});
+
+/// NumPy's ogrid: numbers along each axis, arange(start, stop, step) of its slice, with axes of length 1 for the other
+/// slices: ogrid({{.stop = 3}, {.start = 1, .stop = 5, .step = 2}}). A slice without a stop is a UserError.
+std::vector<Expr> ogrid(const std::vector<Slice>& axes, std::source_location where = std::source_location::current());
+/// The same, each repeated to the lengths of all: NumPy's mgrid.
+std::vector<Expr> mgrid(const std::vector<Slice>& axes, std::source_location where = std::source_location::current());
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 #include "compiler/ops/reduce/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -108,6 +110,47 @@ Expr std(const Operand& x, const Axes& axes, KeepDims keepdims, Ddof ddof) {
   Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
   return sqrt(var(x, axes, keepdims, ddof));
+}
+
+std::pair<Expr, Expr> max_and_argmax(const Operand& x, std::optional<int64_t> axis, KeepDims keepdims) {
+  return {max(x, axis ? Axes(*axis) : Axes(), keepdims), argmax(x, axis, keepdims)};
+}
+
+Expr ptp(const Operand& x, const Axes& axes, KeepDims keepdims) {
+  return sub(Operand(max(x, axes, keepdims), x.where()), min(x, axes, keepdims));
+}
+
+Expr norm(const Operand& operand, std::optional<double> order, const Axes& axes, KeepDims keepdims) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const Expr x = cast(operand, to_float(operand.expr().dtype()));
+  const Ints over = reduced_axes(axes, x.rank(), "norm", origin);
+  if (!order || (*order == 2 && over.size() == 1))
+    return sqrt(sum(is_complex(x.dtype()) ? sqr(real(x)) + sqr(imag(x)) : sqr(x), over, keepdims));
+  const double p = *order;
+  const Expr size = abs(x);
+  if (over.size() == 1) {
+    if (std::isinf(p)) return p > 0 ? max(size, over, keepdims) : min(size, over, keepdims);
+    if (p == 0) return sum(cast(neq(x, 0), size.dtype()), over, keepdims);
+    return p == 1 ? sum(size, over, keepdims) : pow(sum(pow(size, p), over, keepdims), 1 / p);
+  }
+  if (over.size() != 2 || !(std::isinf(p) || std::abs(p) == 1))
+    fail_build(operand.where(), str("norm: there is no order ", p, " over ", over.size(), " axes"),
+               over.size() == 2 ? "1, -1, inf, -inf, or no order" : "one axis or two, or no order", value_text(x));
+  const bool in_order = axes.given().empty() || reduced_axes(axes.given()[0], x.rank(), "norm", origin)[0] == over[0];
+  const Expr sums = sum(size, over[std::isinf(p) == in_order ? 1 : 0], true);
+  return p > 0 ? max(sums, over, keepdims) : min(sums, over, keepdims);
+}
+
+Expr cov(const Operand& operand, Ddof ddof) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const Expr x = cast(operand, to_float(operand.expr().dtype()));
+  if (x.rank() != 1 && x.rank() != 2)
+    fail_build(operand.where(), "cov: neither a vector nor a matrix", "1 axis, or 2", value_text(x));
+  const Expr away = x - mean(x, -1, true);
+  const Ints observations{static_cast<int64_t>(x.rank()) - 1};
+  return dot(away, transpose(conj(away))) / divisor_of(count_of(x, observations, real_dtype(x.dtype())), ddof);
 }
 
 }  // namespace thtrain

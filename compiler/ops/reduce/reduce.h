@@ -93,6 +93,23 @@ Expr max(const Operand& x, const T& y) = delete;  // the second argument is an a
 Expr argmin(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
 Expr argmax(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
 
+/// The largest element and its position, {max(x, axis), argmax(x, axis)}: Theano's max_and_argmax.
+std::pair<Expr, Expr> max_and_argmax(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
+
+/// The largest element minus the smallest: NumPy's ptp.
+Expr ptp(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+
+/// NumPy's linalg.norm. Without an order the root of the sum of |x|^2 over any axes. Along one axis of the order p: p =
+/// 0 counts what is not 0, infinity and -infinity are the largest and the smallest |x|, else sum(|x|^p)^(1/p). Over two
+/// axes, rows and columns of matrices: 1 and -1 are the largest and the smallest sum of |x| down a column, infinity and
+/// -infinity those along a row; other orders, which are of singular values, are a UserError. Integers and bool give
+/// floatX, complex numbers real ones. Where a root is of 0 the derivative is NaN.
+Expr norm(const Operand& x, std::optional<double> order = {}, const Axes& axes = {}, KeepDims keepdims = false);
+
+/// NumPy's cov of a matrix whose rows are variables and whose columns are observations, [n, m] -> [n, n], or of a
+/// vector, one variable: sum((x_i - mean(x_i)) conj(x_j - mean(x_j))) / (m - ddof). Integers and bool give floatX.
+Expr cov(const Operand& x, Ddof ddof = Ddof(1));
+
 /// Is any element true, are all of them? bool; an element counts as true unless it equals 0 (so NaN is true). Without
 /// elements: false, true.
 Expr any(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);

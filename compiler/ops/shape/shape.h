@@ -30,6 +30,28 @@ Expr flatten(const Operand& x, int64_t ndim = 1);
 Expr broadcast_to(const Operand& x, const LengthList& lengths);
 /// x repeated to the lengths of `like`, whose value is not needed.
 Expr broadcast_like(const Operand& x, const Operand& like);
+/// x with two axes exchanged.
+Expr swapaxes(const Operand& x, int64_t first, int64_t second);
+/// NumPy's moveaxis: axis source[i] of x is axis destination[i] of the result, the other axes keep their order.
+Expr moveaxis(const Operand& x, const std::vector<int64_t>& source, const std::vector<int64_t>& destination);
+Expr moveaxis(const Operand& x, int64_t source, int64_t destination);
+/// n new axes of length 1 before the others, or behind them. (Theano's shape_padaxis is expand_dims of one axis.)
+Expr shape_padleft(const Operand& x, int64_t n = 1);
+Expr shape_padright(const Operand& x, int64_t n = 1);
+/// NumPy's atleast_1d and atleast_2d: new axes of length 1 before the others until there are n.
+Expr atleast_nd(const Operand& x, int64_t n);
+/// The elements along these axes in reverse order; no axes means all of them.
+Expr flip(const Operand& x, const std::vector<int64_t>& axes = {});
+/// NumPy's roll: the elements moved by `shift` places along an axis, those that leave it at one end come back at the
+/// other; without an axis those of flatten(x), in the shape of x. The shift is an integer scalar of any sign. A copy.
+Expr roll(const Operand& x, const Operand& shift, std::optional<int64_t> axis = {});
+/// NumPy's tile: x as often as copies[i] along axis i. Of x and `copies` the one with fewer axes gets axes of length 1,
+/// or ones, on the left. A copy.
+Expr tile(const Operand& x, const LengthList& copies);
+/// NumPy's and Theano's repeat (here the name of a loop): each element along an axis `counts` times, one after the
+/// other; without an axis those of flatten(x). A count for all, or a vector of one for each element. A copy. An error
+/// where a count is negative.
+Expr repeat_elements(const Operand& x, const Operand& counts, std::optional<int64_t> axis = {});
 
 // ---- lengths -------------------------------------------------------------------------------------------------------
 
@@ -53,11 +75,15 @@ Expr join(int64_t axis, const std::vector<Operand>& values);
 Expr concatenate(const std::vector<Operand>& values, int64_t axis = 0);
 /// Values of one shape along a new axis.
 Expr stack(const std::vector<Operand>& values, int64_t axis = 0);
+/// NumPy's hstack, Theano's horizontal_stack: joined along axis 1, vectors and scalars along axis 0.
+Expr hstack(const std::vector<Operand>& values);
+/// NumPy's vstack, Theano's vertical_stack: joined along axis 0, of vectors as rows of a matrix.
+Expr vstack(const std::vector<Operand>& values);
 /// Pieces of these lengths along an axis, which they fill.
 std::vector<Expr> split(const Operand& x, const LengthList& sizes, int64_t axis = 0);
 
 // ---- make values ---------------------------------------------------------------------------------------------------
-// No dtype means floatX for zeros, ones and eye, and the value's own for full.
+// No dtype means floatX for zeros, ones, eye, tri and bartlett, and the value's own for full.
 
 /// 0 everywhere.
 Expr zeros(const LengthList& lengths, std::optional<DType> dtype = {},
@@ -74,6 +100,25 @@ Expr full_like(const Operand& x, const Operand& value, std::optional<DType> dtyp
 /// n rows, m columns (none given: n), ones where column - row == k.
 Expr eye(const Length& n, std::optional<Length> m = {}, int64_t k = 0, std::optional<DType> dtype = {},
          std::source_location where = std::source_location::current());
+/// eye with the lengths of a matrix, whose value is not needed; no dtype means its own.
+Expr identity_like(const Operand& x, std::optional<DType> dtype = {});
+/// n rows, m columns (none given: n), ones where column - row <= k, else 0: NumPy's tri.
+Expr tri(const Length& n, std::optional<Length> m = {}, int64_t k = 0, std::optional<DType> dtype = {},
+         std::source_location where = std::source_location::current());
+/// The matrices of the last two axes with 0 above diagonal k, or below it: NumPy's tril and triu. UserError where there
+/// are fewer axes.
+Expr tril(const Operand& x, int64_t k = 0);
+Expr triu(const Operand& x, int64_t k = 0);
+/// NumPy's diag: a vector on diagonal k of a square matrix that is 0 elsewhere, or diagonal k of a matrix.
+Expr diag(const Operand& x, int64_t k = 0);
+/// The elements at which axis2 - axis1 == offset, along a new last axis; the other axes keep their order. NumPy's
+/// diagonal, as a copy.
+Expr diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
+/// A matrix with a scalar where column - row == offset: Theano's fill_diagonal and fill_diagonal_offset. UserError
+/// where the value would widen the dtype.
+Expr fill_diagonal(const Operand& x, const Operand& value, int64_t offset = 0);
+/// NumPy's bartlett: the triangular window of n points from 0 to 1 to 0, none where n < 1. n is an integer scalar.
+Expr bartlett(const Operand& n, std::optional<DType> dtype = {});
 /// 0, 1, ... below stop; start, start + step, ... before stop. Integers give int64, floats floatX. The step is a
 /// constant, and floating arguments are constants; start and stop may be integers that the graph computes.
 Expr arange(const Operand& stop, std::optional<DType> dtype = {});
