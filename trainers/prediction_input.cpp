@@ -131,7 +131,7 @@ PredictionInput read_table(const std::string& path, const Experiment& experiment
     try {
       const CsvOptions labelled = with_labels(options, data, facts);
       const CsvTable table = read_csv(path, labelled);
-      if (data.target == Targets::kClasses && !table.classes.empty() && labelled.classes.empty())
+      if (!table.classes.empty() && labelled.classes.empty())
         throw file_error(path, str("the label \"", excerpt(table.classes[0], 40), "\" is no number"), "", "");
       out.examples = table_split(path, table, data, data.target);
       Split known = out.examples;

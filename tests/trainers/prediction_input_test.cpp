@@ -59,7 +59,7 @@ TEST_F(PredictionInput, TakesTheTargetsThatAreThere) {
                                          {"a,b,name,y\n3,4,1,5\n", "[5]", ""},
                                          {"1,3,4,5\n", "[5]", ""},
                                          {"y,name,a,b\n5,1,3,4\n", "0", ""},
-                                         {"a,b,y\n3,4,?\n", "0", ": the target values are not numbers"}}) {
+                                         {"a,b,y\n3,4,?\n", "0", ": the label \"?\" is no number"}}) {
     folder.write("x.csv", c.table);
     const auto found = read_prediction_input(folder.path("x.csv"), "", experiment, facts);
     EXPECT_TRUE(same_bits(found.examples.x_array().raw, Tensor::of(std::vector<double>{3, 4}, {1, 2}))) << c.table;
