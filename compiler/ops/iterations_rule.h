@@ -20,6 +20,7 @@ struct IterationsRule {
               const std::vector<bool>& varies) = nullptr;
   /// May it end the call (an index outside, a maximum of nothing)? Then it stays in a loop that may have no iteration.
   bool may_fail = false;
+  bool is_whole_view = false;  // the value has all elements of its input, and shares them
   /// Is it then one large computation, which is faster than many small ones? Null: never.
   bool (*pays)(const Node& node, const std::vector<bool>& varies) = nullptr;
 

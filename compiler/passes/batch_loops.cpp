@@ -39,7 +39,11 @@ std::optional<Addend> addend_of(const Expr& value) {
 class LoopBatcher {
  public:
   LoopBatcher(const std::shared_ptr<const Node>& loop, const std::vector<bool>& is_read)
-      : loop_(*loop), parts_(*loop), is_read_(is_read), before_(parts_.count) {
+      : loop_(*loop),
+        parts_(*loop),
+        is_read_(is_read),
+        before_(parts_.count,
+                parts_.states > 0 ? OverIterations::Follows::kOneComputation : OverIterations::Follows::kByRules) {
     const std::vector<Expr>& inputs = parts_.body.inputs;
     for (size_t k = 0; k < parts_.sequences; ++k)
       before_.know(inputs[parts_.body_sequence(k)], loop_.inputs[parts_.sequence(k)], true);

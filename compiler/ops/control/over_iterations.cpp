@@ -23,12 +23,14 @@ bool OverIterations::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
     return false;
-  if (!maps_others_ && node.op->iterations && node.op->iterations->may_fail && !iterations_.is_at_least(1))
-    return false;
+  const IterationsRule* rule = node.op->iterations;
+  const bool is_mapped = others_ == Follows::kMapped;
+  if (!is_mapped && rule && rule->may_fail && !iterations_.is_at_least(1)) return false;
   const std::vector<bool> varying = inputs_that_vary(node);
   if (std::find(varying.begin(), varying.end(), true) == varying.end()) return true;
-  if (node.op->scalar || maps_others_) return true;
-  return has_rule(node, varying);
+  if (node.op->scalar || is_mapped) return true;
+  if (!has_rule(node, varying)) return false;
+  return others_ == Follows::kByRules || rule->is_whole_view || (rule->pays && rule->pays(node, varying));
 }
 
 // A loop of one node.

@@ -15,9 +15,12 @@ namespace thtrain {
 /// (Op::iterations).
 class OverIterations {
  public:
-  /// With `maps_others` a node whose op has no rule follows too: by a loop of that node alone.
-  explicit OverIterations(Dim iterations, bool maps_others = false)
-      : iterations_(std::move(iterations)), maps_others_(maps_others) {}
+  /// What follows besides elementwise operations: in a loop with states, what is one computation, and views of whole
+  /// values (a part of a product would be taken out in place of the product); in one without, what has a rule; with
+  /// kMapped everything, a node whose op has no rule by a loop of that node alone.
+  enum class Follows { kOneComputation, kByRules, kMapped };
+  explicit OverIterations(Dim iterations, Follows follows = Follows::kByRules)
+      : iterations_(std::move(iterations)), others_(follows) {}
 
   /// `outside` is [iterations, ...] where the value varies from iteration to iteration.
   void know(const Expr& in_body, const Expr& outside, bool varies);
@@ -47,7 +50,7 @@ class OverIterations {
   Expr aligned(const Expr& value, size_t rank);
 
   Dim iterations_;
-  bool maps_others_;
+  Follows others_;
   std::map<Key, Fact> facts_;
 };
 

@@ -60,7 +60,7 @@ std::vector<Expr> vmap_all(const ScanStep& step, const std::vector<Operand>& xs,
                "map() is a loop, which can have both");
 
   results.outputs = with_gathered_elements(results.outputs, elements);
-  OverIterations over(all[0].dims()[0], true);
+  OverIterations over(all[0].dims()[0], OverIterations::Follows::kMapped);
   std::unordered_set<const Node*> varying;
   for (size_t i = 0; i < elements.size(); ++i) {
     over.know(elements[i], all[i], true);

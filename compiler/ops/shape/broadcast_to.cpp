@@ -81,7 +81,7 @@ static Expr repeated_in_all_iterations(const Node& node, const Dim& iterations, 
   lengths.insert(lengths.begin(), iterations);
   return broadcast_to(dimshuffle(inputs[0], order), lengths);
 }
-static constexpr IterationsRule kAllIterations_broadcast_to{.all = repeated_in_all_iterations};
+static constexpr IterationsRule kAllIterations_broadcast_to{.all = repeated_in_all_iterations, .is_whole_view = true};
 
 const Op& broadcast_to_op() {
   static const Op op{

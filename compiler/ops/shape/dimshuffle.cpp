@@ -96,7 +96,7 @@ static Expr shuffled_in_all_iterations(const Node& node, const Dim&, std::span<c
   for (int64_t axis : order_of(node)) order.push_back(axis < 0 ? -1 : axis + 1);
   return dimshuffle(inputs[0], order);
 }
-static constexpr IterationsRule kAllIterations_dimshuffle{.all = shuffled_in_all_iterations};
+static constexpr IterationsRule kAllIterations_dimshuffle{.all = shuffled_in_all_iterations, .is_whole_view = true};
 
 const Op& dimshuffle_op() {
   static const Op op{
