@@ -14,7 +14,7 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 constexpr int64_t kDigits = 256;
-// Up to here one element after the other is moved to its place; radix sort begins with 256 counts for each pass.
+// Up to here rows are sorted by insertion; radix sort begins with 256 counts for each pass.
 constexpr int64_t kInsertion = 40;
 constexpr int64_t kStackBytes = 192 << 10;       // of a row's records
 constexpr int64_t kPart = 1 << 13, kParts = 16;  // elements of one at least; most of them in a row
@@ -159,10 +159,8 @@ class RadixSort {
         inserts ? insert(records, first, out) : distribute(records, first, out);
       });
     }
-    b_.finish_kernel(name(),
-                     comment(inserts ? "one element after the other moved to its place"
-                                     : "by one digit of 8 bits of their keys after the other"),
-                     rows_, grain_of(n_ * Dim(passes())));
+    b_.finish_kernel(name(), comment(inserts ? "by insertion" : "radix sort by digits of 8 bits"), rows_,
+                     grain_of(n_ * Dim(passes())));
   }
 
   // The record before the first one is the least that there is.

@@ -21,6 +21,8 @@ std::vector<Type> infer_sort(const TypeArgs& args, bool positions) {
   const Type& x = args.type(0);
   args.require(x.rank() > 0, "a scalar has no order", "a value with axes");
   args.require(!is_complex(x.dtype), str("is not defined for ", name_of(x.dtype)), "bool, integers or floats");
+  // Kernels hold positions in 32 bits.
+  require_at_most(args, x.dims.back(), (int64_t{1} << 32) - 1, "a row has too many elements");
   Dims dims = x.dims;
   if (args.props.has("count")) {
     const Dim& count = args.props.get<Dims>("count").at(0);

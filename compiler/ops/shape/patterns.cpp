@@ -1,4 +1,4 @@
-// Builders of values whose elements depend on their place: diagonals, triangles, a window.
+// Builders of values whose elements depend on their row and column: diagonals, triangles, a window.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"

@@ -170,6 +170,9 @@ TEST(OrderErrors, WhenBuilt) {
   const Expr v = vector("v", {5});
   const std::pair<std::string, std::function<void()>> rows[] = {
       {"error: sort: there is no axis -1\n  expected: a value with an axis\n  got:      s float64[]", [=] { sort(s); }},
+      {"error: argsort: a row has too many elements\n  expected: 4294967296 <= 4294967295\n  got:      b "
+       "bool[4294967296]",
+       [&] { argsort(make_input({.dtype = DType::kBool, .dims = {int64_t{1} << 32}}, "b")); }},
       {"error: argsort: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
        [=] { argsort(z); }},
       {"error: sort: there is no axis 2\n"
