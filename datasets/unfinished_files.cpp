@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 
 namespace thtrain {
 
@@ -13,18 +14,20 @@ namespace {
 // A handler reaches nothing but what is static. A path stays where it was: to remove it once more does no harm, since
 // temporary names are used once.
 struct Place {
-  std::atomic<bool> is_taken{false}, is_written{false};
+  std::atomic<bool> is_written{false};
   std::array<char, 4096> path{};
 };
 
 }  // namespace
 
 static std::array<Place, 16> g_places;
+static std::mutex g_places_lock;  // of those that note and forget; the handler goes by is_written
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void note_unfinished(const std::string& path) {
+  const std::lock_guard lock(g_places_lock);
   for (Place& place : g_places) {  // of more files, or of a longer path, nothing is noted
-    if (path.size() >= place.path.size() || place.is_taken.exchange(true)) continue;
+    if (path.size() >= place.path.size() || place.is_written) continue;
     place.path[path.copy(place.path.data(), path.size())] = '\0';
     place.is_written = true;
     return;
@@ -32,11 +35,9 @@ void note_unfinished(const std::string& path) {
 }
 
 void forget_unfinished(const std::string& path) {
-  for (Place& place : g_places) {
-    if (!place.is_written || path != place.path.data()) continue;
-    place.is_written = false;
-    place.is_taken = false;
-  }
+  const std::lock_guard lock(g_places_lock);
+  for (Place& place : g_places)
+    if (place.is_written && path == place.path.data()) place.is_written = false;
 }
 
 static void on_end(int number) {

@@ -44,7 +44,7 @@ long_asan() {
 long_tsan() {
   # shellcheck disable=SC2046  # a list
   built tsan "" --target $(printf 'test_%s ' $tsan_groups)
-  run_ctest tsan -L "^($(echo $tsan_groups | tr ' ' '|'))\$"
+  TSAN_OPTIONS=suppressions=$root/tests/tsan_suppressions.txt run_ctest tsan -L "^($(echo $tsan_groups | tr ' ' '|'))\$"
 }
 
 long_fuzz() {
