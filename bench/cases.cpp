@@ -1,6 +1,7 @@
 // Reads the texts of cases.
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <string_view>
 
 #include "bench/workloads.h"
@@ -98,10 +99,22 @@ LanguageCase language_case(const std::string& text) {
   const bool is_int64 = what.starts_with(prefix);
   if (is_int64) what = what.substr(prefix.size());
   std::vector<int64_t> shape = numbers(lengths, 'x');
-  const std::vector<std::string> known = {"sort", "argsort", "topk", "unique"};
-  if (std::find(known.begin(), known.end(), what) == known.end() || shape.empty())
-    refuse(text, str("one of ", join(known, ", "),
-                     ", perhaps with int64_ before it, and lengths, such as sort/1000000 or int64_topk/1000x1000"));
+  // How many lengths each has; 0: one or more.
+  const std::map<std::string, size_t> orders{{"sort", 0}, {"argsort", 0}, {"topk", 0}, {"unique", 0}};
+  std::map<std::string, size_t> known{{"matmul", 3},  {"attention", 4}, {"take", 2},     {"scatter_add", 2},
+                                      {"mask", 0},    {"mask_rows", 2}, {"set_mask", 0}, {"sum0", 0},
+                                      {"sum1", 2},    {"max0", 0},      {"max1", 2},     {"argmax0", 0},
+                                      {"argmax1", 2}, {"cumsum0", 0},   {"cumsum1", 2},  {"per_example", 4}};
+  known.insert(orders.begin(), orders.end());
+  const auto at = is_int64 ? orders.find(what) : known.find(what);
+  const bool is_known = is_int64 ? at != orders.end() : at != known.end();
+  if (!is_known || shape.empty() || (at->second != 0 && shape.size() != at->second)) {
+    std::vector<std::string> names;
+    for (const auto& [name, rank] : known) names.push_back(name);
+    refuse(text,
+           str("one of ", join(names, ", "), ", for what orders perhaps with int64_ before it, and lengths, such ",
+               "as sort/1000000, int64_topk/1000x1000 or matmul/1000x4x4"));
+  }
   return {std::move(what), is_int64, std::move(shape)};
 }
 

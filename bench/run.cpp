@@ -33,6 +33,14 @@ const std::vector<Bench>& benches() {
     for (const char* what :
          {"sort", "int64_sort", "argsort", "int64_argsort", "topk", "int64_topk", "unique", "int64_unique"})
       for (const char* lengths : {"1000000", "1000x1000"}) operations.push_back(str(what, '/', lengths));
+    for (const char* count : {"1000x", "10000x"})
+      for (const char* matrix : {"4x4", "16x16", "64x64"}) operations.push_back(str("matmul/", count, matrix));
+    for (const char* rows : {"take", "scatter_add", "mask_rows"}) operations.push_back(str(rows, "/100000x128"));
+    for (const char* what :
+         {"mask", "set_mask", "sum0", "sum1", "max0", "max1", "argmax0", "argmax1", "cumsum0", "cumsum1"})
+      operations.push_back(str(what, "/4000x3000"));
+    for (const char* what : {"attention/32x128x8x64", "cumsum0/1000000", "per_example/128x784x100x10"})
+      operations.emplace_back(what);
     std::vector<std::string> graphs;
     for (const char* kind : {"mlp", "chain", "sum"})
       for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
@@ -92,9 +100,9 @@ const std::vector<Bench>& benches() {
         {"language",
          "language",
          "elements/s",
-         "operations on arrays: order",
+         "operations on arrays",
          operations,
-         {"sort/100", "int64_topk/7x120", "unique/100"},
+         {"sort/100", "int64_topk/7x120", "unique/100", "matmul/5x4x4", "per_example/5x6x4x3"},
          {"borrowed"}},
         {"rnn",
          "rnn",

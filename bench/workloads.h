@@ -63,8 +63,8 @@ struct RandomCase {
 RandomCase random_case(const std::string& text);
 
 /// What of the language is computed, of values of which dtype (the run's, or int64), and their lengths:
-/// "sort/1000000", "int64_argsort/1000x1000". "sort", "argsort", "topk" (the 100 largest, or all) of each row, "unique"
-/// of all. UserError for another text.
+/// "sort/1000000", "int64_argsort/1000x1000", "matmul/1000x4x4"; bench/peers/language.py lists them. UserError for
+/// another text.
 struct LanguageCase {
   std::string what;
   bool is_int64;

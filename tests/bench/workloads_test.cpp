@@ -108,7 +108,8 @@ TEST(BenchCases, OperationsOnArrays) {
   EXPECT_EQ(c.what, "topk");
   EXPECT_TRUE(c.is_int64);
   EXPECT_EQ(c.elements(), 84);
-  for (const char* wrong : {"sort", "sort/", "sort/0", "sort/3x", "int64_/3", "median/3"})
+  for (const char* wrong :
+       {"sort", "sort/", "sort/0", "sort/3x", "int64_/3", "median/3", "int64_take/3x4", "matmul/3x4", "sum1/5"})
     EXPECT_THROW(language_case(wrong), UserError) << wrong;
 }
 
