@@ -123,6 +123,7 @@ static std::shared_ptr<Node> copy_of(const Node& node, std::vector<Expr> inputs,
   out->recompute = node.recompute;
   out->origin = node.origin;
   out->name = node.name;
+  out->part_steps = node.part_steps;
   out->shared = node.shared;
   return out;
 }
@@ -200,6 +201,14 @@ Expr named(const Expr& value, std::string name) {
                      .node = old.origin.text()});
   std::shared_ptr<Node> node = copy_of(old, old.inputs, old.bodies);
   node->name = std::move(name);
+  return Expr(finish(std::move(node), &old), value.output());
+}
+
+Expr as_part(const Expr& value, int steps) {
+  const Node& old = value.node();
+  if (old.part_steps == steps) return value;
+  std::shared_ptr<Node> node = copy_of(old, old.inputs, old.bodies);
+  node->part_steps = steps;
   return Expr(finish(std::move(node), &old), value.output());
 }
 

@@ -56,10 +56,9 @@ class Expr {
   /// The same value (the same output of the same node), not an elementwise comparison.
   bool same(const Expr& other) const { return node_ == other.node_ && output_ == other.output_; }
 
-  /// NumPy's x[i]: an integer drops the first axis, an integer vector or array takes elements of it, a Slice keeps a
-  /// part: x[0], x[-1], x[i], x[Slice{.start = 1, .stop = 4}]. See subtensor and take in ops/index/index.h.
+  /// NumPy's x[i]: x[0], x[-1], x[i], x[mask], x[Slice{.start = 1, .stop = 4}]. See subtensor in ops/index/index.h.
   Expr operator[](const Index& index) const;
-  /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}]; where integer arrays are among integers, the elements that they name.
+  /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}], x[{ellipsis(), new_axis(), i}].
   Expr operator[](std::initializer_list<Index> indices) const;
 
   /// NumPy's x.T: the axes in reverse order. A matrix is transposed; a vector and a scalar are as they were (a column
@@ -99,8 +98,9 @@ struct Node {
   std::vector<Type> types;  // of the outputs
   int recompute = 0;        // nodes of different tags are not merged: a deliberate recomputation stays one
   Origin origin;
-  std::string name;  // the user's, for printing; not part of the identity
-  uint64_t serial;   // order of construction in this process; a copy on other inputs or under a name has its original's
+  std::string name;    // the user's, for printing; not part of the identity
+  int part_steps = 1;  // of how many ops it is the last that x[...] was made of; not part of the identity
+  uint64_t serial;  // order of construction in this process; a copy on other inputs or under a name has its original's
   std::shared_ptr<SharedStorage> shared;  // of a shared variable's leaf
 
   Node() = default;
@@ -133,6 +133,9 @@ Expr apply(const Op& op, std::vector<Expr> inputs, Props props = {},
            std::source_location where = std::source_location::current());
 /// A copy of `node` on other inputs and bodies: same op, properties, tag, origin and name; types are inferred anew.
 std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
+
+/// The value under another number of part_steps.
+Expr as_part(const Expr& value, int steps);
 
 /// The same node under another recomputation tag: merging leaves the two apart.
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute);

@@ -129,8 +129,12 @@ void read_lengths(State& s) {
 
 void finish_lengths(State& s, std::vector<Tensor>& outputs) {
   read_lengths(s);
-  for (size_t k : s.lengths.late_outputs)
-    outputs[k] = s.lengths.late_values[k].reshape(s.user_lengths.evaluate(s.graph.outputs[k].dims()));
+  for (size_t k : s.lengths.late_outputs) {
+    const Shape shape = s.user_lengths.evaluate(s.graph.outputs[k].dims());
+    // The program asks for no memory where there are no elements whatever the data decides.
+    outputs[k] = element_count(shape) == 0 ? Tensor::empty(s.graph.outputs[k].dtype(), shape)
+                                           : s.lengths.late_values[k].reshape(shape);
+  }
   outputs.resize(seen_outputs(s));
   s.lengths.late_values.clear();
 }

@@ -10,7 +10,7 @@
 namespace thtrain {
 
 void RandomStatements::add_statement() {
-  switch (below(23)) {
+  switch (below(29)) {
     case 0:
     case 1:
     case 2:
@@ -45,6 +45,16 @@ void RandomStatements::add_statement() {
       return one_in(2) ? add_control() : add_cast();
     case 20:
       return add_pooling();
+    case 21:
+    case 22:
+      return add_indexed();
+    case 23:
+    case 24:
+      return add_ordered();
+    case 25:
+      return add_cumulated();
+    case 26:
+      return add_batched();
     default:
       return add_masked();
   }

@@ -29,6 +29,12 @@ class RandomStatements : public PlanDraws {
   void add_cast();
   void add_masked();
   void add_control();
+  void add_indexed();
+  void add_ordered();
+  void add_cumulated();
+  void add_batched();
+
+  size_t some_leaf(const std::function<bool(const Expr&)>& fits);
 };
 
 }  // namespace thtrain

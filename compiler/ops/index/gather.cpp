@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/iterations_rule.h"
@@ -59,13 +60,17 @@ IndexedAxes indexed_axes_of(const Node& node) {
   out.reports_row = is_by_row(node);
   const bool are_labels = node.props.get_or<bool>("labels", false);
   const std::string word = are_labels ? "label" : "index", name = name_in_errors(*node.op, node.props);
-  for (size_t axis : out.named) {
-    const Dim& length = x.dims()[axis];
+  // Where a batching rule has added an axis in front, the user's are the last ones.
+  Ints shown = named_axes(node.props);
+  const Ints users = node.props.get_or<Ints>("shown", {});
+  std::copy(users.begin(), users.end(), shown.end() - static_cast<std::ptrdiff_t>(users.size()));
+  for (size_t k = 0; k < out.named.size(); ++k) {
+    const Dim& length = x.dims()[out.named[k]];
     const std::string limit = !out.reports_row    ? "{limit}"
                               : length.is_known() ? std::to_string(length.value())
                                                   : readable(length.text());
     out.checks.push_back({.what = out.reports_row ? str(name, ": the ", word, " of row {limit} is {value}")
-                                                  : str(name, ": the ", word, " {value} is outside axis ", axis),
+                                                  : str(name, ": the ", word, " {value} is outside axis ", shown[k]),
                           .expected = str(are_labels ? "0" : "-" + limit, " <= ", word, " < ", limit),
                           .from_end = !are_labels});
   }
@@ -228,6 +233,13 @@ std::vector<OpCase> cases_gather() {
       {.name = "two_axes_complex",
        .inputs = {{.dtype = DType::kComplex64, .dims = {5, 5, 2}}, i64({3}), i64({})},
        .build = at},
+      {.name = "two_axes_in_the_middle",
+       .inputs = {f32({3, 5, 6, 9}), i64({2, 1}), ints(DType::kInt8, {3})},
+       .build =
+           [](In in) {
+             return std::vector{in[0][{all(), in[1], in[2]}]};
+           },
+       .int_low = -5},
       {.name = "two_axes_none", .inputs = {f64({5, 6}), i64({0}), i64({0})}, .build = at},
       {.name = "two_axes_of_empty_rows", .inputs = {f64({5, 6, 0}), i64({4}), i64({4})}, .build = at},
   };
@@ -349,10 +361,18 @@ Expr gather_like(const Node& like, const Expr& x) {
   return apply(gather_op(), std::move(inputs), std::move(props));
 }
 
-Expr take(const Operand& operand, const Operand& indices, int64_t axis) {
-  Expr x = operand.expr();
-  int64_t at = static_cast<int64_t>(axis_of(axis, x, "take", operand.where()));
-  return apply(gather_op(), {x, indices.expr()}, {{"axes", Ints{at}}}, operand.where());
+Expr take(const Operand& operand, const Operand& indices, int64_t axis, OutOfRange out_of_range) {
+  const Expr x = operand.expr();
+  Expr which = indices.expr();
+  const auto at = static_cast<int64_t>(axis_of(axis, x, "take", operand.where()));
+  if (out_of_range != OutOfRange::kRefused) {
+    if (!is_int(which.dtype()))
+      fail_build(indices.where(), "take: the indices are not integers", "an integer dtype", value_text(which));
+    which = cast(Operand(which, indices.where()), DType::kInt64);
+    const Expr n = length(x, at);
+    which = out_of_range == OutOfRange::kWrapped ? mod(which, n) : clip(which, 0, n - 1);
+  }
+  return apply(gather_op(), {x, which}, {{"axes", Ints{at}}}, operand.where());
 }
 
 Expr take_along_axis(const Operand& operand, const Operand& indices, int64_t axis) {
@@ -365,13 +385,13 @@ Expr pick_rows(const Operand& x, const Operand& columns, Negative negative) {
   return apply(gather_op(), {x.expr(), columns.expr()}, by_row_props(negative), x.where());
 }
 
-Expr gather(const Expr& x, const std::vector<Operand>& indices) {
+Expr gather(const Expr& x, const std::vector<Operand>& indices, size_t first, const Ints& shown, bool distinct) {
   Ints axes;
   std::vector<Expr> inputs{x};
   Dims dims;
   for (const Operand& operand : indices) {
     const Expr now = operand.expr();
-    axes.push_back(static_cast<int64_t>(axes.size()));
+    axes.push_back(static_cast<int64_t>(first + axes.size()));
     inputs.push_back(now);
     if (now.rank() > dims.size()) dims.insert(dims.begin(), now.rank() - dims.size(), Dim(1));
     for (size_t i = 0; i < now.rank(); ++i)
@@ -379,7 +399,10 @@ Expr gather(const Expr& x, const std::vector<Operand>& indices) {
   }
   for (size_t k = 0; k < indices.size(); ++k)
     inputs[k + 1] = broadcast_to(Operand(inputs[k + 1], indices[k].where()), dims);
-  return apply(gather_op(), std::move(inputs), {{"axes", axes}}, indices[0].where());
+  Props props{{"axes", axes}};
+  if (!shown.empty() && shown != axes) props.set("shown", shown);
+  if (distinct) props.set("distinct", true);
+  return apply(gather_op(), std::move(inputs), std::move(props), indices[0].where());
 }
 
 }  // namespace thtrain

@@ -1,10 +1,9 @@
-// Where the elements are that are not 0, and parts of values that bools choose.
+// Where the elements are that are not 0.
 #include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
 namespace {
@@ -76,20 +75,17 @@ const Op& nonzero_op() {
   return op;
 }
 
-// The mask is a bool value with axes; the length is named after `of`.
-static Expr indices_of(const Expr& mask, const Expr& of, const std::source_location& where) {
+Expr indices_of_mask(const Expr& mask, const Expr& of, const std::source_location& where) {
   const Expr flat = flatten(Operand(mask, where));
   const Expr count = define_length(sum(cast(flat, DType::kInt64)), of, flat.dims()[0], where);
-  Props props{{"dims", Dims{defined_length(count)}}};
-  if (mask.rank() > 1) props.set("axes", static_cast<int64_t>(mask.rank()));  // set_subtensor asks
-  return apply(nonzero_op(), {flat, count}, std::move(props), where);
+  return apply(nonzero_op(), {flat, count}, {{"dims", Dims{defined_length(count)}}}, where);
 }
 
 Expr flatnonzero(const Operand& operand) {
   const Expr x = operand.expr();
   if (x.rank() == 0)
     fail_build(operand.where(), "nonzero: a scalar has no indices", "a value with axes", value_text(x));
-  return indices_of(is_bool(x.dtype()) ? x : neq(x, 0), x, operand.where());
+  return indices_of_mask(is_bool(x.dtype()) ? x : neq(x, 0), x, operand.where());
 }
 
 std::vector<Expr> nonzero(const Operand& operand) {
@@ -104,22 +100,6 @@ std::vector<Expr> nonzero(const Operand& operand) {
   }
   out[0] = rest;
   return out;
-}
-
-Expr masked(const Operand& operand, const Operand& mask) {
-  const Expr x = operand.expr(), chosen = mask.expr();
-  if (!is_bool(chosen.dtype()) || chosen.rank() == 0 || chosen.rank() > x.rank() ||
-      (chosen.rank() != 1 && chosen.rank() != x.rank()))
-    fail_build(mask.where(), "masked: the mask does not fit the value",
-               x.rank() == 0   ? "a value with axes"
-               : x.rank() == 1 ? "a bool vector"
-                               : str("a bool vector, or bools of ", x.rank(), " axes"),
-               str(value_text(x), " and ", value_text(chosen)));
-  // Checked on the side of x: the indices are the same for all values that one mask chooses from.
-  Dims lengths = x.dims();
-  std::copy(chosen.dims().begin(), chosen.dims().end(), lengths.begin());
-  const Expr fitting = specify_lengths(operand, lengths);
-  return take(chosen.rank() == 1 ? fitting : flatten(fitting), indices_of(chosen, chosen, mask.where()));
 }
 
 }  // namespace thtrain

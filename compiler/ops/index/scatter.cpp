@@ -47,7 +47,7 @@ std::vector<Type> infer_scatter(const TypeArgs& args) {
   const Ints& axes = args.props.get<Ints>("axes");
   const Node& indices = args.inputs[kScattered + 1].node();
   const bool is_mask = indices.op == &nonzero_op() && axes.size() == 1 && !args.props.get_or<bool>("by_row", false);
-  if (is_mask && indices.props.get_or<int64_t>("axes", 1) == 1)
+  if (is_mask)
     args.require_equal(x.dims[static_cast<size_t>(axes[0])], indices.inputs[0].dims()[0],
                        "the mask has another length");
   args.require(y.rank() == dims.size(), str("the ", written, " value has another number of axes"),
@@ -115,12 +115,28 @@ std::vector<Tensor> error_of_scatter(const ErrorArgs& args) {
   return multilinear_error(args, is_by_row(args.node) ? 1 : static_cast<double>(args.inputs.back().size()) + 1);
 }
 
+// No element is named twice: those of a mask, of a slice, one of each row.
+bool names_distinct(const Node& node) {
+  return is_by_row(node) || node.props.get_or<bool>("distinct", false) ||
+         (node.inputs.size() == kScattered + 2 && node.inputs.back().node().op == &nonzero_op());
+}
+
+// Of several values that are set at one element the last one stays: the cotangents of the others are 0.
+Expr where_it_stays(const Node& node, const Expr& cotangents) {
+  const Dims &all = node.inputs[0].dims(), &dims = node.inputs[kScattered].dims();
+  const Expr numbers = reshape(arange(apply(length_op(), {}, {{"dim", Dims{product(dims)}}})), dims);
+  const Expr last = gather_like(node, scatter_like(node, zeros(all, DType::kInt64), numbers, true));
+  return where(eq(last, numbers), cotangents, zeros_like(cotangents));
+}
+
 std::vector<Expr> gradient_scatter(const GradientArgs& args) {
+  const Node& node = args.node;
   const Expr& cotangent = args.cotangent();
-  std::vector<Expr> out(args.node.inputs.size());
-  out[kScattered] = gather_like(args.node, cotangent);
-  out[0] = is_set(args.node.props) ? scatter_like(args.node, cotangent, zeros_like(args.input(kScattered)), true)
-                                   : cotangent;
+  std::vector<Expr> out(node.inputs.size());
+  const bool set = is_set(node.props);
+  const Expr of_elements = gather_like(node, cotangent);
+  out[kScattered] = set && !names_distinct(node) ? where_it_stays(node, of_elements) : of_elements;
+  out[0] = set ? scatter_like(node, cotangent, zeros_like(args.input(kScattered)), true) : cotangent;
   return out;
 }
 
@@ -144,6 +160,9 @@ std::vector<OpCase> cases_scatter() {
     return [axis](In in) { return std::vector{scatter_add_along_axis(in[0], in[1], in[2], axis)}; };
   };
   auto at = [](In in) { return std::vector{inc_subtensor(in[0][{in[1], in[2]}], in[3])}; };
+  auto in_the_middle = [](In in) { return std::vector{inc_subtensor(in[0][{all(), in[1], in[2]}], in[3])}; };
+  auto set = [](In in) { return std::vector{set_subtensor(in[0][in[1]], in[2])}; };
+  auto set_along = [](In in) { return std::vector{set_subtensor(take_along_axis(in[0], in[1], 1), in[2])}; };
   auto type = [](DType dtype) { return [dtype](Dims dims) { return Type{.dtype = dtype, .dims = std::move(dims)}; }; };
   auto f64 = type(DType::kFloat64), f32 = type(DType::kFloat32), i64 = type(DType::kInt64), u8 = type(DType::kUInt8),
        c64 = type(DType::kComplex64), i8 = type(DType::kInt8), i32 = type(DType::kInt32), bools = type(DType::kBool);
@@ -174,6 +193,11 @@ std::vector<OpCase> cases_scatter() {
        .build = at,
        .int_low = -5},
       {.name = "outer", .inputs = {f64({7, 5}), i64({4, 1}), i64({3}), f64({4, 3})}, .build = at},
+      {.name = "in_the_middle",
+       .inputs = {f64({2, 5, 3, 2}), i64({4}), i64({4}), f64({2, 4, 2})},
+       .build = in_the_middle,
+       .int_low = -3,
+       .int_high = 3},
       {.name = "along_rows", .inputs = {f64({4, 5}), i64({4, 7}), f64({4, 7})}, .build = along(1), .int_low = -4},
       {.name = "along_columns", .inputs = {f32({3, 9}), i32({5, 9}), f32({5, 9})}, .build = along(0), .int_high = 3},
       {.name = "along_nothing", .inputs = {f64({4, 5}), i64({4, 0}), f64({4, 0})}, .build = along(1)},
@@ -181,6 +205,17 @@ std::vector<OpCase> cases_scatter() {
       {.name = "set_wide_rows", .inputs = {f32({4, 21}), f32({3, 21})}, .build = replaced_at({1, 0, -2}, 0)},
       {.name = "set_columns", .inputs = {f32({3, 5}), f32({3, 2})}, .build = replaced_at({3, 1}, 1)},
       {.name = "set_elements", .inputs = {f64({5}), f64({3})}, .build = replaced_at({0, 2, 3}, 0)},
+      {.name = "set_repeated",
+       .inputs = {f64({3, 2}), i64({7}), f64({7, 2})},
+       .build = set,
+       .int_low = -3,
+       .int_high = 3},
+      {.name = "set_wide_repeated",
+       .inputs = {f32({3, 21}), i32({5}), f32({5, 21})},
+       .build = set,
+       .int_low = -3,
+       .int_high = 3},
+      {.name = "set_along", .inputs = {f64({3, 4}), i64({3, 6}), f64({3, 6})}, .build = set_along, .int_low = -4},
       {.name = "set_none", .inputs = {f64({5, 3}), f64({0, 3})}, .build = replaced_at({}, 0)},
       {.name = "set_bools", .inputs = {bools({5}), bools({2})}, .build = replaced_at({1, 4}, 0)},
   };
@@ -226,7 +261,7 @@ const Op& scatter_op() {
           "Gradient: of x the cotangent, with 0 at the indices where that was set; of y the cotangent's elements\n"
           "there; indices have none.\n"
           "An element that is named several times is added to in order, in its own dtype: the same bits every time.\n"
-          "Those that are set are different ones: these scatters are made of masks, which name an element once.",
+          "Where it is set, the last value stays, and the others get the cotangent 0.",
       .called = name_of_scatter,
       .infer = infer_scatter,
       .reference = reference_scatter,

@@ -30,7 +30,7 @@ Elements given_elements(kernel::StepBuilder& b);
 Cost scatter_cost(const Node& node);
 
 /// x with y added to the elements that `like`, a gather or a scatter of a value of the same lengths, names; `set`: with
-/// y stored there; the elements are then different ones.
+/// y stored there, the last one where an element is named twice.
 Expr scatter_like(const Node& like, const Expr& x, const Expr& y, bool set,
                   std::source_location where = std::source_location::current());
 

@@ -1,11 +1,12 @@
-// From indices as users write them to slices.
-#include <span>
+// From integers and slices as users write them to rectangular parts.
+#include "compiler/ops/index/slices.h"
 
-#include "compiler/ops/index/index.h"
+#include "compiler/ops/effect/effect.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/strided_slice.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
-
 namespace {
 
 Dim at_most(const Dim& number, const Dim& limit) {
@@ -13,6 +14,11 @@ Dim at_most(const Dim& number, const Dim& limit) {
 }
 Dim at_least(const Dim& number, const Dim& limit) {
   return is_nonnegative(number - limit) ? number : max(number, limit);
+}
+
+// The number, with the length added where it counts from the end.
+Expr from_start(const Expr& number, const Expr& length) {
+  return where(lt(number, 0), number + length, number);
 }
 
 class SliceBuilder {
@@ -79,43 +85,33 @@ class SliceBuilder {
     const Dim& length = x_.dims()[axis];
     int64_t step = 1;
     if (slice.step) {
-      auto value = end_of(*slice.step, "the step");
-      if (!value.is_known() || value.is(0))
-        fail_build(where_, "subtensor: the step of a slice is 0 or not known", "a constant, but not 0", value_text(x_));
-      step = value.value();
+      step = end_of(*slice.step).value();
+      if (step == 0)
+        fail_build(where_, "subtensor: the step of a slice is 0", "a number that is not 0", value_text(x_));
     }
+    const bool is_stop_known = !slice.stop || symbolic_value(slice.stop->expr());
     Dim start, count;
     if (step > 0) {
-      start = slice.start ? at_least_zero(from_end(end_of(*slice.start, "the start"), length)) : Dim(0);
-      Dim stop = slice.stop ? at_most(from_end(end_of(*slice.stop, "the stop"), length), length) : length;
+      start = slice.start ? at_least_zero(from_end(end_of(*slice.start), length)) : Dim(0);
+      Dim stop = slice.stop && is_stop_known ? at_most(from_end(end_of(*slice.stop), length), length) : length;
       count = at_least_zero(floor_div(stop - start + (step - 1), step));
     } else {
       Dim last = length - 1;
-      start = slice.start ? at_most(from_end(end_of(*slice.start, "the start"), length), last) : last;
-      Dim stop = slice.stop ? at_least(from_end(end_of(*slice.stop, "the stop"), length), -1) : Dim(-1);
+      start = slice.start ? at_most(from_end(end_of(*slice.start), length), last) : last;
+      Dim stop = slice.stop && is_stop_known ? at_least(from_end(end_of(*slice.stop), length), -1) : Dim(-1);
       count = at_least_zero(floor_div(start - stop + (-step - 1), -step));
     }
+    if (!is_stop_known) count = ComputedSlice(x_, axis, slice, where_).count();
     slice_.starts[axis] = count.is(0) ? Dim(0) : start;
     slice_.counts[axis] = count;
     slice_.steps[axis] = step;
   }
 
-  Dim end_of(const Operand& operand, std::string_view which) {
-    Expr number = operand.expr();
-    require_integer(number);
-    auto value = symbolic_value(number);
-    if (!value)
-      fail_build(where_, str("subtensor: ", which, " of a slice is not known before the graph runs"),
-                 "a number, a length, a scalar input, or sums, differences and products of them", value_text(number),
-                 "rows(x, start, count) takes a start that is computed, and a count that is known");
-    return *value;
-  }
+  static Dim end_of(const Operand& number) { return *symbolic_value(number.expr()); }
 
   void require_integer(const Expr& number) {
     if (number.type().is_scalar() && is_int(number.dtype())) return;
-    fail_build(where_, "subtensor: an index is not an integer scalar",
-               "integers and slices, or integers and integer arrays alone", value_text(number),
-               is_int(number.dtype()) ? "take(x, indices, axis) reads the elements that a vector names" : "");
+    fail_build(where_, "subtensor: a start is no integer scalar", "an integer without axes", value_text(number));
   }
 
   void give(size_t axis, const Expr& number) {
@@ -131,50 +127,55 @@ class SliceBuilder {
 
 }  // namespace
 
-Expr subtensor(const Operand& operand, const std::vector<Index>& indices) {
-  Expr x = operand.expr();
-  if (indices.size() > x.rank())
-    fail_build(operand.where(), str("subtensor: ", indices.size(), " indices are given"), str("at most ", x.rank()),
-               value_text(x));
-  SliceBuilder maker(x, operand.where());
+bool needs_positions(const Slice& slice) {
+  const auto is_known = [](const std::optional<Operand>& end) { return !end || symbolic_value(end->expr()); };
+  return !is_known(slice.start) ||
+         (slice.step && !(is_known(slice.step) && symbolic_value(slice.step->expr())->is_known()));
+}
+
+ComputedSlice::ComputedSlice(const Expr& x, size_t axis, const Slice& slice, std::source_location where)
+    : where_(where), bound_(x.dims()[axis]) {
+  Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  const Expr length = apply(length_op(), {}, {{"dim", Dims{bound_}}}), zero = make_constant(Tensor(int64_t{0}));
+  key_ = bound_.text();
+  const auto given = [&](const std::optional<Operand>& number) {
+    if (!number) {
+      key_ += ":";
+      return Expr();
+    }
+    const Expr value = number->expr();
+    const std::optional<Dim> known = symbolic_value(value);
+    key_ += str(":", known ? known->text() : str("~", value.node().serial, ".", value.output()));
+    if (!(known && known->is_known()) && (!named_after_.has_value() || !known)) named_after_ = value;
+    return cast(value, DType::kInt64);
+  };
+  const Expr start = given(slice.start), stop = given(slice.stop), step = given(slice.step);
+  // The ends lie between 0 and the length, or for steps backwards between -1 and the last element.
+  const Expr backwards = step.has_value() ? cast(lt(step, zero), DType::kInt64) : zero;
+  const Expr low = -backwards, high = length - backwards;
+  const auto moved = [&](const Expr& end) { return clip(from_start(end, length), low, high); };
+  step_ = step.has_value() ? check(step, neq(step, zero), "subtensor: the step of a slice is 0")
+                           : make_constant(Tensor(int64_t{1}));
+  start_ = start.has_value() ? moved(start) : backwards * high;
+  const Expr last = stop.has_value() ? moved(stop) : backwards * low + (1 - backwards) * high;
+  count_ = maximum(floor_div(last - start_ + step_ - 1 + 2 * backwards, step_), zero);
+}
+
+Dim ComputedSlice::count() const {
+  return defined_length(define_length(count_, named_after_, bound_, where_, key_));
+}
+
+Expr ComputedSlice::positions() const {
+  Origin origin = Origin::here(where_);
+  InheritOrigin inherit(origin);
+  return start_ + arange(apply(length_op(), {}, {{"dim", Dims{count()}}})) * step_;
+}
+
+Expr rectangular_part(const Expr& x, const std::vector<Index>& indices, std::source_location where) {
+  SliceBuilder maker(x, where);
   for (size_t axis = 0; axis < indices.size(); ++axis) maker.add(axis, indices[axis]);
   return maker.part();
-}
-
-// Integers, of which one at least has axes?
-static bool name_elements(std::span<const Index> indices) {
-  bool any_axes = false;
-  for (const Index& index : indices) {
-    if (index.slice()) return false;
-    if (index.number().is_literal()) continue;
-    const Expr number = index.number().expr();
-    if (!is_int(number.dtype())) return false;
-    any_axes = any_axes || number.rank() > 0;
-  }
-  return any_axes;
-}
-
-// One index may name several elements of the first axis, or one that only the data decides; both are NumPy's x[i].
-Expr Expr::operator[](const Index& index) const {
-  require_value(*this, "what is indexed", index.where());
-  if (!index.slice() && !index.number().is_literal())
-    if (const Expr mask = index.number().expr(); is_bool(mask.dtype()) && mask.rank() > 0)
-      return masked(Operand(*this, index.where()), Operand(mask, index.where()));
-  if (!index.slice() && !index.number().is_literal())
-    if (const Expr i = index.number().expr(); is_int(i.dtype()) && i.rank() > 0)
-      return take(Operand(*this, index.where()), Operand(i, index.where()));
-  return subtensor(Operand(*this, index.where()), {index});
-}
-
-Expr Expr::operator[](std::initializer_list<Index> indices) const {
-  if (indices.size() == 0) return *this;
-  const std::source_location where = indices.begin()->where();
-  if (indices.size() <= rank() && name_elements(indices)) {
-    std::vector<Operand> numbers;
-    for (const Index& index : indices) numbers.push_back(index.number());
-    return gather(*this, numbers);
-  }
-  return subtensor(Operand(require_value(*this, "what is indexed", where), where), indices);
 }
 
 Expr slice_axis(const Operand& operand, int64_t axis, const Operand& start, const Length& count) {

@@ -88,11 +88,13 @@ const Op& define_length_op() {
   return op;
 }
 
-Expr define_length(const Expr& n, const Expr& of, const std::optional<Dim>& bound, const std::source_location& where) {
+Expr define_length(const Expr& n, const Expr& of, const std::optional<Dim>& bound, const std::source_location& where,
+                   std::string_view key) {
   const Node& named_after = of.node();
   const std::string shown = of.name().empty() ? named_after.op->name : in_length_name(of.name());
   const std::string output = of.output() == 0 ? "" : str(".", of.output());
-  const Dim name = Dim::defined(str("#", shown, "~", named_after.serial, output), nullptr);
+  const std::string by_key = key.empty() ? "" : str("~", std::hash<std::string_view>()(key));
+  const Dim name = Dim::defined(str("#", shown, "~", named_after.serial, output, by_key), nullptr);
   return apply(define_length_op(), {cast(n, DType::kInt64)},
                {{"name", Dims{name}}, {"bound", bound ? Dims{*bound} : Dims{}}}, where);
 }

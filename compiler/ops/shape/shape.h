@@ -127,8 +127,10 @@ Expr arange(const Operand& start, const Operand& stop, const Operand& step = 1, 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// What other builders make such lengths with: n as the value of a length that is at most `bound`, named after the
-/// value `of`. Equal arguments give equal names. And the length that this output defines.
-Expr define_length(const Expr& n, const Expr& of, const std::optional<Dim>& bound, const std::source_location& where);
+/// value `of`, and `key` where n depends on more. Equal arguments give equal names. And the length that this output
+/// defines.
+Expr define_length(const Expr& n, const Expr& of, const std::optional<Dim>& bound, const std::source_location& where,
+                   std::string_view key = {});
 Dim defined_length(const Expr& defined);
 
 const Op& dimshuffle_op();

@@ -56,13 +56,6 @@ TEST_F(Brackets, SeveralIntegerTensorsNameElements) {
   const std::vector<Expr> large = nonzero(x > 6);
   EXPECT_EQ(value(x[{large[0], large[1]}]), "[7, 8, 9, 10, 11]");  // x[np.nonzero(x > 6)]
   EXPECT_EQ(value(inc_subtensor(x[{which, 0}], 100)), "[[100, 1, 2, 3], [4, 5, 6, 7], [208, 9, 10, 11]]");
-  EXPECT_EQ(text_without_node([&] {
-              set_subtensor(x[{which, which}], 1);
-            }),
-            "error: set_subtensor: the first argument is not a part of a value\n"
-            "  expected: the result of subtensor, rows, slice_axis or a mask\n"
-            "  got:      gather int64[which.0]\n"
-            "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
 }
 
 TEST_F(Brackets, OfSharedVariablesAndWritten) {
@@ -86,15 +79,9 @@ TEST_F(Brackets, WhatIsRefused) {
             }),
             "error: subtensor: 3 indices are given\n  expected: at most 2\n  got:      x int64[3, 4]");
   EXPECT_EQ(text_without_node([&] { x[cast(i, DType::kFloat64)]; }),
-            "error: subtensor: an index is not an integer scalar\n  expected: integers and slices, or integers and "
-            "integer arrays alone\n  got:      float64[]");
-  EXPECT_EQ(
-      text_without_node([&] {
-        x[{which, all()}];
-      }),
-      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices, or integers and integer "
-      "arrays alone\n"
-      "  got:      which int64[which.0]\n  hint:     take(x, indices, axis) reads the elements that a vector names");
+            "error: subtensor: an index is neither integers nor bools\n"
+            "  expected: integers, slices, integer tensors, masks with axes, an ellipsis or new axes\n"
+            "  got:      float64[]");
   try {
     x[3];
   } catch (const UserError& error) {

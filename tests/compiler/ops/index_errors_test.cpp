@@ -61,28 +61,42 @@ TEST(IndexErrors, WrongIndices) {
             "  expected: at most 2\n"
             "  got:      x float32[4, 5]");
   EXPECT_EQ(text_without_node([] { subtensor(x, {x}); }),
-            "error: subtensor: an index is not an integer scalar\n"
-            "  expected: integers and slices, or integers and integer arrays alone\n"
+            "error: subtensor: an index is neither integers nor bools\n"
+            "  expected: integers, slices, integer tensors, masks with axes, an ellipsis or new axes\n"
             "  got:      x float32[4, 5]");
-  EXPECT_EQ(text_without_node([] { subtensor(x, {tensor("which", {3}, DType::kInt64)}); }),
-            "error: subtensor: an index is not an integer scalar\n"
-            "  expected: integers and slices, or integers and integer arrays alone\n"
-            "  got:      which int64[3]\n"
-            "  hint:     take(x, indices, axis) reads the elements that a vector names");
+  EXPECT_EQ(text_without_node([] {
+              subtensor(x, {tensor("mask", {4, 5}, DType::kBool), 0});
+            }),
+            "error: subtensor: the indices are for 3 axes\n"
+            "  expected: at most 2\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(text_without_node([] {
+              subtensor(x, {ellipsis(), 0, ellipsis()});
+            }),
+            "error: subtensor: there are two ellipses\n"
+            "  expected: one at most");
   EXPECT_EQ(text_without_node([] { subtensor(x, {Slice{.step = 0}}); }),
-            "error: subtensor: the step of a slice is 0 or not known\n"
-            "  expected: a constant, but not 0\n"
+            "error: subtensor: the step of a slice is 0\n"
+            "  expected: a number that is not 0\n"
             "  got:      x float32[4, 5]");
-  EXPECT_EQ(text_without_node([] { subtensor(x, {Slice{.step = i}}); }),
-            "error: subtensor: the step of a slice is 0 or not known\n"
-            "  expected: a constant, but not 0\n"
+  EXPECT_EQ(text_without_node([] { subtensor(x, {Slice{.stop = x}}); }),
+            "error: subtensor: an end or the step of a slice is no integer scalar\n"
+            "  expected: an integer without axes\n"
             "  got:      x float32[4, 5]");
-  Expr computed = take(tensor("v", {3}, DType::kInt64), 0);
-  EXPECT_EQ(text_without_node([&] { subtensor(x, {Slice{.stop = computed}}); }),
-            "error: subtensor: the stop of a slice is not known before the graph runs\n"
-            "  expected: a number, a length, a scalar input, or sums, differences and products of them\n"
-            "  got:      int64[]\n"
-            "  hint:     rows(x, start, count) takes a start that is computed, and a count that is known");
+  const Tensor values = Tensor::zeros(DType::kFloat32, {4, 5});
+  EXPECT_EQ(text_without_node([&] {
+              evaluate({x[Slice{.step = i}]}, {{x, values}, {i, Tensor(int64_t{0})}});
+            }),
+            "error: check: subtensor: the step of a slice is 0\n"
+            "  expected: a condition that holds");
+  // The user's axis is named, not that of the value with its axes in another order.
+  const Expr t = tensor("t", {2, 3, 4}, DType::kFloat32), which = tensor("which", {2}, DType::kInt64);
+  EXPECT_EQ(text_without_node([&] {
+              evaluate({t[{which, all(), which}]},
+                       {{t, Tensor::zeros(DType::kFloat32, {2, 3, 4})}, {which, Tensor::vector<int64_t>({1, 2})}});
+            }),
+            "error: gather: the index 2 is outside axis 0\n"
+            "  expected: -2 <= index < 2");
 }
 
 TEST(IndexErrors, RowsThatAreNotThere) {
@@ -218,9 +232,9 @@ TEST(IndexErrors, AnUnsignedIndexIsNeverNegative) {
 TEST(IndexErrors, Writing) {
   EXPECT_EQ(text_without_node([] { set_subtensor(x, 1); }),
             "error: set_subtensor: the first argument is not a part of a value\n"
-            "  expected: the result of subtensor, rows, slice_axis or a mask\n"
+            "  expected: the result of x[...], subtensor, rows, slice_axis, take or a mask\n"
             "  got:      input x float32[4, 5]\n"
-            "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
+            "  hint:     set_subtensor(x[...], y) gives x with that part written");
   EXPECT_EQ(text_without_node([] { inc_subtensor(subtensor(x, {0}), tensor("y", {5}, DType::kFloat64)); }),
             "error: inc_subtensor: the new elements do not fit the dtype\n"
             "  expected: float32\n"

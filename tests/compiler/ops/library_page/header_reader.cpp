@@ -150,7 +150,7 @@ class Reader {
       const bool is_enum = match[1] == "enum class";
       add(match[2], is_enum ? tidy(std::regex_replace(text, std::regex(",\\s*\\}"), " }")) : match.str(), owner, doc,
           "", true);
-      if (!is_enum) read({lines.begin() + 1, lines.end() - 1}, match[2], match[1] == "struct");
+      if (!is_enum && lines.size() > 1) read({lines.begin() + 1, lines.end() - 1}, match[2], match[1] == "struct");
       return;
     }
     const std::string signature = tidy(is_function(text) ? before_body(text) : text);

@@ -1,0 +1,99 @@
+// Writing into the parts of a value that x[...] names.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/gather.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
+
+namespace thtrain {
+namespace {
+
+bool is_defined_by_data(const Dim& dim) {
+  std::vector<std::shared_ptr<const Node>> definers;
+  dim.collect_definers(definers);
+  return !definers.empty();
+}
+
+// y as new elements of a value of that dtype, under the lengths of the part.
+Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
+  Expr value = y.for_dtype(part.dtype());
+  if (value.dtype() != part.dtype()) {
+    if (promote(value.dtype(), part.dtype()) != part.dtype())
+      fail_build(y.where(), str(builder, ": the new elements do not fit the dtype"), std::string(name_of(part.dtype())),
+                 value_text(value), str("cast(y, ", name_of(part.dtype()), ") where the loss is meant"));
+    value = cast(Operand(value, y.where()), part.dtype());
+  }
+  Dims dims = part.dims();
+  // How many elements a mask or a computed slice names only the data decides: that as many are given is for the op that
+  // writes them to check.
+  if (value.rank() == dims.size())
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (is_defined_by_data(dims[i]) && !value.dims()[i].is(1)) dims[i] = value.dims()[i];
+  return broadcast_to(Operand(value, y.where()), dims);
+}
+
+bool is_view(const Node& node) {
+  return node.op == &dimshuffle_op() || node.op == &reshape_op() || node.op == &specify_lengths_op();
+}
+
+// y, elements of what the view shows, in the order of what it is a view of.
+Expr under_view(const Node& view, const Expr& y) {
+  const Dims& dims = view.inputs[0].dims();
+  if (view.op == &reshape_op()) return reshape(y, dims);
+  if (view.op == &specify_lengths_op()) return specify_lengths(y, dims);
+  const Ints& order = view.props.get<Ints>("order");
+  Ints back(dims.size());
+  for (size_t axis = 0; axis < order.size(); ++axis)
+    if (order[axis] >= 0) back[static_cast<size_t>(order[axis])] = static_cast<int64_t>(axis);
+  return dimshuffle(y, back);
+}
+
+// Input 0 of the node with the elements that it reads replaced by y, or increased.
+Expr written_at(const Node& node, const Expr& y, bool set, const std::source_location& where) {
+  if (node.op == &gather_op()) {
+    // The scatter checks the length of a mask itself: into the value as it is, which may then be written in place.
+    const Node& x = node.inputs[0].node();
+    const bool is_checked =
+        x.op == &specify_lengths_op() && node.inputs.size() == 2 && node.inputs[1].node().op == &nonzero_op();
+    return scatter_like(node, is_checked ? x.inputs[0] : node.inputs[0], y, set, where);
+  }
+  std::vector<Expr> inputs = node.inputs;
+  inputs.insert(inputs.begin() + 1, y);
+  Props props = node.props;
+  props.set("set", set);
+  return apply(inc_subtensor_op(), std::move(inputs), std::move(props), where);
+}
+
+// Back through the ops that made the part: new elements pass through views unchanged, and the first part that they are
+// written into is new for the op before.
+Expr written(const Expr& part, const Operand& y, bool set) {
+  const std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
+  const Node* node = &require_value(part, str(builder, ": the part"), y.where()).node();
+  Expr value = fitted(y, part, builder);
+  const auto reads = [](const Node& n) { return n.op == &gather_op() || n.op == &subtensor_op(); };
+  if (!reads(*node) && node->part_steps == 1)
+    fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
+               "the result of x[...], subtensor, rows, slice_axis, take or a mask",
+               str(node->op->name, " ", value_text(part)), str(builder, "(x[...], y) gives x with that part written"));
+  for (int step = part.node().part_steps; step > 0; --step, node = &node->inputs[0].node()) {
+    if (is_view(*node)) {
+      value = under_view(*node, value);
+    } else {
+      value = written_at(*node, value, set, y.where());
+      set = true;
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+Expr set_subtensor(const Expr& part, const Operand& y) {
+  return written(part, y, true);
+}
+Expr inc_subtensor(const Expr& part, const Operand& y) {
+  return written(part, y, false);
+}
+
+}  // namespace thtrain
