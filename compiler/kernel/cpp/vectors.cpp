@@ -213,45 +213,52 @@ std::string iota_text(const TermNode& n, Helpers& h) {
   return name + "()";
 }
 
-// Halves of the vector onto each other, until there are two lanes.
-static std::string reduction_of_mask(const TermNode& n, const std::string& name, const TermType& mask, Helpers& h) {
-  const char* by = n.name == "and" || n.name == "min" || n.name == "mul" ? " & " : " | ";
-  std::string out = str(kInline, "bool ", name, "(", type_text(mask, h), " v", mask.lanes, ") {\n");
-  for (int half = mask.lanes / 2; half > 1; half /= 2) {
+// "$a + $b" of these operands.
+static std::string with_operands(const std::string& combined, const std::string& a, const std::string& b) {
+  std::string out;
+  for (size_t i = 0; i < combined.size(); ++i) {
+    if (combined[i] != '$')
+      out += combined[i];
+    else
+      out += combined[++i] == 'a' ? a : b;
+  }
+  return out;
+}
+
+// Halves of the vector onto each other, until there are two lanes. `combined`: of "a" and "b".
+static std::string reduction_of_lanes(const std::string& name, DType dtype, int lanes, const std::string& whole,
+                                      const std::string& result, const std::string& combined, Helpers& h) {
+  std::string out = str(kInline, result, " ", name, "(", whole, " v", lanes, ") {\n");
+  for (int half = lanes / 2; half > 1; half /= 2) {
     std::vector<int> low, high;
     for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(half + i);
-    const std::string whole = str("v", 2 * half);
-    out += str("  const ", vector_type(mask_dtype(mask.mask_bytes), half, h), " v", half, " = __builtin_shufflevector(",
-               whole, ", ", whole, ", ", join(low, ", "), ")", by, "__builtin_shufflevector(", whole, ", ", whole, ", ",
-               join(high, ", "), ");\n");
+    const std::string v = str("v", 2 * half), type = vector_type(dtype, half, h);
+    out += str("  const ", type, " a", half, " = __builtin_shufflevector(", v, ", ", v, ", ", join(low, ", "), ");\n");
+    out += str("  const ", type, " b", half, " = __builtin_shufflevector(", v, ", ", v, ", ", join(high, ", "), ");\n");
+    out += str("  const ", type, " v", half, " = ", with_operands(combined, str("a", half), str("b", half)), ";\n");
   }
-  return str(out, "  return (v2[0]", by, "v2[1]) != 0;\n}\n");
+  return str(out, "  return ", with_operands(combined, "v2[0]", "v2[1]"), ";\n}\n");
 }
 
 std::string reduce_text(const TermNode& n, const std::string& a, Helpers& h) {
-  TermType vector = n.args[0].type();
-  std::string v = type_text(vector, h), element = type_text(n.type, h);
-  std::string name = str("reduce_", n.name, "_", v);
-  if (h.need(name)) {
-    if (vector.dtype == DType::kBool) {
-      h.add(reduction_of_mask(n, name, vector, h));
-      return str(name, "(", a, ")");
-    }
-    bool real = is_float(n.type.dtype);
-    std::string combined = n.name == "add"   ? "v[i] + v[i + half]"
-                           : n.name == "mul" ? "v[i] * v[i + half]"
-                           : n.name == "and" ? "v[i] & v[i + half]"
-                           : n.name == "or"  ? "v[i] | v[i + half]"
-                           : n.name == "max" ? (real ? "v[i] > v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
-                                                     : "v[i] > v[i + half] ? v[i] : v[i + half]")
-                           : n.name == "min" ? (real ? "v[i] < v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
-                                                     : "v[i] < v[i + half] ? v[i] : v[i + half]")
-                                             : "";
-    TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
-    h.add(str("static inline ", element, " ", name, "(", v, " v) {\n  for (int half = ", vector.lanes / 2,
-              "; half > 0; half /= 2)\n    for (int i = 0; i < half; ++i) v[i] = ", combined,
-              ";\n  return v[0];\n}\n"));
-  }
+  const TermType vector = n.args[0].type();
+  const std::string v = type_text(vector, h), name = str("reduce_", n.name, "_", v);
+  if (!h.need(name)) return str(name, "(", a, ")");
+  const bool is_mask = vector.dtype == DType::kBool, real = is_float(n.type.dtype);
+  std::string combined;
+  if (is_mask)
+    combined = n.name == "and" || n.name == "min" || n.name == "mul" ? "$a & $b" : "$a | $b";
+  else if (n.name == "max" || n.name == "min")
+    combined = str("($a ", n.name == "max" ? ">" : "<", " $b)", real ? " | ($a != $a)" : "", " ? $a : $b");
+  else
+    combined = n.name == "add"   ? "$a + $b"
+               : n.name == "mul" ? "$a * $b"
+               : n.name == "and" ? "$a & $b"
+               : n.name == "or"  ? "$a | $b"
+                                 : "";
+  TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
+  h.add(reduction_of_lanes(name, is_mask ? mask_dtype(vector.mask_bytes) : vector.dtype, vector.lanes, v,
+                           is_mask ? "bool" : type_text(n.type, h), combined, h));
   return str(name, "(", a, ")");
 }
 

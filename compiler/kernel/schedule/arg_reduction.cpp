@@ -10,9 +10,9 @@
 namespace thtrain::kernel {
 namespace {
 
-constexpr int kChains = 4;              // of dependent operations, along the reduced axis
-constexpr int64_t kBlockVectors = 256;  // of a block that is searched again, in the first-level cache
-constexpr int64_t kRows = 4;            // that are compared before a strip's best elements are written back
+constexpr int kChains = 4;             // of dependent operations, along the reduced axis
+constexpr int64_t kBlockVectors = 32;  // of a block that is searched again where it has the best element
+constexpr int64_t kRows = 4;           // that are compared before a strip's best elements are written back
 
 class ArgReductionLoops : private ReductionAxes {
  public:
@@ -76,9 +76,9 @@ class ArgReductionLoops : private ReductionAxes {
     const int64_t size = kBlockVectors * lanes_;
     const Term best = code_.var("best", load(in)), where = code_.var("where", Term(0));
     auto block = [&](const Term& first, const Term& count) {
-      const Term top = code_.let("top", extremum(in + first, count));
-      code_.if_(how_.better(best, top), [&] {
-        code_.assign(best, top);
+      const Term all = best_lanes(in + first, count, best);
+      code_.if_(reduce_lanes("or", how_.better(splat(best, lanes_), all)), [&] {
+        code_.assign(best, combine_lanes(how_, all));
         code_.assign(where, first);
       });
     };
@@ -90,32 +90,40 @@ class ArgReductionLoops : private ReductionAxes {
     // A NaN is the best, and of the block that has it there are none before.
     auto is_best = [&](const Term& x) { return is_float(element_) ? x == best || x != x : x == best; };
     const Term whole = code_.let("whole", n - Term(lanes_));
-    code_.while_(where <= whole && !reduce_lanes("or", is_best(element_at(in + where, lanes_))),
+    auto best_of = [&](const Term& at) { return is_best(element_at(in + at, lanes_)); };
+    code_.while_(where <= whole && !reduce_lanes("or", best_of(where)),
                  [&] { code_.assign(where, where + Term(lanes_)); });
-    code_.while_(!is_best(element_at(in + where, 1)), [&] { code_.assign(where, where + Term(1)); });
+    code_.if_(
+        where <= whole,
+        [&] {
+          const Term lane =
+              select(best_of(where), iota(position_, lanes_), splat(cast(Term(lanes_ - 1), position_), lanes_));
+          code_.assign(where, where + cast(reduce_lanes("min", lane), DType::kInt64));
+        },
+        [&] { code_.while_(!is_best(element_at(in + where, 1)), [&] { code_.assign(where, where + Term(1)); }); });
     b_.store(to_.operand, out, where);
   }
 
   // Without a name, for a condition that is computed anew.
   Term element_at(const Term& at, int lanes) { return cast(b_.load(from_.operand, at, lanes), value_); }
 
-  // Of n elements from index `at` on; a NaN where there is one.
-  Term extremum(const Term& at, const Term& n) {
-    const Term from = code_.let("from", at), first = load(from);
+  // Of n elements from index `at` on, and of `best`, in lanes; a NaN where there is one.
+  Term best_lanes(const Term& at, const Term& n, const Term& best) {
+    const Term from = code_.let("from", at);
     std::array<Term, kChains> acc;
-    for (Term& a : acc) a = code_.var("acc", splat(first, lanes_));
+    for (Term& a : acc) a = code_.var("acc", splat(best, lanes_));
     each_accumulated(code_, n, kChains, lanes_, {}, [&](const Term& j, const Term& count, int part) {
       const Term& a = acc[static_cast<size_t>(part)];
       Term x = load(from + j, lanes_, 1, count);
       if (count) {
         choice_.tail = ScheduleChoice::Tail::kMasked;
-        x = code_.let("x", in_first_lanes(count, x, splat(first, lanes_)));
+        x = code_.let("x", in_first_lanes(count, x, splat(best, lanes_)));
       }
       code_.assign(a, accumulate(how_, a, x));
     });
     const Term left = code_.let("left", how_.combine(acc[0], acc[1]));
     const Term right = code_.let("right", how_.combine(acc[2], acc[3]));
-    return combine_lanes(how_, code_.let("all", how_.combine(left, right)));
+    return code_.let("all", how_.combine(left, right));
   }
 
   // ---- along a kept axis -------------------------------------------------------------------------------------------
@@ -127,7 +135,7 @@ class ArgReductionLoops : private ReductionAxes {
   };
 
   Best local(const char* elements, DType element, const char* rows, DType row) {
-    const int64_t room = kColumns + lanes_;  // the last vector may go beyond the strip
+    const int64_t room = columns_ + lanes_;  // the last vector may go beyond the strip
     return {code_.local_array(elements, {element, 1, 0}, room).node().name,
             code_.local_array(rows, {row, 1, 0}, room).node().name, element, row};
   }

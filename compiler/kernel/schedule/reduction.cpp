@@ -124,7 +124,7 @@ class ReductionLoops : private ReductionAxes {
 
   // Results first to last of the innermost kept axis, in strips; rows are added to a strip's accumulators in turn.
   void columns(const Term& first, const Term& last, const Term& in, const Term& out) {
-    int64_t room = kColumns + lanes_;  // the last vector may stand out
+    int64_t room = columns_ + lanes_;  // the last vector may stand out
     std::string part = code_.local_array("part", {result_, 1, 0}, room).node().name;
     DType wide = wide_of(result_);
     std::string total = two_levels_ ? code_.local_array("total", {wide, 1, 0}, room).node().name : part;
@@ -157,7 +157,7 @@ class ReductionLoops : private ReductionAxes {
 
   int lanes_for(DType dtype) const { return std::min(lanes_, whole_lanes(b_, size_of(dtype))); }
 
-  // n rows from index `at` on, four at a time.
+  // n rows from index `at` on, many at a time: as many streams are read, and the accumulators less often.
   void add_rows(const std::string& part, const Term& at, const Term& n, const Term& width) {
     const Term down = stride(reduced_.back(), kIn), column = stride(kept_.back(), kIn);
     auto rows = [&](const Term& row, int how_many) {
@@ -170,12 +170,14 @@ class ReductionLoops : private ReductionAxes {
         code_.store(part, v, 1, acc);
       });
     };
-    if (!is_known(n) || n.node().integer >= 4)
-      code_.loop("row", 0, n - Term(3), 4, LoopMark::kSequential,
-                 [&](Term k) { rows(code_.let("from", at + k * down), 4); });
-    Term rest = is_known(n) ? Term(n.node().integer / 4 * 4) : code_.let("rest", n / Term(4) * Term(4));
-    if (!is_known(n) || n.node().integer % 4 != 0)
-      code_.loop("row", rest, n, 1, LoopMark::kSequential, [&](Term k) { rows(code_.let("from", at + k * down), 1); });
+    Term done = 0;
+    for (const int64_t step : {16, 4, 1}) {
+      if (is_known(n) && is_known(done) && n.node().integer - done.node().integer < step) continue;
+      code_.loop("row", done, n - Term(step - 1), Term(step), LoopMark::kSequential,
+                 [&](Term k) { rows(code_.let("from", at + k * down), static_cast<int>(step)); });
+      if (step > 1)
+        done = is_known(n) ? Term(n.node().integer / step * step) : code_.let("rest", n / Term(step) * Term(step));
+    }
   }
 
   void store_columns(const std::string& from, DType dtype, const Term& out, const Term& strip, const Term& width) {

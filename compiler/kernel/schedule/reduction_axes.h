@@ -15,9 +15,9 @@ namespace thtrain::kernel {
 
 class ReductionAxes {
  protected:
-  static constexpr size_t kIn = 0, kOut = 1;  // tracks: the load, the store
-  static constexpr int64_t kShortRow = 16;    // elements that are not worth the lanes of a vector
-  static constexpr int64_t kColumns = 1024;   // of a strip whose accumulators stay in the first-level cache
+  static constexpr size_t kIn = 0, kOut = 1;      // tracks: the load, the store
+  static constexpr int64_t kStripBytes = 16'384;  // of a strip's accumulators, in the first-level cache
+  static constexpr int64_t kShortRow = 16;        // elements that are not worth the lanes of a vector
 
   /// A nest of one load, one reduction of it, and one store. Axes of length 1 are none.
   ReductionAxes(StepBuilder& b, const Nest& nest)
@@ -27,7 +27,8 @@ class ReductionAxes {
         how_(*nest.values()[1].how),
         from_(nest.values()[0].location),
         to_(nest.stores()[0].location),
-        element_(from_.operand.type.dtype) {
+        element_(from_.operand.type.dtype),
+        columns_(kStripBytes / static_cast<int64_t>(std::max(size_of(element_), size_of(how_.dtype)))) {
     for (LoopAxis& axis : Tracks(nest).axes())
       if (!axis.length.is(1)) (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
     merge(kept_);
@@ -77,11 +78,11 @@ class ReductionAxes {
     });
   }
 
-  /// [first, end) in strips of kColumns: body(first of the strip, its width).
+  /// [first, end) in strips of columns_: body(first of the strip, its width).
   void strips(const Term& first, const Term& end, const std::function<void(Term, Term)>& body) {
-    if (is_known(end) && is_known(first) && end.node().integer <= kColumns) return body(first, end);  // from 0 on
-    code_.loop("strip", first, end, Term(kColumns), LoopMark::kSequential,
-               [&](Term strip) { body(strip, code_.let("width", min_of(end - strip, Term(kColumns)))); });
+    if (is_known(end) && is_known(first) && end.node().integer <= columns_) return body(first, end);  // from 0 on
+    code_.loop("strip", first, end, Term(columns_), LoopMark::kSequential,
+               [&](Term strip) { body(strip, code_.let("width", min_of(end - strip, Term(columns_)))); });
   }
 
   /// body(index, count) for vectors of `lanes` side by side in [0, width); no count: all of them exist.
@@ -106,6 +107,7 @@ class ReductionAxes {
   const Accumulation& how_;
   const Location &from_, &to_;
   DType element_;
+  int64_t columns_;
   std::vector<LoopAxis> kept_, reduced_;
   ScheduleChoice choice_;
 
