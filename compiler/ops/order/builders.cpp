@@ -1,10 +1,12 @@
 // Builders over sort and argsort: the greatest elements, different elements; and differences.
-#include "compiler/base/ceil_div.h"
+#include <limits>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/order/last_axis.h"
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/reduce/cumulative.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -17,34 +19,36 @@ static void require_elements(const Operand& operand, const Dim& k, int64_t axis)
                str("from 0 to ", n.is_known() ? n.text() : "the length of the axis"), value_text(x));
 }
 
-// A row is known to be long, and few of it are wanted: the first k are among the first k of its parts. Their number and
-// length, and what is left; parts of 0 elements: they do not pay.
-struct RowParts {
-  int64_t count = 0, length = 0, rest = 0;
-};
-static RowParts parts_of_row(const Dim& n, const Dim& k) {
-  constexpr int64_t kLength = 8192, kLeastParts = 3, kLeastShare = 16;  // which sort in the second cache
-  if (!n.is_known() || !k.is_known() || n.value() < kLeastParts * kLength || k.value() * kLeastShare > kLength)
-    return {};
-  const int64_t count = ceil_div(n.value(), kLength);
-  return {count, n.value() / count, n.value() % count};
+// A row is known to be long, and few of it are wanted: they are in the blocks whose own first elements come first. The
+// length of a block, such that there are about as many blocks as elements of the blocks that are chosen; 0: it does not
+// pay.
+static int64_t block_length(const Type& rows, const Dim& k) {
+  constexpr int64_t kLeastLength = 16, kLeastGain = 8;
+  const Dim& n = rows.dims.back();
+  if (!n.is_known() || !k.is_known() || k.value() == 0 || is_bool(rows.dtype)) return 0;
+  int64_t length = kLeastLength;
+  while (length * length * k.value() < n.value()) length *= 2;
+  return n.value() / kLeastGain >= k.value() * length ? length : 0;
 }
 
-// Of equal elements the first parts' come first, and within a part the first ones.
-static Expr first_of_parts(const Expr& rows, const RowParts& parts, const Dim& k, const Props& props) {
+// Of equal elements the first blocks' come first, and within a block the first ones.
+static Expr first_of_blocks(const Expr& rows, int64_t length, const Dim& k, Extreme extreme, const Props& props) {
   const auto last = static_cast<int64_t>(rows.rank()) - 1;
-  Dims dims = rows.dims();
-  const Dim split = parts.count * parts.length;
+  const int64_t n = rows.dims().back().value(), count = n / length;
   const auto with_last = [&](std::vector<Dim> lengths) {
-    Dims out(dims.begin(), dims.end() - 1);
+    Dims out(rows.dims().begin(), rows.dims().end() - 1);
     out.insert(out.end(), lengths.begin(), lengths.end());
     return out;
   };
-  const Expr of_parts = reshape(slice_axis(rows, last, 0, split), with_last({parts.count, parts.length}));
-  const Expr starts = dimshuffle(arange(parts.count) * parts.length, {0, -1});
-  std::vector<Operand> among = {reshape(apply(argsort_op(), {of_parts}, props) + starts, with_last({k * parts.count}))};
-  if (parts.rest > 0)
-    among.emplace_back(broadcast_to(arange(split.value(), split.value() + parts.rest), with_last({parts.rest})));
+  const Expr blocks = reshape(slice_axis(rows, last, 0, count * length), with_last({count, length}));
+  Expr firsts = extreme == Extreme::kLargest ? max(blocks, -1) : min(blocks, -1);
+  if (extreme == Extreme::kSmallest && is_float(rows.dtype())) {  // NaN comes last
+    const Expr numbers = where(isnan(blocks), std::numeric_limits<double>::infinity(), blocks);
+    firsts = where(all(isnan(blocks), -1), std::numeric_limits<double>::quiet_NaN(), min(numbers, -1));
+  }
+  const Expr chosen = expand_dims(sort(argtopk(firsts, k, -1, extreme)), {last + 1});
+  std::vector<Operand> among = {reshape(chosen * length + arange(length), with_last({k * length}))};
+  if (count * length < n) among.emplace_back(broadcast_to(arange(count * length, n), with_last({n - count * length})));
   const Expr positions = join(last, among);
   const Expr first = apply(argsort_op(), {take_along_axis(rows, positions, last)}, props);
   return take_along_axis(positions, first, last);
@@ -55,9 +59,9 @@ Expr argtopk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
   Props props{{"count", Dims{k.dim()}}};
   if (extreme == Extreme::kLargest) props.set("descending", true);
   return along_last_axis(x, axis, "argtopk", [&](const Expr& rows) {
-    const RowParts parts = parts_of_row(rows.dims().back(), k.dim());
-    return parts.length > 0 ? first_of_parts(rows, parts, k.dim(), props)
-                            : apply(argsort_op(), {rows}, props, x.where());
+    const int64_t length = block_length(rows.type(), k.dim());
+    return length > 0 ? first_of_blocks(rows, length, k.dim(), extreme, props)
+                      : apply(argsort_op(), {rows}, props, x.where());
   });
 }
 

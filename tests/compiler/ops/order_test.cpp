@@ -67,12 +67,19 @@ TEST(Sort, RowsOfEveryKindOfLength) {
 }
 
 TEST(Sort, TheFirstOfLongRowsAreThoseOfTheWholeOrder) {
-  const Tensor value = numbers(DType::kInt64, {2, 50003}, 5000);
-  const Expr x = tensor("x", {2, 50003}, DType::kInt64);
-  for (Extreme extreme : {Extreme::kLargest, Extreme::kSmallest}) {
-    const Props props = extreme == Extreme::kLargest ? Props{{"descending", true}} : Props{};
-    const Expr all = apply(argsort_op(), {x}, props), first = slice_axis(all, 1, 0, 30);
-    expect_equal(function({x}, {argtopk(x, 30, -1, extreme)})({value})[0], evaluate({first}, {{x, value}})[0]);
+  Tensor of_floats = numbers(DType::kInt64, {2, 50003}, 5000).cast(DType::kFloat32);
+  float* elements = of_floats.data<float>();
+  std::fill(elements + 320, elements + 1000, std::nanf(""));  // whole blocks of them
+  std::fill(elements + 1000, elements + 1010, INFINITY);
+  std::fill(elements + 50003, elements + 100006 - 20, std::nanf(""));  // fewer numbers than are asked for
+  elements[100005] = INFINITY;
+  for (const Tensor& value : {numbers(DType::kInt64, {2, 50003}, 5000), of_floats}) {
+    const Expr x = tensor("x", {2, 50003}, value.dtype());
+    for (Extreme extreme : {Extreme::kLargest, Extreme::kSmallest}) {
+      const Props props = extreme == Extreme::kLargest ? Props{{"descending", true}} : Props{};
+      const Expr all = apply(argsort_op(), {x}, props), first = slice_axis(all, 1, 0, 30);
+      expect_equal(function({x}, {argtopk(x, 30, -1, extreme)})({value})[0], evaluate({first}, {{x, value}})[0]);
+    }
   }
 }
 
