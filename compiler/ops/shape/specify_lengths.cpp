@@ -11,8 +11,12 @@ const Op& specify_lengths_op() {
   static const Op op{
       .name = "specify_lengths",
       .doc =
-          "x under the lengths `dims`, which a call checks where they cannot be proved; the first at least `least`.\n"
-          "A view.",
+          "x under the lengths `dims`, the first at least `least`. A view.\n"
+          "Shapes: as x; a call checks what cannot be proved.\n"
+          "dtypes: any.\n"
+          "Gradient: the cotangent.\n"
+          "Edge cases: an error where a length differs.\n"
+          "Example: x has 10 columns",
       .infer =
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");
