@@ -71,6 +71,16 @@ std::string dtypes_text(const Op& op) {
   }));
 }
 
+// Does a node of the op have inputs? What has none is the same for all elements of vmap.
+bool takes_inputs(const Op& op) {
+  for (const OpCase& c : op.cases()) {
+    const std::vector<Expr> results = c.build(make_inputs(c, "x", 3).variables);
+    for (const Node* node : topological_order(results))
+      if (node->op == &op) return !node->inputs.empty();
+  }
+  return false;
+}
+
 // ---- error bounds --------------------------------------------------------------------------------------------------
 
 // The bounds of an op's own results among its cases, in u.
@@ -179,7 +189,7 @@ std::vector<std::string> rules_of(const Op& op) {
   add(op.gradient && !op.jvp, "forward mode by two reverse passes");
   const bool is_batched = op.scalar || (op.iterations && op.iterations->all);
   add(is_batched, "vmap");
-  add(!is_batched && op.cases && !op.defines, "vmap by a loop");
+  add(!is_batched && op.cases && !op.defines && !op.fused && takes_inputs(op), "vmap by a loop");
   add(op.scalar || op.fused || std::ranges::any_of(op.aliases, [](const Alias& a) { return !a.view; }), "in place");
   add(has_views(op) && op.lower, "view");
   add(op.commutative, "commutative");

@@ -133,7 +133,7 @@ constexpr IterationsRule kArgExtremumOfIterations{.all = arg_extremum_in_all_ite
 Op define(bool is_max, const Op& (*self)()) {
   return {
       .name = is_max ? "argmax" : "argmin",
-      .doc = str("int64 position of the ", is_max ? "greatest" : "least",
+      .doc = str("The int64 position of the ", is_max ? "greatest" : "least",
                  " element along an axis, or of all elements in row-major order.\n"
                  "Shapes: y is x without the axis, or [].\n"
                  "dtypes: bool, integers, floats; gives int64.\n"

@@ -46,7 +46,7 @@ const Op& max_abs_op() {
   static const Reduction record{
       .name = "max_abs",
       .doc =
-          "largest absolute value of x over axes.\n"
+          "The largest absolute value of x over axes.\n"
           "Gradient: dx = dy sign(x) at every element that has it (or is NaN), 0 elsewhere.\n"
           "Edge cases: NaN where one is NaN; 0 without elements.\n"
           "Example: of [-3, 2]: 3",

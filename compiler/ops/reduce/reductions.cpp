@@ -163,7 +163,7 @@ struct Defined {
 const Op& sum_op() {
   static const Defined defined{
       {.name = "sum",
-       .doc = "sum of x over axes.\n"
+       .doc = "The sum of x over axes.\n"
               "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
               "Gradient: dx = dy, repeated along the axes.\n"
               "Edge cases: 0 without elements. Integers wrap around. Floats are added in blocks, see reduce.h.\n"
@@ -188,7 +188,7 @@ const Op& sum_op() {
 const Op& prod_op() {
   static const Defined defined{
       {.name = "prod",
-       .doc = "product of x over axes.\n"
+       .doc = "The product of x over axes.\n"
               "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
               "Gradient: dx = dy prod(x) / x, and where x is 0: dy times the product of the others. A second "
               "derivative is right where a line has no zeros.\n"
@@ -217,7 +217,7 @@ const Op& min_op() {
   static const Defined defined{
       extremum<false>(
           "min",
-          "least element of x over axes.\n"
+          "The least element of x over axes.\n"
           "Gradient: dx = dy at every element that equals the result (or is NaN), 0 elsewhere.\n"
           "Edge cases: NaN where one is NaN; an error without elements. Which of 0 and -0 is given is not said.\n"
           "Example: of [3, 1, 2]: 1"),
@@ -229,7 +229,7 @@ const Op& max_op() {
   static const Defined defined{
       extremum<true>(
           "max",
-          "greatest element of x over axes.\n"
+          "The greatest element of x over axes.\n"
           "Gradient: dx = dy at every element that equals the result (or is NaN), 0 elsewhere.\n"
           "Edge cases: NaN where one is NaN; an error without elements. Which of 0 and -0 is given is not said.\n"
           "Example: of [3, 1, 2]: 3"),
@@ -239,7 +239,7 @@ const Op& max_op() {
 
 const Op& max_or_lowest_op() {
   static const Defined defined{extremum<true, true>("max_or_lowest",
-                                                    "as max, and -inf without elements. The optimizer takes it for "
+                                                    "As max, and -inf without elements. The optimizer takes it for "
                                                     "log(sum(exp(x))) over lengths that only the call knows.\n"
                                                     "Gradient: that of max.\n"
                                                     "Edge cases: of integers the lowest one without elements.\n"
@@ -250,7 +250,7 @@ const Op& max_or_lowest_op() {
 
 const Op& any_op() {
   static const Defined defined{{.name = "any",
-                                .doc = "is an element of x over axes true: unequal to 0.\n"
+                                .doc = "Is an element of x over axes true: unequal to 0.\n"
                                        "Gradient: none.\n"
                                        "Edge cases: false without elements; NaN is true.\n"
                                        "Example: of [0, 1]: 1",
@@ -271,7 +271,7 @@ const Op& any_op() {
 
 const Op& all_op() {
   static const Defined defined{{.name = "all",
-                                .doc = "are all elements of x over axes true: unequal to 0.\n"
+                                .doc = "Are all elements of x over axes true: unequal to 0.\n"
                                        "Gradient: none.\n"
                                        "Edge cases: true without elements; NaN is true.\n"
                                        "Example: of [0, 1]: 0",

@@ -45,11 +45,12 @@ const Op& specify_lengths_op() {
       .aliases = {{.output = 0, .input = 0, .view = same_layout}},
       .cases =
           [] {
-            return std::vector<OpCase>{{.name = "known",
-                                        .inputs = {{.dtype = DType::kFloat64, .dims = {2, 3}}},
-                                        .build = [](const std::vector<Expr>& x) {
-                                          return std::vector<Expr>{specify_lengths(x[0], {2, 3})};
-                                        }}};
+            return std::vector<OpCase>{
+                {.name = "known",
+                 .inputs = {{.dtype = DType::kFloat64, .dims = {2, 3}}},
+                 .build = [](const std::vector<Expr>& x) {
+                   return std::vector<Expr>{apply(specify_lengths_op(), {x[0]}, {{"dims", Dims{2, 3}}})};
+                 }}};
           },
   };
   return op;

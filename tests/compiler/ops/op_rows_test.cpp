@@ -3,10 +3,11 @@
 // forward mode: forward_of_ops_test.cpp.)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "compiler/ops/case_inputs.h"
 #include "compiler/ops/control/stop_gradient.h"
-#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/op_text.h"
 #include "compiler/ops/registry.h"
 #include "tests/support/native_program.h"
@@ -58,6 +59,19 @@ TEST(OpRows, StatementsOfADocBlock) {
   EXPECT_EQ(text, "|f(x). More of it.\nShapes|y as x, as long.\nGradient|none.\n");
 }
 
+// Not some other op that its builder makes for these inputs.
+TEST(OpRows, EveryOpIsInItsCases) {
+  for (const Op* op : all_ops()) {
+    if (!op->cases) continue;
+    bool is_there = false;
+    for (const OpCase& c : op->cases()) {
+      const std::vector<Expr> results = c.build(make_inputs(c, "x", 1).variables);
+      for (const Node* node : topological_order(results)) is_there = is_there || node->op == op;
+    }
+    EXPECT_TRUE(is_there) << op->name;
+  }
+}
+
 // Those without floats, or without inputs, are exact; normalize is judged by moving its inputs.
 TEST(OpRows, OnlyTheseHaveNoErrorRule) {
   std::string without;
@@ -66,16 +80,17 @@ TEST(OpRows, OnlyTheseHaveNoErrorRule) {
   EXPECT_EQ(without, "length define_length eye arange nonzero normalize ");
 }
 
-TEST(OpRows, VmapMakesALoopOfOnlyThese) {
+// Of these vmap makes a loop. A length that the data decides it refuses (vmap_test.cpp); what has no inputs is the same
+// for all.
+TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
   std::string loops;
   for (const Op* op : all_ops())
-    if (!op->scalar && !op->fused && !is_leaf(*op) && !(op->iterations && op->iterations->all)) loops += op->name + " ";
+    if (std::ranges::count(rules_of(*op), "vmap by a loop")) loops += op->name + " ";
   EXPECT_EQ(
       loops,
-      "length define_length eye arange specify_lengths nonzero searchsorted gemm gemv ger inverse conv_weight_gradient "
-      "add_windows upsample downsample mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace mt_logistic "
-      "mt_gamma "
-      "mt_beta mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers mt_permutation mt_choice "
+      "specify_lengths nonzero searchsorted gemm gemv ger inverse conv_weight_gradient windows add_windows upsample "
+      "downsample mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace mt_logistic mt_gamma mt_beta "
+      "mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers mt_permutation mt_choice "
       "mt_multinomial mrg_uniform print check scan if_else graph_call ");
 }
 
