@@ -12,6 +12,7 @@
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/onednn.h"
 #include "compiler/libraries/threads.h"
+#include "compiler/ops/op_text.h"
 #include "compiler/ops/registry.h"
 #include "datasets/locate.h"
 
@@ -24,45 +25,12 @@ struct InfoArguments {
   bool json = false;
 };
 
-bool has_views(const Op& op) {
-  return std::ranges::any_of(op.aliases, [](const Alias& alias) { return alias.view != nullptr; });
-}
-
-// How native code computes it.
-std::string native_text(const Op& op) {
-  if (op.scalar) return "elementwise";
-  if (op.lower) return "kernel";
-  if (op.lower_region) return "region";
-  if (has_views(op)) return "view";
-  return op.calls_reference ? "reference" : "leaf";
-}
-
-std::vector<std::string> rules_of(const Op& op) {
-  std::vector<std::string> out;
-  auto add = [&](bool has, const char* name) {
-    if (has) out.push_back(name);
-  };
-  add(op.gradient != nullptr, "gradient");
-  add(op.jvp != nullptr, "forward mode");
-  add(op.gradient && !op.jvp, "forward mode by two reverse passes");
-  add(op.scalar || op.fused || std::ranges::any_of(op.aliases, [](const Alias& a) { return !a.view; }), "in place");
-  add(has_views(op) && op.lower, "view");
-  add(op.commutative, "commutative");
-  add(op.has_effect, "effect");
-  add(op.symbolic != nullptr, "lengths");
-  add(op.cost != nullptr, "cost");
-  return out;
-}
-
 std::string ops_text() {
-  std::string out =
-      str(count_text(static_cast<int64_t>(all_ops().size()), "op"),
-          ", each with how native code computes it and what rules it has in addition to type and reference\n");
+  std::string out = count_text(static_cast<int64_t>(all_ops().size()), "op") + "; docs/ops.md explains the terms\n";
   for (const Op* op : all_ops()) {
-    out += str("\n", op->name, "  [", native_text(*op), "]  ", join(rules_of(*op), ", "), "\n");
-    std::string doc = op->doc;
-    for (size_t at = 0; (at = doc.find('\n', at)) != std::string::npos; at += 5) doc.insert(at + 1, "    ");
-    if (!doc.empty()) out += str("    ", doc, "\n");
+    out += str("\n", op->name, "\n");
+    for (const OpStatement& s : statements_of(*op))
+      out += str("    ", s.label, s.label.empty() ? "" : ": ", s.text, "\n");
   }
   return out;
 }
@@ -72,8 +40,10 @@ std::string ops_json() {
     return JsonObject()
         .add("name", op->name)
         .add("doc", op->doc)
+        .add("error_bound", error_bound_text(*op))
         .add("native", native_text(*op))
         .add("rules", rules_of(*op))
+        .add("file", file_of(*op))
         .line();
   };
   return str('[', join(all_ops(), ", ", entry), ']');

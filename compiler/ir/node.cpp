@@ -313,7 +313,12 @@ static std::vector<Tensor> no_reference(const ReferenceArgs& args) {
 
 const Op& input_op() {
   static const Op op{.name = "input",
-                     .doc = "A value that the caller gives.",
+                     .doc =
+                         "A value that the caller gives.\n"
+                         "Shapes: any.\n"
+                         "dtypes: any.\n"
+                         "Gradient: what grad is asked for.\n"
+                         "Example: x in f(x)",
                      .infer = no_inference,
                      .reference = no_reference,
                      .foldable = false};
@@ -322,7 +327,11 @@ const Op& input_op() {
 
 const Op& shared_op() {
   static const Op op{.name = "shared",
-                     .doc = "The buffer of a shared variable.",
+                     .doc =
+                         "The buffer of a shared variable: weights, running means, the state of a generator.\n"
+                         "Shapes: any.\n"
+                         "dtypes: any.\n"
+                         "Gradient: what grad is asked for.",
                      .infer = no_inference,
                      .reference = no_reference,
                      .foldable = false};
@@ -332,7 +341,12 @@ const Op& shared_op() {
 const Op& constant_op() {
   static const Op op{
       .name = "constant",
-      .doc = "A value that is part of the program.",
+      .doc =
+          "A value that is part of the program.\n"
+          "Shapes: any.\n"
+          "dtypes: any.\n"
+          "Gradient: none.\n"
+          "Example: 2",
       .infer = [](const TypeArgs& a) { return std::vector<Type>{type_of(a.props.get<Tensor>("value"))}; },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.node.props.get<Tensor>("value")}; },
       .foldable = false};
@@ -341,7 +355,11 @@ const Op& constant_op() {
 
 const Op& start_token_op() {
   static const Op op{.name = "start_token",
-                     .doc = "The token that the first effect of a program takes.",
+                     .doc =
+                         "The token that the first effect of a program takes: the order of prints begins here.\n"
+                         "Shapes: a token has no numbers.\n"
+                         "dtypes: none.\n"
+                         "Gradient: none.",
                      .infer = [](const TypeArgs&) { return std::vector<Type>{token_type()}; },
                      .reference = [](const ReferenceArgs&) { return std::vector<Tensor>{Tensor(false)}; },
                      .foldable = false};

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -161,7 +162,9 @@ struct OpCase {
 
 struct Op {
   std::string name;
-  std::string doc;  // formula, shapes, notes; `thtrain info --ops` prints it
+  /// What it computes, and lines that begin with Shapes:, dtypes:, Gradient:, Edge cases:, Example: and Source: (of a
+  /// published method). `thtrain info --ops` and docs/ops.md have it, with what the rules add (ops/op_text.h).
+  std::string doc;
   /// What errors call a node of these properties: the builder that makes it. Null: the op's name. Ask name_in_errors().
   std::string (*called)(const Props& props) = nullptr;
 
@@ -249,6 +252,7 @@ struct Op {
   /// Of a node with bodies: ConnectionsOfBodies (ops/control/connections.h).
   std::function<bool(const Node&, size_t, size_t)> connection = {};
   std::function<std::vector<OpCase>()> cases = {};
+  std::source_location defined_at = std::source_location::current();  // the record
 };
 
 Access access_of(const Node& node, size_t input);

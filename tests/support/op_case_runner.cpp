@@ -18,52 +18,6 @@
 
 namespace thtrain {
 
-constexpr int64_t kLength = 5;  // a named length, unless a test wants another: no case may depend on which
-
-static Shape shape_of(const Type& type, int64_t length) {
-  Shape out;
-  for (const Dim& dim : type.dims) out.push_back(dim.evaluate([&](const std::string&) { return length; }));
-  return out;
-}
-
-// Of truth values, in turn: about half of them true; so few, or all but so few, that a slice need not have any.
-static double share_of_true(const Shape& shape, uint64_t seed) {
-  int64_t longest = 2;
-  for (int64_t length : shape) longest = std::max(longest, length);
-  const double few = 1 / static_cast<double>(longest);
-  return seed % 3 == 0 ? 0.5 : seed % 3 == 1 ? few : 1 - few;
-}
-
-std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed) {
-  std::vector<Tensor> out;
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<double> chance(0, 1);
-  int64_t int_low = length < kLength ? std::max(c.int_low, -length) : c.int_low;
-  int64_t int_high = length < kLength ? std::min(c.int_high, std::max<int64_t>(length, 1)) : c.int_high;
-  for (const Type& type : types) {
-    const Shape shape = shape_of(type, length);
-    Tensor value = Tensor::empty(type.dtype, shape);
-    const bool truths = is_bool(type.dtype) || (int_low == 0 && int_high == 2);
-    const double share = share_of_true(shape, seed);
-    visit(type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      T* x = value.data<T>();
-      for (int64_t k = 0; k < value.size(); ++k) {
-        double u = std::uniform_real_distribution<double>(c.low, c.high)(random);
-        int64_t n = std::uniform_int_distribution<int64_t>(int_low, int_high - 1)(random);
-        if constexpr (std::is_integral_v<T>)
-          x[k] = truths ? static_cast<T>(chance(random) < share) : static_cast<T>(n);
-        else if constexpr (is_complex_v<T>)
-          x[k] = T(static_cast<typename T::value_type>(u), static_cast<typename T::value_type>(-u / 2));
-        else if constexpr (std::is_floating_point_v<T>)
-          x[k] = static_cast<T>(u);
-      }
-    });
-    out.push_back(value);
-  }
-  return out;
-}
-
 // beta c + alpha a . b: also of factors that are 0.
 static bool is_scaled_product(const Op& op) {
   return &op == &gemm_op() || &op == &gemv_op() || &op == &ger_op();
@@ -148,7 +102,7 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
   std::uniform_real_distribution<double> chance(0, 1);
   std::vector<Tensor> out;
   for (const Type& type : types) {
-    const Shape shape = shape_of(type, kLength);
+    const Shape shape = case_shape(type, kCaseLength);
     if (op.scalar && is_complex(type.dtype)) {
       const auto draw = seed % 4 == 3 && !overflows_on_the_way(op) ? complex_limits : hard_complex;
       out.push_back(draw(shape, type.dtype, seed * 10 + out.size()));
@@ -181,13 +135,6 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
     }
     out.push_back(is_complex(type.dtype) && &op != &prod_op() ? of_parts(value, type.dtype) : value.cast(type.dtype));
   }
-  return out;
-}
-
-CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed) {
-  CaseInputs out;
-  for (size_t i = 0; i < c.inputs.size(); ++i) out.variables.push_back(make_input(c.inputs[i], str(prefix, i)));
-  out.values = make_values(c, c.inputs, kLength, seed);
   return out;
 }
 

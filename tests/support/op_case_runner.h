@@ -6,22 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/op.h"
+#include "compiler/ops/case_inputs.h"
 #include "compiler/runtime/function.h"
 
 namespace thtrain {
-
-/// Input variables of a case and random values for them, the same for the same seed.
-struct CaseInputs {
-  std::vector<Expr> variables;
-  std::vector<Tensor> values;
-};
-CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed);
-
-/// Values for inputs of these types where every named length is `length`: of few integers where it is small, so that
-/// they stay locations in an axis. Integers from [0, 2) are truth values, as bools are: few, half or most of them are
-/// true.
-std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed);
 
 /// Has the op a result for any values of its inputs? (Not where they are locations, or floats that become integers.)
 bool takes_any_values(const Op& op);

@@ -162,7 +162,8 @@ const Op& fused_conv_op() {
   static const Op op = [] {
     Op made = op_of_body("fused_conv",
                          "A convolution, or its gradient to the images, and the elementwise expressions over its "
-                         "results, in one kernel.",
+                         "results, in one kernel.\n"
+                         "Example: tanh(conv(x, w) + b)",
                          lower, cases);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);

@@ -197,7 +197,8 @@ const Op& pooled_conv_op() {
   static const Op op = [] {
     Op made = op_of_body("pooled_conv",
                          "A convolution and the pooling of its result in one kernel, with the elementwise expressions "
-                         "before and after the pooling.",
+                         "before and after the pooling.\n"
+                         "Example: tanh(max_pool(conv(x, w)) + b)",
                          lower_pooled_conv, cases_pooled_conv);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);

@@ -178,10 +178,11 @@ const Op& if_else_op() {
   static const Op op{
       .name = "if_else",
       .doc =
-          "The outputs of the first body where the condition holds, else those of the second; only that body runs. "
-          "Inputs: a bool scalar, then the captures that both bodies take. The gradient is a branch on the "
-          "same "
-          "condition.",
+          "The outputs of the first body where the condition holds, else those of the second; only that body runs.\n"
+          "Shapes: the condition [], then the captures that both bodies take.\n"
+          "dtypes: the condition bool, the others any.\n"
+          "Gradient: a branch on the same condition.\n"
+          "Edge cases: an error of the other body does not happen.",
       .infer = infer_if_else,
       .reference = [](const ReferenceArgs& a) { return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1)); },
       .error =

@@ -183,9 +183,12 @@ const Op& graph_call_op() {
   static const Op op{
       .name = "graph_call",
       .doc =
-          "The results of a graph. Inputs: arguments, then the captures of the graph; outputs: its results. A second\n"
-          "graph, where there is one, gives the cotangents of the arguments from arguments, results and cotangents.\n"
-          "Gradient: a call of that graph, or of the first one's derivative.",
+          "The results of a graph. A second graph, where there is one, gives the cotangents of the arguments from "
+          "arguments, results and cotangents.\n"
+          "Shapes: arguments, then the captures of the graph; gives its results.\n"
+          "dtypes: those of the graph.\n"
+          "Gradient: a call of the second graph, or of the first one's derivative.\n"
+          "Edge cases: those of the graph.",
       .infer = infer_op_from_graph,
       .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
       .error = [](const ErrorArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs, a.errors).second; },

@@ -391,9 +391,13 @@ const Op& scan_op() {
       .name = "scan",
       .doc =
           "state = body(state, element of each sequence, captures), `count` times, or until the body says so. A state "
-          "may be read several iterations back. Inputs: first values of the states, sequences [count, ...], captures; "
-          "outputs: the last values of the states, all their values [depth + count, ...], elements [count, ...] of "
-          "what else the body gives.",
+          "may be read several iterations back.\n"
+          "Shapes: first values of the states, sequences [count, ...], captures; gives the last values of the states, "
+          "all their values [depth + count, ...], elements [count, ...] of what else the body gives.\n"
+          "dtypes: any; a state keeps its own.\n"
+          "Gradient: another scan, from the last iteration to the first.\n"
+          "Edge cases: without an iteration the states stay as they were.\n"
+          "Example: running sums of [1, 2, 3]: [1, 3, 6]",
       .infer = infer_scan_op,
       .reference = reference,
       .error = error,

@@ -3,6 +3,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
@@ -11,8 +12,12 @@ const Op& stable_gradient_op() {
   static const Op op{
       .name = "stable_gradient",
       .doc =
-          "x, of which y is a form that stays finite in more cases; x and y have one type. A view of x. The optimizer "
-          "replaces it by y, but for the level strict. d/dx = 1, d/dy = 0.",
+          "x, of which y is a form that stays finite in more cases. A view of x. The optimizer replaces it by y, but "
+          "for the level strict.\n"
+          "Shapes: x and y the same.\n"
+          "dtypes: x and y the same.\n"
+          "Gradient: d/dx = 1, d/dy = 0.\n"
+          "Edge cases: where x is infinite or NaN, y may be finite.",
       .infer =
           [](const TypeArgs& a) {
             a.require(a.type(0) == a.type(1), "the two forms have different types");
@@ -25,6 +30,7 @@ const Op& stable_gradient_op() {
             return std::vector<Expr>{a.cotangent(), {}};
           },
       .jvp = passed_jvp,
+      .iterations = &kSameOpOfIterations,
       .aliases = {{.output = 0, .input = 0, .view = same_layout}},
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
       .cases =

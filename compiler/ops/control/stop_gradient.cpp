@@ -41,7 +41,12 @@ Op identity(std::string name, std::string doc, Expr (*derivative)(const Node&, c
 const Op& stop_gradient_op() {
   static const Op op = [] {
     Op made = identity(
-        "stop_gradient", "x, of which no derivative is taken: not connected. A view of x.",
+        "stop_gradient",
+        "x, of which no derivative is taken. A view of x.\n"
+        "Shapes: y as x.\n"
+        "dtypes: any.\n"
+        "Gradient: none; x is taken as constant.\n"
+        "Edge cases: none.",
         [](const Node&, const Expr&) { return Expr(); }, [](const Expr& x) { return stop_gradient(x); });
     made.connection = [](const Node&, size_t, size_t) { return false; };
     return made;
@@ -51,14 +56,25 @@ const Op& stop_gradient_op() {
 
 const Op& zero_grad_op() {
   static const Op op = identity(
-      "zero_grad", "x, whose derivative is 0. A view of x.", [](const Node&, const Expr& d) { return zeros_like(d); },
-      [](const Expr& x) { return zero_grad(x); });
+      "zero_grad",
+      "x, whose derivative is 0. A view of x.\n"
+      "Shapes: y as x.\n"
+      "dtypes: any.\n"
+      "Gradient: 0.\n"
+      "Edge cases: none.",
+      [](const Node&, const Expr& d) { return zeros_like(d); }, [](const Expr& x) { return zero_grad(x); });
   return op;
 }
 
 const Op& grad_clip_op() {
   static const Op op = identity(
-      "grad_clip", "x, whose derivative is moved into [low, high] where it passes. A view of x. dtypes: real floats.",
+      "grad_clip",
+      "x, whose derivative is moved into [low, high] where it passes. A view of x.\n"
+      "Shapes: y as x.\n"
+      "dtypes: floats.\n"
+      "Gradient: clip(dy, low, high).\n"
+      "Edge cases: a NaN stays.\n"
+      "Example: dy = 7, bounds -1 and 1: 1",
       [](const Node& node, const Expr& d) {
         return clip(d, node.props.get<double>("low"), node.props.get<double>("high"));
       },
@@ -68,7 +84,13 @@ const Op& grad_clip_op() {
 
 const Op& grad_scale_op() {
   static const Op op = identity(
-      "grad_scale", "x, whose derivative is multiplied by `factor` where it passes. A view of x.",
+      "grad_scale",
+      "x, whose derivative is multiplied by `factor` where it passes. A view of x.\n"
+      "Shapes: y as x.\n"
+      "dtypes: any.\n"
+      "Gradient: dy times factor.\n"
+      "Edge cases: none.\n"
+      "Example: dy = 7, factor 2: 14",
       [](const Node& node, const Expr& d) { return d * node.props.get<double>("factor"); },
       [](const Expr& x) { return grad_scale(x, -2); });
   return op;

@@ -13,9 +13,13 @@ const Op& conv_op() {
   static const Op op{
       .name = "conv",
       .doc =
-          "Correlation: images x [N, C, S...] with filters w [F, C / groups, K...] -> [N, F, O...]; y[n, f, o] is the "
-          "sum of x[n, c, o stride + k dilation - before] w[f, c, k]. Unshared filters are w [F, O..., C / groups, "
-          "K...].",
+          "Correlation: y[n, f, o] is the sum of x[n, c, o stride + k dilation - before] w[f, c, k] over c and k.\n"
+          "Shapes: images x [N, C, S...], filters w [F, C / groups, K...], y [N, F, O...]; unshared filters are w [F, "
+          "O..., C / groups, K...].\n"
+          "dtypes: float32 or float64, both the same.\n"
+          "Gradient: conv_input_gradient to x, conv_weight_gradient to w.\n"
+          "Edge cases: outside of the image x is 0; where w or x is infinite, an element at the border may be NaN.\n"
+          "Example: [1, 2, 3] with the filter [1, 1]: [3, 5]",
       .infer =
           [](const TypeArgs& args) {
             const Type &x = args.type(0), &w = args.type(1);

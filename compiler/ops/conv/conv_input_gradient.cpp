@@ -10,9 +10,13 @@ const Op& conv_input_gradient_op() {
   static const Op op{
       .name = "conv_input_gradient",
       .doc =
-          "The gradient of conv to its images of spatial `lengths`: filters w [F, C / groups, K...], dy [N, F, O...] "
-          "-> "
-          "[N, C, lengths...].",
+          "The gradient of conv to its images: dx[n, c, i] is the sum of dy[n, f, o] w[f, c, k] over the f, o and k "
+          "that read it.\n"
+          "Shapes: filters w [F, C / groups, K...], dy [N, F, O...] -> [N, C, lengths...].\n"
+          "dtypes: float32 or float64, both the same.\n"
+          "Gradient: conv to dy, conv_weight_gradient to w.\n"
+          "Edge cases: 0 where no filter reads the image.\n"
+          "Example: dy = [1, 1], filter [1, 1]: [1, 2, 1]",
       .infer =
           [](const TypeArgs& args) {
             const Type &w = args.type(0), &dy = args.type(1);

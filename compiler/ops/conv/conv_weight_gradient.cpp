@@ -10,8 +10,13 @@ const Op& conv_weight_gradient_op() {
   static const Op op{
       .name = "conv_weight_gradient",
       .doc =
-          "The gradient of conv to its filters of spatial `lengths`: images x [N, C, S...], dy [N, F, O...] -> "
-          "[F, C / groups, lengths...].",
+          "The gradient of conv to its filters: dw[f, c, k] is the sum of x[n, c, o stride + k dilation - before] "
+          "dy[n, f, o] over n and o.\n"
+          "Shapes: images x [N, C, S...], dy [N, F, O...] -> [F, C / groups, lengths...].\n"
+          "dtypes: float32 or float64, both the same.\n"
+          "Gradient: conv_input_gradient to x, conv to dy.\n"
+          "Edge cases: outside of the image x is 0.\n"
+          "Example: [1, 2, 3], dy = [1, 1]: [3, 5]",
       .infer =
           [](const TypeArgs& args) {
             const Type &x = args.type(0), &dy = args.type(1);

@@ -55,29 +55,31 @@ std::vector<OpCase> cases_check() {
 }  // namespace
 
 const Op& check_op() {
-  static const Op op{
-      .name = "check",
-      .doc =
-          "x; fails with the message unless every element of the condition holds.\n"
-          "Shapes: the condition has any. dtypes: x any, the condition bool. Gradient: the cotangent; the condition\n"
-          "has none. Not ordered: it belongs to its result, and is there as long as that is used.",
-      .infer = infer_check,
-      .reference = reference_check,
-      .error = passed_error,
-      .gradient =
-          [](const GradientArgs& args) {
-            return std::vector{args.cotangent(), Expr()};
-          },
-      .jvp = passed_jvp,
-      .lower = lower,
-      .aliases = {{.output = 0, .input = 0}},
-      .foldable = false,
-      .cost =
-          [](const Node& node) {
-            return Cost{node.inputs[1].type().elements(), node.inputs[1].type().elements()};
-          },
-      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
-      .cases = cases_check};
+  static const Op op{.name = "check",
+                     .doc =
+                         "x; fails with the message unless every element of the condition holds. Not ordered: it "
+                         "belongs to its result, and is there as long as that is used.\n"
+                         "Shapes: y as x, the condition any.\n"
+                         "dtypes: x any, the condition bool.\n"
+                         "Gradient: the cotangent; the condition has none.\n"
+                         "Edge cases: a condition without elements holds.",
+                     .infer = infer_check,
+                     .reference = reference_check,
+                     .error = passed_error,
+                     .gradient =
+                         [](const GradientArgs& args) {
+                           return std::vector{args.cotangent(), Expr()};
+                         },
+                     .jvp = passed_jvp,
+                     .lower = lower,
+                     .aliases = {{.output = 0, .input = 0}},
+                     .foldable = false,
+                     .cost =
+                         [](const Node& node) {
+                           return Cost{node.inputs[1].type().elements(), node.inputs[1].type().elements()};
+                         },
+                     .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+                     .cases = cases_check};
   return op;
 }
 

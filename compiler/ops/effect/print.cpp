@@ -46,23 +46,25 @@ std::vector<OpCase> cases_print() {
 }  // namespace
 
 const Op& print_op() {
-  static const Op op{
-      .name = "print",
-      .doc =
-          "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
-          "Inputs: x of any type, and the token of the effect before it, which a function adds.\n"
-          "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
-      .infer = infer_print,
-      .reference = reference_print,
-      .error = passed_error,
-      .gradient = gradient,
-      .jvp = passed_jvp,
-      .calls_reference = true,
-      .has_effect = true,
-      .without_effect = without_effect,
-      .foldable = false,
-      .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
-      .cases = cases_print};
+  static const Op op{.name = "print",
+                     .doc =
+                         "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 "
+                         "values. Runs by the reference, in the order of the tokens.\n"
+                         "Shapes: y as x; the token of the effect before it, which a function adds.\n"
+                         "dtypes: any.\n"
+                         "Gradient: the cotangent.\n"
+                         "Edge cases: none.",
+                     .infer = infer_print,
+                     .reference = reference_print,
+                     .error = passed_error,
+                     .gradient = gradient,
+                     .jvp = passed_jvp,
+                     .calls_reference = true,
+                     .has_effect = true,
+                     .without_effect = without_effect,
+                     .foldable = false,
+                     .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
+                     .cases = cases_print};
   return op;
 }
 

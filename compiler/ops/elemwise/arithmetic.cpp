@@ -10,7 +10,11 @@ namespace thtrain {
 const Op& add_op() {
   static const ScalarOp record{
       .name = "add",
-      .doc = "a + b; of bools: a or b. d/da = 1, d/db = 1. Integers wrap around.",
+      .doc =
+          "a + b; of bools: a or b.\n"
+          "Gradient: d/da = 1, d/db = 1.\n"
+          "Edge cases: integers wrap around.\n"
+          "Example: add([1, 2], 3) = [4, 5]",
       .arity = 2,
       .signature = same_as_promoted(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_add(a, b); }),
@@ -32,7 +36,11 @@ const Op& add_op() {
 const Op& sub_op() {
   static const ScalarOp record{
       .name = "sub",
-      .doc = "a - b; bools count as int64. d/da = 1, d/db = -1. Integers wrap around.",
+      .doc =
+          "a - b; bools count as int64.\n"
+          "Gradient: d/da = 1, d/db = -1.\n"
+          "Edge cases: integers wrap around.\n"
+          "Example: sub([1, 2], 3) = [-2, -1]",
       .arity = 2,
       .signature = same_as_promoted(kNumbers),
       .reference = reference2<kNumbers>([](auto a, auto b) { return wrapping_sub(a, b); }),
@@ -89,8 +97,11 @@ const Op& mul_op() {
   static const ScalarOp record{
       .name = "mul",
       .doc =
-          "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around. Of complex numbers (a + ib)(c + id) is "
-          "(ac - bd) + i(ad + bc), so that a part may be NaN where another one is infinite.",
+          "a * b; of bools: a and b.\n"
+          "Gradient: d/da = b, d/db = a.\n"
+          "Edge cases: integers wrap around. Of complex numbers (a + ib)(c + id) is (ac - bd) + i(ad + bc), so that a "
+          "part may be NaN where another one is infinite.\n"
+          "Example: mul([1, 2], 3) = [3, 6]",
       .arity = 2,
       .signature = same_as_promoted(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_mul(a, b); }),
@@ -119,30 +130,33 @@ const Op& mul_op() {
 }
 
 const Op& true_div_op() {
-  static const ScalarOp record{
-      .name = "true_div",
-      .doc = "a / b, IEEE 754: x / 0 is an infinity or NaN. Integers and bools give floatX. d/da = 1/b, d/db = -a/b^2.",
-      .arity = 2,
-      .signature = floats_to_same(),
-      .reference = reference2<kFloats | kComplexes>([](auto a, auto b) { return a / b; }),
-      .code = code2<kFloats>([](Term a, Term b) { return a / b; }),
-      .complex_code = complex2(complex_quotient),
-      .gradient =
-          [](const ScalarGradientArgs& g) {
-            Expr da = g.dout() / g.y();
-            return Exprs{da, neg(da * g.out())};
-          },
-      .symbol = "/",
-      .singular_in = 1,
-      .low = 0.5,
-      .high = 3,
-      .complex_ulps = 4,
-      .spread =
-          [](const double* x, const double* e, double y) {
-            if (e[0] == 0 && e[1] == 0) return 0.0;
-            if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
-            return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
-          }};
+  static const ScalarOp record{.name = "true_div",
+                               .doc =
+                                   "a / b; integers and bools give floatX.\n"
+                                   "Gradient: d/da = 1/b, d/db = -a/b^2.\n"
+                                   "Edge cases: x / 0 is an infinity, 0 / 0 is NaN (IEEE 754).\n"
+                                   "Example: true_div([1, 2], 4) = [0.25, 0.5]",
+                               .arity = 2,
+                               .signature = floats_to_same(),
+                               .reference = reference2<kFloats | kComplexes>([](auto a, auto b) { return a / b; }),
+                               .code = code2<kFloats>([](Term a, Term b) { return a / b; }),
+                               .complex_code = complex2(complex_quotient),
+                               .gradient =
+                                   [](const ScalarGradientArgs& g) {
+                                     Expr da = g.dout() / g.y();
+                                     return Exprs{da, neg(da * g.out())};
+                                   },
+                               .symbol = "/",
+                               .singular_in = 1,
+                               .low = 0.5,
+                               .high = 3,
+                               .complex_ulps = 4,
+                               .spread =
+                                   [](const double* x, const double* e, double y) {
+                                     if (e[0] == 0 && e[1] == 0) return 0.0;
+                                     if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
+                                     return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
+                                   }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -150,7 +164,11 @@ const Op& true_div_op() {
 const Op& neg_op() {
   static const ScalarOp record{
       .name = "neg",
-      .doc = "-x; bools count as int64. d/dx = -1. Integers wrap around.",
+      .doc =
+          "-x; bools count as int64.\n"
+          "Gradient: d/dx = -1.\n"
+          "Edge cases: integers wrap around: the smallest one is its own negative.\n"
+          "Example: neg([1, -2]) = [-1, 2]",
       .signature = same_as_promoted(kNumbers),
       .reference = reference1<kNumbers>([](auto x) {
         if constexpr (std::is_integral_v<decltype(x)>)
@@ -173,7 +191,11 @@ const Op& neg_op() {
 const Op& sqr_op() {
   static const ScalarOp record{
       .name = "sqr",
-      .doc = "x * x; bools count as int64. d/dx = 2 x. Integers wrap around.",
+      .doc =
+          "x * x; bools count as int64.\n"
+          "Gradient: d/dx = 2 x.\n"
+          "Edge cases: integers wrap around.\n"
+          "Example: sqr([1, -3]) = [1, 9]",
       .signature = same_as_promoted(kNumbers),
       .reference = reference1<kNumbers>([](auto x) { return wrapping_mul(x, x); }),
       .code = code1<kReals>([](Term x) { return x * x; }),
@@ -192,8 +214,10 @@ const Op& sqrt_op() {
   static const ScalarOp record{
       .name = "sqrt",
       .doc =
-          "The square root, correctly rounded of real numbers. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real "
-          "number: NaN.",
+          "The square root, correctly rounded of real numbers.\n"
+          "Gradient: d/dx = 1 / (2 sqrt(x)).\n"
+          "Edge cases: of -0: -0, of a negative real number: NaN. The derivative at 0 is inf.\n"
+          "Example: sqrt([4, 9]) = [2, 3]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sqrt(x); }),
       .code = code1<kFloats>([](Term x) { return kernel::sqrt(x); }),
@@ -213,7 +237,11 @@ const Op& sqrt_op() {
 const Op& reciprocal_op() {
   static const ScalarOp record{
       .name = "reciprocal",
-      .doc = "1 / x; integers and bools give floatX. d/dx = -1/x^2.",
+      .doc =
+          "1 / x; integers and bools give floatX.\n"
+          "Gradient: d/dx = -1/x^2.\n"
+          "Edge cases: of 0: inf, of -0: -inf.\n"
+          "Example: reciprocal([2, 4]) = [0.5, 0.25]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return decltype(x)(1) / x; }),
       .code = code1<kFloats>([](Term x) { return 1 / x; }),
@@ -238,8 +266,10 @@ const Op& abs_op() {
   static const ScalarOp record{
       .name = "abs",
       .doc =
-          "|x|; of complex numbers the real modulus. d/dx = sign(x), conj(x)/|x| for complex numbers, and 0 at 0. "
-          "The smallest integer wraps around to itself.",
+          "|x|; of complex numbers the real modulus.\n"
+          "Gradient: d/dx = sign(x), conj(x)/|x| for complex numbers, and 0 at 0.\n"
+          "Edge cases: the smallest integer wraps around to itself.\n"
+          "Example: abs([-2, 3]) = [2, 3]",
       .signature = abs_signature,
       .reference = reference1<kAll>([](auto x) {
         using T = decltype(x);
@@ -272,7 +302,11 @@ const Op& abs_op() {
 const Op& sign_op() {
   static const ScalarOp record{
       .name = "sign",
-      .doc = "-1, 0 or 1; of -0: 0, of NaN: NaN; bools count as int64. Its derivative is 0.",
+      .doc =
+          "-1, 0 or 1, as x is negative, zero or positive; bools count as int64.\n"
+          "Gradient: 0.\n"
+          "Edge cases: of -0: 0, of NaN: NaN.\n"
+          "Example: sign([-2, 0, 3]) = [-1, 0, 1]",
       .signature = same_as_promoted(kReals),
       .reference = reference1<kReals>([](auto x) {
         using T = decltype(x);

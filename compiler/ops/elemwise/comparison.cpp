@@ -7,9 +7,14 @@ namespace thtrain {
 
 // `compare` of two numbers, or of two terms; `of_bools`, where 0 is less than 1.
 template <class Compare, class OfBools>
-static ScalarOp ordering(const char* name, const char* symbol, Compare compare, OfBools of_bools) {
+static ScalarOp ordering(const char* name, const char* symbol, const char* example, Compare compare, OfBools of_bools) {
   return {.name = name,
-          .doc = str("a ", symbol, " b in the promoted dtype; false where either is NaN. Not connected."),
+          .doc = str("a ", symbol,
+                     " b in the promoted dtype.\n"
+                     "Gradient: none.\n"
+                     "Edge cases: false where either is NaN.\n"
+                     "Example: ",
+                     example),
           .arity = 2,
           .signature = promoted_to_bool(kBools | kReals),
           .reference = reference2<kBools | kReals>(compare),
@@ -21,28 +26,32 @@ static ScalarOp ordering(const char* name, const char* symbol, Compare compare, 
 
 const Op& lt_op() {
   static const ScalarOp record = ordering(
-      "lt", "<", [](auto a, auto b) { return a < b; }, [](Term a, Term b) { return !a && b; });
+      "lt", "<", "lt([1, 2], 2) = [1, 0]", [](auto a, auto b) { return a < b; },
+      [](Term a, Term b) { return !a && b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& le_op() {
   static const ScalarOp record = ordering(
-      "le", "<=", [](auto a, auto b) { return a <= b; }, [](Term a, Term b) { return !a || b; });
+      "le", "<=", "le([1, 2], 2) = [1, 1]", [](auto a, auto b) { return a <= b; },
+      [](Term a, Term b) { return !a || b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& gt_op() {
   static const ScalarOp record = ordering(
-      "gt", ">", [](auto a, auto b) { return a > b; }, [](Term a, Term b) { return a && !b; });
+      "gt", ">", "gt([1, 3], 2) = [0, 1]", [](auto a, auto b) { return a > b; },
+      [](Term a, Term b) { return a && !b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& ge_op() {
   static const ScalarOp record = ordering(
-      "ge", ">=", [](auto a, auto b) { return a >= b; }, [](Term a, Term b) { return a || !b; });
+      "ge", ">=", "ge([1, 2], 2) = [0, 1]", [](auto a, auto b) { return a >= b; },
+      [](Term a, Term b) { return a || !b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -56,7 +65,11 @@ static double spread_of_equality(const double* x, const double* e, double) {
 const Op& eq_op() {
   static const ScalarOp record{
       .name = "eq",
-      .doc = "a == b in the promoted dtype; NaN equals nothing, -0 equals 0. Not connected.",
+      .doc =
+          "a == b in the promoted dtype.\n"
+          "Gradient: none.\n"
+          "Edge cases: NaN equals nothing, -0 equals 0.\n"
+          "Example: eq([1, 2], 2) = [0, 1]",
       .arity = 2,
       .signature = promoted_to_bool(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return a == b; }),
@@ -73,7 +86,11 @@ const Op& eq_op() {
 const Op& neq_op() {
   static const ScalarOp record{
       .name = "neq",
-      .doc = "a != b in the promoted dtype; NaN differs from everything. Not connected.",
+      .doc =
+          "a != b in the promoted dtype.\n"
+          "Gradient: none.\n"
+          "Edge cases: NaN differs from everything.\n"
+          "Example: neq([1, 2], 2) = [1, 0]",
       .arity = 2,
       .signature = promoted_to_bool(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return a != b; }),
@@ -98,7 +115,11 @@ static double spread_of_question(const double*, const double* e, double) {
 const Op& isnan_op() {
   static const ScalarOp record{
       .name = "isnan",
-      .doc = "x is NaN (of complex numbers: a part is); false for integers and bools. Not connected.",
+      .doc =
+          "x is NaN (of complex numbers: a part is).\n"
+          "Gradient: none.\n"
+          "Edge cases: false for integers and bools.\n"
+          "Example: isnan([1, nan]) = [0, 1]",
       .signature = asked_of_each,
       .reference = reference1<kAll>([](auto x) { return x != x; }),
       .code = code1<kBools | kReals>(
@@ -119,7 +140,11 @@ static Term exceeds_largest(const Term& x) {
 const Op& isinf_op() {
   static const ScalarOp record{
       .name = "isinf",
-      .doc = "x is inf or -inf (of complex numbers: a part is); false for integers and bools. Not connected.",
+      .doc =
+          "x is inf or -inf (of complex numbers: a part is).\n"
+          "Gradient: none.\n"
+          "Edge cases: false for integers and bools.\n"
+          "Example: isinf([1, inf]) = [0, 1]",
       .signature = asked_of_each,
       .reference = reference1<kAll>([](auto x) {
         using T = decltype(x);

@@ -16,7 +16,11 @@ static Expr imaginary_unit(DType dtype) {
 const Op& real_op() {
   static const ScalarOp record{
       .name = "real",
-      .doc = "The real part of a complex number. The cotangent of z is that of the real part.",
+      .doc =
+          "The real part of a complex number.\n"
+          "Gradient: the cotangent of z is that of the real part.\n"
+          "Edge cases: none.\n"
+          "Example: of 3 + 4i: 3",
       .signature = part_of_complex,
       .reference = reference1<kComplexes>([](auto z) { return z.real(); }),
       .complex_code = complex1([](const Parts& z) { return Parts(z.re); }),
@@ -29,27 +33,34 @@ const Op& real_op() {
 }
 
 const Op& imag_op() {
-  static const ScalarOp record{
-      .name = "imag",
-      .doc = "The imaginary part of a complex number. The cotangent of z is -i times that of the imaginary part.",
-      .signature = part_of_complex,
-      .reference = reference1<kComplexes>([](auto z) { return z.imag(); }),
-      .complex_code = complex1([](const Parts& z) { return Parts(z.im); }),
-      .gradient =
-          [](const ScalarGradientArgs& g) {
-            DType dtype = g.x().dtype();
-            return Exprs{neg(cast(g.dout(), dtype) * imaginary_unit(dtype))};
-          },
-      .spread = spread_same,
-      .spreads_moduli = true,
-      .rounding = Rounding::kExact};
+  static const ScalarOp record{.name = "imag",
+                               .doc =
+                                   "The imaginary part of a complex number.\n"
+                                   "Gradient: the cotangent of z is -i times that of the imaginary part.\n"
+                                   "Edge cases: none.\n"
+                                   "Example: of 3 + 4i: 4",
+                               .signature = part_of_complex,
+                               .reference = reference1<kComplexes>([](auto z) { return z.imag(); }),
+                               .complex_code = complex1([](const Parts& z) { return Parts(z.im); }),
+                               .gradient =
+                                   [](const ScalarGradientArgs& g) {
+                                     DType dtype = g.x().dtype();
+                                     return Exprs{neg(cast(g.dout(), dtype) * imaginary_unit(dtype))};
+                                   },
+                               .spread = spread_same,
+                               .spreads_moduli = true,
+                               .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& conj_op() {
   static const ScalarOp record{.name = "conj",
-                               .doc = "The complex conjugate. The cotangent of z is the conjugate of the result's.",
+                               .doc =
+                                   "The complex conjugate.\n"
+                                   "Gradient: the cotangent of z is the conjugate of the result's.\n"
+                                   "Edge cases: none.\n"
+                                   "Example: of 3 + 4i: 3 - 4i",
                                .signature = same_as_promoted(kComplexes),
                                .reference = reference1<kComplexes>([](auto z) { return std::conj(z); }),
                                .complex_code = complex1([](const Parts& z) { return Parts(z.re, -z.im); }),

@@ -104,32 +104,33 @@ bool is_nonzero(const Dim& length) {
 }  // namespace
 
 const Op& floor_div_op() {
-  static const ScalarOp record{
-      .name = "floor_div",
-      .doc =
-          "The integer next below a / b, in the promoted dtype; bools count as int64. x // 0 is 0 for integers, an "
-          "infinity or NaN for floats. Its derivative is 0.",
-      .arity = 2,
-      .signature = same_as_promoted(kReals),
-      .reference = reference2<kReals>([](auto a, auto b) { return divide(a, b).first; }),
-      .code = code2<kReals>(quotient_code),
-      .gradient =
-          [](const ScalarGradientArgs& g) {
-            return Exprs{zeros_like(g.dout()), zeros_like(g.dout())};
-          },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> {
-        if (!is_nonzero(v[1])) return std::nullopt;
-        return floor_div(v[0], v[1]);
-      },
-      .edge_cases = {0.1, 3, -3, 7, -7, 1e10},
-      .smooth = false,
-      .spread =
-          [](const double* x, const double* e, double y) {
-            if (e[0] == 0 && e[1] == 0) return 0.0;
-            if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
-            return (e[0] + (std::abs(y) + 1) * e[1]) / (std::abs(x[1]) - e[1]) + 1;
-          },
-      .rounding = Rounding::kExact};
+  static const ScalarOp record{.name = "floor_div",
+                               .doc =
+                                   "The integer next below a / b, in the promoted dtype; bools count as int64.\n"
+                                   "Gradient: 0.\n"
+                                   "Edge cases: x // 0 is 0 for integers, an infinity or NaN for floats.\n"
+                                   "Example: floor_div([7, -7], 2) = [3, -4]",
+                               .arity = 2,
+                               .signature = same_as_promoted(kReals),
+                               .reference = reference2<kReals>([](auto a, auto b) { return divide(a, b).first; }),
+                               .code = code2<kReals>(quotient_code),
+                               .gradient =
+                                   [](const ScalarGradientArgs& g) {
+                                     return Exprs{zeros_like(g.dout()), zeros_like(g.dout())};
+                                   },
+                               .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> {
+                                 if (!is_nonzero(v[1])) return std::nullopt;
+                                 return floor_div(v[0], v[1]);
+                               },
+                               .edge_cases = {0.1, 3, -3, 7, -7, 1e10},
+                               .smooth = false,
+                               .spread =
+                                   [](const double* x, const double* e, double y) {
+                                     if (e[0] == 0 && e[1] == 0) return 0.0;
+                                     if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
+                                     return (e[0] + (std::abs(y) + 1) * e[1]) / (std::abs(x[1]) - e[1]) + 1;
+                                   },
+                               .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -138,8 +139,10 @@ const Op& mod_op() {
   static const ScalarOp record{
       .name = "mod",
       .doc =
-          "a - floor(a / b) * b, with the sign of b, as Python's %; bools count as int64. x % 0 is 0 for integers, "
-          "NaN for floats. d/da = 1, d/db = -(a // b).",
+          "a - floor(a / b) * b, with the sign of b, as Python's %; bools count as int64.\n"
+          "Gradient: d/da = 1, d/db = -(a // b).\n"
+          "Edge cases: x % 0 is 0 for integers, NaN for floats.\n"
+          "Example: mod([7, -7], 2) = [1, 1]",
       .arity = 2,
       .signature = same_as_promoted(kReals),
       .reference = reference2<kReals>([](auto a, auto b) { return divide(a, b).second; }),
@@ -170,7 +173,11 @@ const Op& mod_op() {
 const Op& divmod_op() {
   static const ScalarOp record{
       .name = "divmod",
-      .doc = "floor_div(a, b) and mod(a, b) at once.",
+      .doc =
+          "floor_div(a, b) and mod(a, b) at once.\n"
+          "Gradient: those of the two: 0 of the quotient; d/da = 1, d/db = -(a // b) of the remainder.\n"
+          "Edge cases: as of floor_div and mod.\n"
+          "Example: of 7 and 2: 3 and 1",
       .arity = 2,
       .outputs = 2,
       .signature = divmod_signature,

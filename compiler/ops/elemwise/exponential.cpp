@@ -8,7 +8,11 @@ namespace thtrain {
 const Op& exp_op() {
   static const ScalarOp record{
       .name = "exp",
-      .doc = "e^x. d/dx = exp(x). exp(-inf) is 0.",
+      .doc =
+          "e^x.\n"
+          "Gradient: d/dx = exp(x).\n"
+          "Edge cases: exp(-inf) is 0. In float32 inf above 88.73, in float64 above 709.79.\n"
+          "Example: exp([0, 1]) = [1, 2.71828]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::exp(x); }),
       .code = math_code("exp"),
@@ -25,7 +29,11 @@ const Op& exp_op() {
 const Op& exp2_op() {
   static const ScalarOp record{
       .name = "exp2",
-      .doc = "2^x, for real numbers. d/dx = 2^x log(2).",
+      .doc =
+          "2^x, for real numbers.\n"
+          "Gradient: d/dx = 2^x log(2).\n"
+          "Edge cases: exp2(-inf) is 0.\n"
+          "Example: exp2([1, 3]) = [2, 8]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::exp2(x); }),
       .code = math_code("exp2"),
@@ -40,7 +48,11 @@ const Op& exp2_op() {
 const Op& expm1_op() {
   static const ScalarOp record{
       .name = "expm1",
-      .doc = "e^x - 1 without the cancellation near 0, for real numbers. d/dx = expm1(x) + 1.",
+      .doc =
+          "e^x - 1 without the cancellation near 0, for real numbers.\n"
+          "Gradient: d/dx = expm1(x) + 1.\n"
+          "Edge cases: expm1(-inf) is -1, expm1(-0) is -0.\n"
+          "Example: expm1([0, 1]) = [0, 1.71828]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::expm1(x); }),
       .code = math_code("expm1"),
@@ -55,7 +67,11 @@ const Op& expm1_op() {
 const Op& log_op() {
   static const ScalarOp record{
       .name = "log",
-      .doc = "The natural logarithm. d/dx = 1/x. log(0) is -inf, of a negative real number NaN.",
+      .doc =
+          "The natural logarithm.\n"
+          "Gradient: d/dx = 1/x.\n"
+          "Edge cases: log(0) is -inf, of a negative real number NaN.\n"
+          "Example: log([1, 10]) = [0, 2.302585]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::log(x); }),
       .code = math_code("log"),
@@ -75,7 +91,11 @@ const Op& log_op() {
 const Op& log2_op() {
   static const ScalarOp record{
       .name = "log2",
-      .doc = "The logarithm to the base 2, of real numbers. d/dx = 1 / (x log(2)).",
+      .doc =
+          "The logarithm to the base 2, of real numbers.\n"
+          "Gradient: d/dx = 1 / (x log(2)).\n"
+          "Edge cases: log2(0) is -inf, of a negative number NaN.\n"
+          "Example: log2([1, 8]) = [0, 3]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::log2(x); }),
       .code = math_code("log2"),
@@ -93,7 +113,11 @@ const Op& log2_op() {
 const Op& log10_op() {
   static const ScalarOp record{
       .name = "log10",
-      .doc = "The logarithm to the base 10, of real numbers. d/dx = 1 / (x log(10)).",
+      .doc =
+          "The logarithm to the base 10, of real numbers.\n"
+          "Gradient: d/dx = 1 / (x log(10)).\n"
+          "Edge cases: log10(0) is -inf, of a negative number NaN.\n"
+          "Example: log10([1, 1000]) = [0, 3]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::log10(x); }),
       .code = math_code("log10"),
@@ -111,7 +135,11 @@ const Op& log10_op() {
 const Op& log1p_op() {
   static const ScalarOp record{
       .name = "log1p",
-      .doc = "log(1 + x) without the cancellation near 0, of real numbers. d/dx = 1 / (1 + x). log1p(-1) is -inf.",
+      .doc =
+          "log(1 + x) without the cancellation near 0, of real numbers.\n"
+          "Gradient: d/dx = 1 / (1 + x).\n"
+          "Edge cases: log1p(-1) is -inf, below -1 NaN.\n"
+          "Example: log1p([0, 1]) = [0, 0.693147]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::log1p(x); }),
       .code = math_code("log1p"),
@@ -151,9 +179,12 @@ const Op& pow_op() {
   static const ScalarOp record{
       .name = "pow",
       .doc =
-          "a^b; bools count as int64. d/da = b a^(b-1), and 0 where b is 0; d/db = a^b log(a), and 0 where a is 0 "
-          "and b is not negative. a^0 and 1^b are 1 even for NaN. Integers wrap around; a negative integer exponent "
-          "gives 1 and -1 where that is exact, else 0.",
+          "a^b; bools count as int64.\n"
+          "Gradient: d/da = b a^(b-1), and 0 where b is 0; d/db = a^b log(a), and 0 where a is 0 and b is not "
+          "negative.\n"
+          "Edge cases: a^0 and 1^b are 1 even for NaN. Integers wrap around; a negative integer exponent gives 1 and "
+          "-1 where that is exact, else 0.\n"
+          "Example: pow([2, 3], 3) = [8, 27]",
       .arity = 2,
       .signature = same_as_promoted(kNumbers),
       .reference = reference2<kNumbers>([](auto a, auto b) { return power(a, b); }),

@@ -25,8 +25,10 @@ const Op& maximum_op() {
   static const ScalarOp record{
       .name = "maximum",
       .doc =
-          "The larger of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
-          "the one that was taken.",
+          "The larger of a and b.\n"
+          "Gradient: to the one that was taken.\n"
+          "Edge cases: NaN if either is; a where they are equal (0 and -0 are).\n"
+          "Example: maximum([-1, 2], 0) = [0, 2]",
       .arity = 2,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return maximum_term(a, b); }),
@@ -47,8 +49,10 @@ const Op& minimum_op() {
   static const ScalarOp record{
       .name = "minimum",
       .doc =
-          "The smaller of a and b; NaN if either is; a where they are equal (0 and -0 are). The derivative goes to "
-          "the one that was taken.",
+          "The smaller of a and b.\n"
+          "Gradient: to the one that was taken.\n"
+          "Edge cases: NaN if either is; a where they are equal (0 and -0 are).\n"
+          "Example: minimum([-1, 2], 0) = [-1, 0]",
       .arity = 2,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference2<kBools | kReals>([](auto a, auto b) { return minimum_term(a, b); }),
@@ -69,8 +73,10 @@ const Op& clip_op() {
   static const ScalarOp record{
       .name = "clip",
       .doc =
-          "minimum(maximum(x, low), high): high where the bounds cross. The derivative goes to x from low to high, "
-          "both included, else to the bound that was taken.",
+          "minimum(maximum(x, low), high).\n"
+          "Gradient: to x from low to high, both included, else to the bound that was taken.\n"
+          "Edge cases: high where the bounds cross.\n"
+          "Example: clip([-3, 0.5, 9], 0, 1) = [0, 0.5, 1]",
       .arity = 3,
       .signature = same_as_promoted(kBools | kReals),
       .reference = reference3<kBools | kReals>(

@@ -73,7 +73,7 @@ static Cost cost_of_body(const Node& node) {
 }
 
 Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
-              std::function<std::vector<OpCase>()> cases) {
+              std::function<std::vector<OpCase>()> cases, std::source_location defined_at) {
   return {
       .name = std::move(name),
       .doc = std::move(doc),
@@ -102,6 +102,7 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
       .fused = true,
       .cost = cost_of_body,
       .cases = std::move(cases),
+      .defined_at = defined_at,
   };
 }
 
@@ -161,7 +162,9 @@ static std::vector<OpCase> fused_cases() {
 
 const Op& fused_op() {
   static const Op op = op_of_body(
-      "fused", "Several elementwise expressions over one domain, computed in one loop nest.",
+      "fused",
+      "Several elementwise expressions over one domain, computed in one loop nest; `explain` shows them as its body.\n"
+      "Example: 2 * x + 1 in one pass",
       [](StepBuilder& b) { lower_elementwise(b, b.node().bodies[0]->inputs, b.node().bodies[0]->outputs); },
       fused_cases);
   return op;

@@ -13,7 +13,8 @@ namespace thtrain {
 
 /// An op that is its body: types, values and derivatives are those of the body's outputs on the op's inputs.
 Op op_of_body(std::string name, std::string doc, std::function<void(kernel::StepBuilder&)> lower,
-              std::function<std::vector<OpCase>()> cases);
+              std::function<std::vector<OpCase>()> cases,
+              std::source_location defined_at = std::source_location::current());
 
 /// All outputs of the node that `make` (make_fused and the like) makes of a body: what `expressions` gives for inputs
 /// of the types of `values`. For cases.

@@ -5,7 +5,11 @@ namespace thtrain {
 
 const Op& sinh_op() {
   static const ScalarOp record{.name = "sinh",
-                               .doc = "The hyperbolic sine. d/dx = cosh(x).",
+                               .doc =
+                                   "The hyperbolic sine, (e^x - e^-x) / 2.\n"
+                                   "Gradient: d/dx = cosh(x).\n"
+                                   "Edge cases: an infinity stays.\n"
+                                   "Example: sinh([0, 1]) = [0, 1.175201]",
                                .signature = floats_to_same(),
                                .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sinh(x); }),
                                .code = math_code("sinh"),
@@ -22,7 +26,11 @@ const Op& sinh_op() {
 
 const Op& cosh_op() {
   static const ScalarOp record{.name = "cosh",
-                               .doc = "The hyperbolic cosine. d/dx = sinh(x).",
+                               .doc =
+                                   "The hyperbolic cosine, (e^x + e^-x) / 2.\n"
+                                   "Gradient: d/dx = sinh(x).\n"
+                                   "Edge cases: of an infinity: inf.\n"
+                                   "Example: cosh([0, 1]) = [1, 1.543081]",
                                .signature = floats_to_same(),
                                .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cosh(x); }),
                                .code = math_code("cosh"),
@@ -38,7 +46,11 @@ const Op& cosh_op() {
 const Op& tanh_op() {
   static const ScalarOp record{
       .name = "tanh",
-      .doc = "The hyperbolic tangent. d/dx = 1 - tanh(x)^2. Saturates to exactly -1 and 1.",
+      .doc =
+          "The hyperbolic tangent.\n"
+          "Gradient: d/dx = 1 - tanh(x)^2.\n"
+          "Edge cases: saturates to exactly -1 and 1.\n"
+          "Example: tanh([0, 1]) = [0, 0.761594]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tanh(x); }),
       .code = math_code("tanh"),
@@ -55,7 +67,11 @@ const Op& tanh_op() {
 const Op& arcsinh_op() {
   static const ScalarOp record{
       .name = "arcsinh",
-      .doc = "The inverse of sinh. d/dx = 1 / sqrt(1 + x^2).",
+      .doc =
+          "The inverse of sinh.\n"
+          "Gradient: d/dx = 1 / sqrt(1 + x^2).\n"
+          "Edge cases: an infinity stays.\n"
+          "Example: arcsinh([0, 1]) = [0, 0.881374]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asinh(x); }),
       .code = math_code("asinh"),
@@ -72,7 +88,11 @@ const Op& arcsinh_op() {
 const Op& arccosh_op() {
   static const ScalarOp record{
       .name = "arccosh",
-      .doc = "The inverse of cosh, not negative; NaN for real x < 1. d/dx = 1 / (sqrt(x - 1) sqrt(x + 1)).",
+      .doc =
+          "The inverse of cosh, not negative.\n"
+          "Gradient: d/dx = 1 / (sqrt(x - 1) sqrt(x + 1)).\n"
+          "Edge cases: NaN for real x < 1.\n"
+          "Example: arccosh([1, 2]) = [0, 1.316958]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acosh(x); }),
       .code = math_code("acosh"),
@@ -91,7 +111,11 @@ const Op& arccosh_op() {
 const Op& arctanh_op() {
   static const ScalarOp record{
       .name = "arctanh",
-      .doc = "The inverse of tanh; of 1: inf, NaN for real |x| > 1. d/dx = 1 / (1 - x^2).",
+      .doc =
+          "The inverse of tanh.\n"
+          "Gradient: d/dx = 1 / (1 - x^2).\n"
+          "Edge cases: of 1: inf, of -1: -inf, NaN for real |x| > 1.\n"
+          "Example: arctanh([0, 0.5]) = [0, 0.549306]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atanh(x); }),
       .code = math_code("atanh"),

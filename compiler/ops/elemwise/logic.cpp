@@ -13,7 +13,11 @@ static Term exclusive_or(const Term& a, const Term& b) {
 
 const Op& logical_and_op() {
   static const ScalarOp record{.name = "logical_and",
-                               .doc = "Both are not 0; NaN is not 0. Gives bool. Not connected.",
+                               .doc =
+                                   "Both are not 0.\n"
+                                   "Gradient: none.\n"
+                                   "Edge cases: NaN is not 0.\n"
+                                   "Example: logical_and([1, 0], 1) = [1, 0]",
                                .arity = 2,
                                .signature = truth_values,
                                .reference = reference2<kBools>([](bool a, bool b) { return a && b; }),
@@ -25,7 +29,11 @@ const Op& logical_and_op() {
 
 const Op& logical_or_op() {
   static const ScalarOp record{.name = "logical_or",
-                               .doc = "One of them is not 0; NaN is not 0. Gives bool. Not connected.",
+                               .doc =
+                                   "One of them is not 0.\n"
+                                   "Gradient: none.\n"
+                                   "Edge cases: NaN is not 0.\n"
+                                   "Example: logical_or([1, 0], 0) = [1, 0]",
                                .arity = 2,
                                .signature = truth_values,
                                .reference = reference2<kBools>([](bool a, bool b) { return a || b; }),
@@ -37,7 +45,11 @@ const Op& logical_or_op() {
 
 const Op& logical_not_op() {
   static const ScalarOp record{.name = "logical_not",
-                               .doc = "x is 0. Gives bool. Not connected.",
+                               .doc =
+                                   "x is 0.\n"
+                                   "Gradient: none.\n"
+                                   "Edge cases: NaN is not 0.\n"
+                                   "Example: logical_not([1, 0]) = [0, 1]",
                                .signature = truth_values,
                                .reference = reference1<kBools>([](bool x) { return !x; }),
                                .code = code1<kBools>([](Term x) { return !x; })};
@@ -47,9 +59,14 @@ const Op& logical_not_op() {
 
 // `combine` of the bits of two integers; `of_bools` of two truth values.
 template <class Combine, class OfBools>
-static ScalarOp bitwise(const char* name, const char* symbol, Combine combine, OfBools of_bools) {
+static ScalarOp bitwise(const char* name, const char* symbol, const char* example, Combine combine, OfBools of_bools) {
   return {.name = name,
-          .doc = str("a ", symbol, " b of the bits of integers, or of bools. Not connected."),
+          .doc = str("a ", symbol,
+                     " b of the bits of integers, or of bools.\n"
+                     "Gradient: none.\n"
+                     "Edge cases: negative integers are in two's complement.\n"
+                     "Example: of 6 and 3: ",
+                     example),
           .arity = 2,
           .signature = same_as_promoted(kBools | kInts),
           .reference =
@@ -62,28 +79,32 @@ static ScalarOp bitwise(const char* name, const char* symbol, Combine combine, O
 
 const Op& bitwise_and_op() {
   static const ScalarOp record = bitwise(
-      "bitwise_and", "&", [](auto a, auto b) { return a & b; }, [](Term a, Term b) { return a && b; });
+      "bitwise_and", "&", "2", [](auto a, auto b) { return a & b; }, [](Term a, Term b) { return a && b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& bitwise_or_op() {
   static const ScalarOp record = bitwise(
-      "bitwise_or", "|", [](auto a, auto b) { return a | b; }, [](Term a, Term b) { return a || b; });
+      "bitwise_or", "|", "7", [](auto a, auto b) { return a | b; }, [](Term a, Term b) { return a || b; });
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& bitwise_xor_op() {
   static const ScalarOp record = bitwise(
-      "bitwise_xor", "^", [](auto a, auto b) { return a ^ b; }, exclusive_or);
+      "bitwise_xor", "^", "5", [](auto a, auto b) { return a ^ b; }, exclusive_or);
   static const Op& op = define_elementwise(record);
   return op;
 }
 
 const Op& bitwise_not_op() {
   static const ScalarOp record{.name = "bitwise_not",
-                               .doc = "Every bit of an integer inverted; of bools: not x. Not connected.",
+                               .doc =
+                                   "Every bit of an integer inverted; of bools: not x.\n"
+                                   "Gradient: none.\n"
+                                   "Edge cases: of signed integers -x - 1.\n"
+                                   "Example: of 6: -7",
                                .signature = same_as_promoted(kBools | kInts),
                                .reference = reference1<kBools | kInts>([](auto x) {
                                  if constexpr (std::is_same_v<decltype(x), bool>)

@@ -225,6 +225,7 @@ const Op& define_elementwise(const ScalarOp& record) {
       .symbolic = record.symbolic,
       .cost = cost,
       .connection = has_derivative,
+      .defined_at = record.defined_at,
   };
   if (record.gradient) {
     op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -45,7 +46,7 @@ enum class Rounding {
 
 struct ScalarOp {
   std::string name;
-  std::string doc;  // formula, derivative, special values
+  std::string doc;  // Op::doc; shapes and dtypes follow from the record
   int arity = 1;
   int outputs = 1;
   /// The dtypes for these input dtypes; nullopt where the operation does not exist for them. One of the families below.
@@ -80,6 +81,7 @@ struct ScalarOp {
   /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among corners
   /// x +- e, which bounds what is monotone in each input, or has its extremes there.
   double (*spread)(const double* x, const double* e, double y) = nullptr;
+  std::source_location defined_at = std::source_location::current();
   bool spreads_moduli = false;  // `spread` holds for the moduli of complex numbers too
   Rounding rounding = Rounding::kRounds;
 };

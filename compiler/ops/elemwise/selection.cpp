@@ -39,8 +39,10 @@ const Op& switch_op() {
   static const ScalarOp record{
       .name = "switch",
       .doc =
-          "yes where the condition is not 0, else no; both are computed. The condition is not connected; the "
-          "derivative goes to what was chosen.",
+          "yes where the condition is not 0, else no; both are computed.\n"
+          "Gradient: to what was chosen; the condition has none.\n"
+          "Edge cases: a NaN in what was not chosen changes nothing; NaN as the condition is not 0.\n"
+          "Example: switch([1, 0], [1, 2], [3, 4]) = [1, 4]",
       .arity = 3,
       .signature = switch_signature,
       .reference = switch_reference,
@@ -105,9 +107,13 @@ const Op& cast_op() {
   static const ScalarOp record{
       .name = "cast",
       .doc =
-          "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool "
-          "is x != 0 (so NaN is true). What a float that the integer cannot hold becomes (NaN, infinities too) is "
-          "not defined. Complex numbers become complex or bool only: real(x) or abs(x) say what is meant. d/dx = 1.",
+          "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool is "
+          "x != 0.\n"
+          "dtypes: any to any; complex numbers become complex or bool only: real(x) or abs(x) say what is meant.\n"
+          "Gradient: d/dx = 1 between floats; integers have none.\n"
+          "Edge cases: NaN as bool is true. What a float that the integer cannot hold becomes (NaN, infinities too) is "
+          "not defined.\n"
+          "Example: 1.7 as an integer: 1",
       .signature = cast_signature,
       .reference = cast_reference,
       .code = cast_code,

@@ -11,8 +11,10 @@ const Op& sigmoid_op() {
   static const ScalarOp record{
       .name = "sigmoid",
       .doc =
-          "1 / (1 + e^-x), of real numbers, as min(e^x, 1) / (1 + e^-|x|): no overflow, and gradual underflow. d/dx = "
-          "y (1 - y). Saturates to exactly 0 or 1, never NaN for a finite x.",
+          "1 / (1 + e^-x), of real numbers, as min(e^x, 1) / (1 + e^-|x|): no overflow, and gradual underflow.\n"
+          "Gradient: d/dx = y (1 - y).\n"
+          "Edge cases: saturates to exactly 0 or 1, never NaN for a finite x.\n"
+          "Example: sigmoid([0, 2]) = [0.5, 0.880797]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) {
         auto small = std::exp(-std::abs(x));
@@ -34,7 +36,11 @@ const Op& sigmoid_op() {
 const Op& softplus_op() {
   static const ScalarOp record{
       .name = "softplus",
-      .doc = "log(1 + e^x), of real numbers, as max(x, 0) + log1p(e^-|x|): no overflow. d/dx = sigmoid(x).",
+      .doc =
+          "log(1 + e^x), of real numbers, as max(x, 0) + log1p(e^-|x|): no overflow.\n"
+          "Gradient: d/dx = sigmoid(x).\n"
+          "Edge cases: x itself where e^-x is too small to change it; of -inf: 0.\n"
+          "Example: softplus([0, 1000]) = [0.693147, 1000]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x))); }),
       .code = code1<kFloats>([](Term x) {
@@ -53,7 +59,11 @@ const Op& softplus_op() {
 const Op& erf_op() {
   static const ScalarOp record{
       .name = "erf",
-      .doc = "The error function, of real numbers. d/dx = 2/sqrt(pi) e^(-x^2).",
+      .doc =
+          "The error function, of real numbers.\n"
+          "Gradient: d/dx = 2/sqrt(pi) e^(-x^2).\n"
+          "Edge cases: saturates to exactly -1 and 1.\n"
+          "Example: erf([0, 1]) = [0, 0.842701]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::erf(x); }),
       .code = math_code("erf"),
@@ -68,7 +78,11 @@ const Op& erf_op() {
 const Op& erfc_op() {
   static const ScalarOp record{
       .name = "erfc",
-      .doc = "1 - erf(x) without the cancellation for large x, of real numbers. d/dx = -2/sqrt(pi) e^(-x^2).",
+      .doc =
+          "1 - erf(x) without the cancellation for large x, of real numbers.\n"
+          "Gradient: d/dx = -2/sqrt(pi) e^(-x^2).\n"
+          "Edge cases: of inf: 0, of -inf: 2.\n"
+          "Example: erfc([0, 1]) = [1, 0.157299]",
       .signature = floats_to_same(kFloats),
       .reference = reference1<kFloats>([](auto x) { return std::erfc(x); }),
       .code = math_code("erfc"),

@@ -7,7 +7,11 @@ namespace thtrain {
 
 const Op& sin_op() {
   static const ScalarOp record{.name = "sin",
-                               .doc = "The sine. d/dx = cos(x).",
+                               .doc =
+                                   "The sine.\n"
+                                   "Gradient: d/dx = cos(x).\n"
+                                   "Edge cases: of an infinity: NaN.\n"
+                                   "Example: sin([0, 1]) = [0, 0.841471]",
                                .signature = floats_to_same(),
                                .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sin(x); }),
                                .code = math_code("sin"),
@@ -24,7 +28,11 @@ const Op& sin_op() {
 const Op& cos_op() {
   static const ScalarOp record{
       .name = "cos",
-      .doc = "The cosine. d/dx = -sin(x).",
+      .doc =
+          "The cosine.\n"
+          "Gradient: d/dx = -sin(x).\n"
+          "Edge cases: of an infinity: NaN.\n"
+          "Example: cos([0, 1]) = [1, 0.540302]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cos(x); }),
       .code = math_code("cos"),
@@ -41,7 +49,11 @@ const Op& cos_op() {
 const Op& tan_op() {
   static const ScalarOp record{
       .name = "tan",
-      .doc = "The tangent. d/dx = 1 + tan(x)^2.",
+      .doc =
+          "The tangent.\n"
+          "Gradient: d/dx = 1 + tan(x)^2.\n"
+          "Edge cases: of an infinity: NaN.\n"
+          "Example: tan([0, 1]) = [0, 1.557408]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tan(x); }),
       .code = math_code("tan"),
@@ -65,7 +77,11 @@ const Op& tan_op() {
 const Op& arcsin_op() {
   static const ScalarOp record{
       .name = "arcsin",
-      .doc = "The inverse of the sine, in [-pi/2, pi/2]; NaN for real |x| > 1. d/dx = 1 / sqrt(1 - x^2).",
+      .doc =
+          "The inverse of the sine, in [-pi/2, pi/2].\n"
+          "Gradient: d/dx = 1 / sqrt(1 - x^2).\n"
+          "Edge cases: NaN for real |x| > 1.\n"
+          "Example: arcsin([0, 1]) = [0, 1.570796]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asin(x); }),
       .code = math_code("asin"),
@@ -83,7 +99,11 @@ const Op& arcsin_op() {
 const Op& arccos_op() {
   static const ScalarOp record{
       .name = "arccos",
-      .doc = "The inverse of the cosine, in [0, pi]; NaN for real |x| > 1. d/dx = -1 / sqrt(1 - x^2).",
+      .doc =
+          "The inverse of the cosine, in [0, pi].\n"
+          "Gradient: d/dx = -1 / sqrt(1 - x^2).\n"
+          "Edge cases: NaN for real |x| > 1.\n"
+          "Example: arccos([1, 0]) = [0, 1.570796]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acos(x); }),
       .code = math_code("acos"),
@@ -101,7 +121,11 @@ const Op& arccos_op() {
 const Op& arctan_op() {
   static const ScalarOp record{
       .name = "arctan",
-      .doc = "The inverse of the tangent, in [-pi/2, pi/2]. d/dx = 1 / (1 + x^2).",
+      .doc =
+          "The inverse of the tangent, in [-pi/2, pi/2].\n"
+          "Gradient: d/dx = 1 / (1 + x^2).\n"
+          "Edge cases: of an infinity: pi/2 with its sign.\n"
+          "Example: arctan([0, 1]) = [0, 0.785398]",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atan(x); }),
       .code = math_code("atan"),
@@ -116,32 +140,34 @@ const Op& arctan_op() {
 }
 
 const Op& arctan2_op() {
-  static const ScalarOp record{
-      .name = "arctan2",
-      .doc =
-          "The angle of the point (x, y) from the first axis, in [-pi, pi]; the sign of a zero y chooses the side "
-          "of the negative axis. d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).",
-      .arity = 2,
-      .signature = floats_to_same(kFloats),
-      .reference = reference2<kFloats>([](auto y, auto x) { return std::atan2(y, x); }),
-      .code = math_code("atan2"),
-      .gradient =
-          [](const ScalarGradientArgs& g) {
-            const Expr &y = g.x(), &x = g.y();  // the first and the second input
-            Expr scaled = g.dout() / (sqr(x) + sqr(y));
-            return Exprs{scaled * x, neg(scaled * y)};
-          },
-      .low = 0.3,
-      .high = 2,
-      .edge_cases = {1, -1},
-      .ulps = 4,
-      .spread =
-          [](const double* x, const double* e, double) {
-            const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
-            if (e_all == 0) return 0.0;
-            const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
-            return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi : 1.2 * e_all / (distance - e_all);
-          }};
+  static const ScalarOp record{.name = "arctan2",
+                               .doc =
+                                   "The angle of the point (x, y) from the first axis, in [-pi, pi].\n"
+                                   "Gradient: d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).\n"
+                                   "Edge cases: the sign of a zero y chooses the side of the negative axis.\n"
+                                   "Example: arctan2([1, -1], [1, -1]) = [0.785398, -2.356194]",
+                               .arity = 2,
+                               .signature = floats_to_same(kFloats),
+                               .reference = reference2<kFloats>([](auto y, auto x) { return std::atan2(y, x); }),
+                               .code = math_code("atan2"),
+                               .gradient =
+                                   [](const ScalarGradientArgs& g) {
+                                     const Expr &y = g.x(), &x = g.y();  // the first and the second input
+                                     Expr scaled = g.dout() / (sqr(x) + sqr(y));
+                                     return Exprs{scaled * x, neg(scaled * y)};
+                                   },
+                               .low = 0.3,
+                               .high = 2,
+                               .edge_cases = {1, -1},
+                               .ulps = 4,
+                               .spread =
+                                   [](const double* x, const double* e, double) {
+                                     const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
+                                     if (e_all == 0) return 0.0;
+                                     const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
+                                     return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi
+                                                                                 : 1.2 * e_all / (distance - e_all);
+                                   }};
   static const Op& op = define_elementwise(record);
   return op;
 }

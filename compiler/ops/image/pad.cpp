@@ -309,10 +309,13 @@ const Op& pad_op() {
   static const Op op{
       .name = "pad",
       .doc =
-          "x with before[a] elements before and after[a] elements after each axis a. mode: 0 the number value, 1 the\n"
+          "x with before[a] elements before and after[a] elements after each axis a. mode: 0 the number value, 1 the "
           "ends, 2 the mirror image without the ends, 3 the value again.\n"
-          "Shapes: y[a] = x[a] + before[a] + after[a]. dtypes: any.\n"
-          "Gradient: the part of the cotangent that shows x, with what other elements show of x added to it.",
+          "Shapes: y[a] = x[a] + before[a] + after[a].\n"
+          "dtypes: any.\n"
+          "Gradient: the part of the cotangent that shows x, with what other elements show of x added to it.\n"
+          "Edge cases: modes 1 to 3 need elements to show; an error where there are none.\n"
+          "Example: [1, 2] with one 0 each side: [0, 1, 2, 0]",
       .infer = infer,
       .reference = reference,
       .error = moved_error,

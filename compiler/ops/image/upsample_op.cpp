@@ -291,11 +291,13 @@ const Op& upsample_op() {
   static const Op op{
       .name = "upsample",
       .doc =
-          "y[n, c, i, j] with ratio times as many rows and columns. Not linear: x[n, c, i / ratio, j / ratio], "
-          "rounded\n"
+          "y[n, c, i, j] with ratio times as many rows and columns. Not linear: x[n, c, i / ratio, j / ratio], rounded "
           "down. Linear: between the two neighbours of row (i - floor((ratio - 1) / 2)) / ratio, and of the columns.\n"
-          "Shapes: x [N, C, H, W], y [N, C, H ratio, W ratio]. dtypes: float32 or float64.\n"
-          "Gradient: downsample of the cotangent.",
+          "Shapes: x [N, C, H, W], y [N, C, H ratio, W ratio].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: downsample of the cotangent.\n"
+          "Edge cases: beyond the first and the last row, and column, these are repeated.\n"
+          "Example: [1, 2] twice as long: [1, 1, 2, 2]",
       .infer = infer_up,
       .reference = [](const ReferenceArgs& args) { return reference(args, true); },
       .error = error,
@@ -316,8 +318,11 @@ const Op& downsample_op() {
       .name = "downsample",
       .doc =
           "x[n, c, h, w] = the sum of y over the elements that upsample makes of x[n, c, h, w], by its part in them.\n"
-          "Shapes: x has the lengths dims [N, C, H, W], y [N, C, H ratio, W ratio]. dtypes: float32 or float64.\n"
-          "Gradient: upsample of the cotangent.",
+          "Shapes: x has the lengths dims [N, C, H, W], y [N, C, H ratio, W ratio].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: upsample of the cotangent.\n"
+          "Edge cases: as of upsample.\n"
+          "Example: [1, 1, 2, 2]: [2, 4]",
       .infer = infer_down,
       .reference = [](const ReferenceArgs& args) { return reference(args, false); },
       .error = error,

@@ -255,10 +255,13 @@ const Op& windows_op() {
   static const Op op{
       .name = "windows",
       .doc =
-          "y[..., i, ..., j] = x[..., i step + j, ...] along each of axes: parts of sizes elements, steps apart.\n"
-          "Shapes: axes have (length - size) / step + 1 parts, rounded down; new last axes have the sizes. dtypes: "
-          "any.\n"
-          "Gradient: add_windows of the cotangent. A view.",
+          "y[..., i, ..., j] = x[..., i step + j, ...] along each of axes: parts of sizes elements, steps apart. A "
+          "view.\n"
+          "Shapes: axes have (length - size) / step + 1 parts, rounded down; new last axes have the sizes.\n"
+          "dtypes: any.\n"
+          "Gradient: add_windows of the cotangent.\n"
+          "Edge cases: an error where an axis is shorter than the size.\n"
+          "Example: of 2 in [1, 2, 3]: [[1, 2], [2, 3]]",
       .infer = infer_windows,
       .reference = windows_reference,
       .error = moved_error,
@@ -278,7 +281,11 @@ const Op& add_windows_op() {
       .name = "add_windows",
       .doc =
           "y[..., i step + j, ...] = the sum of w[..., i, ..., j] over all i and j that name the element, along axes.\n"
-          "Shapes: y has the lengths dims, w those of windows(y). dtypes: numbers. Gradient: windows of the cotangent.",
+          "Shapes: y has the lengths dims, w those of windows(y).\n"
+          "dtypes: numbers.\n"
+          "Gradient: windows of the cotangent.\n"
+          "Edge cases: 0 where no part has the element.\n"
+          "Example: [[1, 2], [2, 3]]: [1, 4, 3]",
       .infer = infer_added,
       .reference = added_reference,
       .error =

@@ -170,7 +170,9 @@ std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& 
 
 const Op& fused_scatter_op() {
   static const Op op = [] {
-    Op made = op_of_body("fused_scatter", "Elementwise expressions, stored into or added to a part of input 0.",
+    Op made = op_of_body("fused_scatter",
+                         "Elementwise expressions, stored into or added to a part of input 0.\n"
+                         "Example: table[i] -= 0.1 d",
                          lower_fused_scatter, cases_fused_scatter);
     made.aliases = {{.output = 0, .input = 0}};
     made.cost = cost;

@@ -311,14 +311,16 @@ const Op& gather_op() {
   static const Op op{
       .name = "gather",
       .doc =
-          "y[a, i, c] = x[a, indices_0[i], indices_1[i], ..., c]: index tensors of one shape [I] name elements along\n"
-          "as many axes of x, which follow each other; a and c stand for the axes before and after these.\n"
-          "Shapes: x [A, n_0, n_1, ..., C], y [A, I, C]. by_row: y[i] = x[i, labels[i]], with x [n, classes], labels\n"
-          "and y [n]. along: y[a, i, c] = x[a, indices[a, i, c], c], with indices and y [A, I, C]. Negative indices "
-          "count from the end, but for `labels`, where they are mistakes in the data;\n"
-          "others outside the axis fail, whether or not an element is read through them.\n"
+          "y[a, i, c] = x[a, indices_0[i], indices_1[i], ..., c]: index tensors of one shape [I] name elements along "
+          "as many axes of x, which follow each other; a and c stand for the axes before and after these. by_row: y[i] "
+          "= x[i, labels[i]]. along: y[a, i, c] = x[a, indices[a, i, c], c].\n"
+          "Shapes: x [A, n_0, n_1, ..., C], y [A, I, C]; by_row: x [n, classes], labels and y [n]; along: indices and "
+          "y [A, I, C].\n"
           "dtypes: x any, indices any integer.\n"
-          "Gradient: the cotangent added into zeros at the indices (scatter); indices have none.",
+          "Gradient: the cotangent added into zeros at the indices (scatter); indices have none.\n"
+          "Edge cases: negative indices count from the end, but for `labels`, where they are mistakes in the data; "
+          "others outside the axis fail, whether or not an element is read through them.\n"
+          "Example: [5, 6, 7] at [2, 0]: [7, 5]",
       .called =
           [](const Props& props) {
             return std::string(is_by_row(props)                ? "pick_rows"

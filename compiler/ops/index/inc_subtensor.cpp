@@ -120,10 +120,13 @@ const Op& inc_subtensor_op() {
   static const Op op{
       .name = "inc_subtensor",
       .doc =
-          "x with one part of it (as in subtensor) replaced by y (set) or increased by y.\n"
-          "Shapes: y has the shape of the part. dtypes: y has the dtype of x; bools can only be set.\n"
+          "x with one part of it (as in subtensor) replaced by y (set) or increased by y. Writes over x where nobody "
+          "else reads it; the elements of the part are written once each.\n"
+          "Shapes: y has the shape of the part.\n"
+          "dtypes: y has the dtype of x; bools can only be set.\n"
           "Gradient: of x the cotangent, 0 in the part where that was set; of y the part of the cotangent.\n"
-          "Writes over x where nobody else reads it; the elements of the part are written once each.",
+          "Edge cases: an empty part leaves x as it is.\n"
+          "Example: [5, 6, 7] with 1 added to the last: [5, 6, 8]",
       .infer = infer_inc_subtensor,
       .reference = reference_inc_subtensor,
       .error =

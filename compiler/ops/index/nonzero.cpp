@@ -60,9 +60,12 @@ std::vector<OpCase> cases_nonzero() {
 const Op& nonzero_op() {
   static const Op op{.name = "nonzero",
                      .doc =
-                         "The indices of the true elements of a vector, in order. Shapes: mask [n], count [], y "
-                         "[dims]; the length is\n"
-                         "that which count defines. dtypes: bool and int64, gives int64. Not differentiable.",
+                         "The indices of the true elements of a vector, in order.\n"
+                         "Shapes: mask [n], count [], y [dims]; the length is that which count defines.\n"
+                         "dtypes: bool and int64, gives int64.\n"
+                         "Gradient: none.\n"
+                         "Edge cases: no indices where none is true.\n"
+                         "Example: of [0, 1, 1]: [1, 2]",
                      .infer = infer_nonzero,
                      .reference = reference_nonzero,
                      .lower = lower_nonzero,

@@ -253,15 +253,17 @@ const Op& scatter_op() {
   static const Op op{
       .name = "scatter",
       .doc =
-          "x with y[a, i, c] added to x[a, indices_0[i], indices_1[i], ..., c], or with `set` stored there: the\n"
+          "x with y[a, i, c] added to x[a, indices_0[i], indices_1[i], ..., c], or with `set` stored there: the "
           "elements that gather reads, or along an axis those of take_along_axis, for one i after the other in "
           "row-major order.\n"
-          "Shapes: x and y as the x and y of gather. Indices outside their axes fail before anything is written.\n"
+          "Shapes: x and y as the x and y of gather.\n"
           "dtypes: x and y the same, numbers where they are added; indices any integer.\n"
-          "Gradient: of x the cotangent, with 0 at the indices where that was set; of y the cotangent's elements\n"
+          "Gradient: of x the cotangent, with 0 at the indices where that was set; of y the cotangent's elements "
           "there; indices have none.\n"
-          "An element that is named several times is added to in order, in its own dtype: the same bits every time.\n"
-          "Where it is set, the last value stays, and the others get the cotangent 0.",
+          "Edge cases: indices outside their axes fail before anything is written. An element that is named several "
+          "times is added to in order, in its own dtype: the same bits every time. Where it is set, the last value "
+          "stays, and the others get the cotangent 0.\n"
+          "Example: [0, 0, 0] with 1 and 2 added at [1, 1]: [0, 3, 0]",
       .called = name_of_scatter,
       .infer = infer_scatter,
       .reference = reference_scatter,

@@ -73,11 +73,14 @@ const Op& subtensor_op() {
   static const Op op{
       .name = "subtensor",
       .doc =
-          "y[i, ...] = x[starts + i * steps, ...]: counts elements along each axis; dropped axes are not in y.\n"
-          "Shapes: counts, which NumPy's rules for slices gave. Axes in `inside` are checked to hold their part, now\n"
+          "y[i, ...] = x[starts + i * steps, ...]: counts elements along each axis; dropped axes are not in y. A view, "
+          "but a copy where a start is given by an input.\n"
+          "Shapes: counts, which NumPy's rules for slices gave. Axes in `inside` are checked to hold their part, now "
           "or when a call begins; axes in `given` take their start from an input and are checked when it is read.\n"
-          "dtypes: any. Gradient: the cotangent in the same part of zeros.\n"
-          "A view, but a copy where a start is given by an input.",
+          "dtypes: any.\n"
+          "Gradient: the cotangent in the same part of zeros.\n"
+          "Edge cases: slices end at the value's ends as in NumPy; an integer outside its axis is an error.\n"
+          "Example: x[1:3] of [5, 6, 7, 8]: [6, 7]",
       .infer = infer_subtensor,
       .reference = reference_subtensor,
       .error = moved_error,

@@ -96,7 +96,13 @@ std::vector<OpCase> cases_of_batches() {
 const Op& batched_dot_op() {
   static const Op op{
       .name = "batched_dot",
-      .doc = "Matrix products: [..., m, k] . [..., k, n] -> [..., m, n], for each element of the leading axes.",
+      .doc =
+          "Matrix products, for each element of the leading axes.\n"
+          "Shapes: [..., m, k] . [..., k, n] -> [..., m, n].\n"
+          "dtypes: any, both the same.\n"
+          "Gradient: that of dot, for each: da = dy . b^T, db = a^T . dy.\n"
+          "Edge cases: zeros where k is 0.\n"
+          "Example: [[[1, 2]], [[3, 4]]] . [[[1], [1]], [[1], [1]]]: [[[3]], [[7]]]",
       .called = [](const Props&) { return std::string("matmul"); },
       .infer = infer_batched,
       .reference = reference_batched,

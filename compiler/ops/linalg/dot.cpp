@@ -271,7 +271,13 @@ static constexpr IterationsRule kProductOfIterations{
 const Op& dot_op() {
   static const Op op{
       .name = "dot",
-      .doc = "Matrix product: [m, k] . [k, n] -> [m, n]; a vector on the left is a row, on the right a column.",
+      .doc =
+          "Matrix product: the sum over l of a[i, l] b[l, j]; a vector on the left is a row, on the right a column.\n"
+          "Shapes: [m, k] . [k, n] -> [m, n].\n"
+          "dtypes: any, both the same.\n"
+          "Gradient: da = dy . b^T, db = a^T . dy.\n"
+          "Edge cases: zeros where k is 0.\n"
+          "Example: [[1, 2], [3, 4]] . [1, 1]: [3, 7]",
       .infer = infer_dot,
       .reference = reference_dot,
       .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].dim(0)) + 2); },

@@ -120,7 +120,8 @@ std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> 
 const Op& fused_product_op() {
   static const Op op = [] {
     Op made = op_of_body("fused_product",
-                         "A matrix product and the elementwise expressions before and after it, in one kernel.",
+                         "A matrix product and the elementwise expressions before and after it, in one kernel.\n"
+                         "Example: tanh(x . W + b)",
                          lower_fused_product, cases_fused_product);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);

@@ -83,8 +83,13 @@ const Op& gemm_op() {
   static const Op op{
       .name = "gemm",
       .doc =
-          "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With a literal 0 as beta, c is not "
-          "read.",
+          "beta c + alpha a . b.\n"
+          "Shapes: c [m, n], alpha [], a [m, k], b [k, n], beta [].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: that of the expression.\n"
+          "Edge cases: with a literal 0 as beta, c is not read.\n"
+          "Example: W - 0.1 x^T . d\n"
+          "Source: J. J. Dongarra et al., ACM TOMS 16(1), 1990 (BLAS, level 3).",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {2, 0, 2, 2, 0});
@@ -146,7 +151,12 @@ const Op& gemv_op() {
   static const Op op{
       .name = "gemv",
       .doc =
-          "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With a literal 0 as beta, y is not read.",
+          "beta y + alpha a . x.\n"
+          "Shapes: y [m], alpha [], a [m, n], x [n], beta [].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: that of the expression.\n"
+          "Edge cases: with a literal 0 as beta, y is not read.\n"
+          "Example: y + a . x",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {1, 0, 2, 1, 0});
@@ -232,7 +242,13 @@ constexpr LoopForm kOuterProduct{"outer_product", [](const Node& node) { return 
 const Op& ger_op() {
   static const Op op{
       .name = "ger",
-      .doc = "a + alpha x y^T: a [m, n], alpha [], x [m], y [n].",
+      .doc =
+          "a + alpha x y^T.\n"
+          "Shapes: a [m, n], alpha [], x [m], y [n].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: that of the expression.\n"
+          "Edge cases: none.\n"
+          "Example: zeros + [1, 2] [3, 4]: [[3, 4], [6, 8]]",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {2, 0, 1, 1});

@@ -131,7 +131,13 @@ const kernel::LibraryFunction& inverse_function(DType dtype) {
 const Op& inverse_op() {
   static const Op op{
       .name = "inverse",
-      .doc = "The inverse of a matrix [n, n]; an error where it is singular. By the LU factorization with pivoting.",
+      .doc =
+          "The inverse y of a square matrix, by the LU factorization with pivoting.\n"
+          "Shapes: x and y [n, n].\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: dx = -y^T . dy . y^T.\n"
+          "Edge cases: an error where the matrix is singular.\n"
+          "Example: of [[2, 0], [0, 4]]: [[0.5, 0], [0, 0.25]]",
       .infer =
           [](const TypeArgs& a) {
             a.require(a.type(0).rank() == 2 && is_float(a.type(0).dtype), "the input is no matrix of floats");

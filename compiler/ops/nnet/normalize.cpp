@@ -128,11 +128,15 @@ const Op& normalize_op() {
   static const Op op{
       .name = "normalize",
       .doc =
-          "y = (x - mean) r, or y = scale (x - mean) r + shift, with the mean of x over axes and r = 1 / "
-          "sqrt(variance\n"
-          "+ epsilon), which are inputs. The derivative with respect to x is that of the whole, and the moments have\n"
-          "none: dx = scale r (dy - mean(dy) - z mean(dy z)), z = (x - mean) r; dscale = sum(dy z), dshift = sum(dy).\n"
-          "Shapes: the other inputs have the length 1 along axes, else the lengths of x. dtypes: float32 or float64.",
+          "y = (x - mean) r, or y = scale (x - mean) r + shift, with the mean of x over axes and r = 1 / sqrt(variance "
+          "+ epsilon), which are inputs.\n"
+          "Shapes: the other inputs have the length 1 along axes, else the lengths of x.\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: with respect to x that of the whole, and the moments have none: dx = scale r (dy - mean(dy) - z "
+          "mean(dy z)), z = (x - mean) r; dscale = sum(dy z), dshift = sum(dy).\n"
+          "Edge cases: NaN and infinities pass as the expression says.\n"
+          "Example: of [1, 3]: [-1, 1]\n"
+          "Source: S. Ioffe, C. Szegedy, Batch Normalization, 2015, algorithm 1.",
       .infer = infer,
       .reference = reference,
       .gradient = gradient,

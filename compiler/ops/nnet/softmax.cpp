@@ -194,11 +194,14 @@ Op op_of_rows(const char* name, const char* doc, bool logarithm, const Op& (*sel
 
 const Op& softmax_op() {
   static const Op op = [] {
-    Op out =
-        op_of_rows("softmax",
-                   "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
-                   "dx = y (dy - sum(dy y)). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
-                   false, softmax_op);
+    Op out = op_of_rows("softmax",
+                        "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis: probabilities, which sum to 1.\n"
+                        "Shapes: y as x.\n"
+                        "dtypes: float32 or float64.\n"
+                        "Gradient: dx = y (dy - sum(dy y)).\n"
+                        "Edge cases: a row that has NaN or +inf, or nothing but -inf, gives NaN.\n"
+                        "Example: of [0, 0]: [0.5, 0.5]",
+                        false, softmax_op);
     out.gradient = [](const GradientArgs& a) {
       return std::vector{jacobian_times(a.cotangent(), a.node, a.outputs[0])};
     };
@@ -210,11 +213,14 @@ const Op& softmax_op() {
 
 const Op& log_softmax_op() {
   static const Op op = [] {
-    Op out = op_of_rows(
-        "log_softmax",
-        "y = (x - max(x)) - log(sum(exp(x - max(x)))) along axis. x, y: the same shape; float32 or float64.\n"
-        "dx = dy - exp(y) sum(dy). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
-        true, log_softmax_op);
+    Op out = op_of_rows("log_softmax",
+                        "y = (x - max(x)) - log(sum(exp(x - max(x)))) along axis: the stable form of log(softmax(x)).\n"
+                        "Shapes: y as x.\n"
+                        "dtypes: float32 or float64.\n"
+                        "Gradient: dx = dy - exp(y) sum(dy).\n"
+                        "Edge cases: a row that has NaN or +inf, or nothing but -inf, gives NaN.\n"
+                        "Example: of [0, 1000]: [-1000, 0]",
+                        true, log_softmax_op);
     out.gradient = [](const GradientArgs& args) {
       const Expr &y = args.outputs[0], &dy = args.cotangent();
       return std::vector{dy - exp(y) * sum(dy, softmax_axis(args.node), true)};

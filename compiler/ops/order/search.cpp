@@ -124,10 +124,14 @@ const Op& searchsorted_op() {
   static const Op op{
       .name = "searchsorted",
       .doc =
-          "How many elements of the ascending vector in0 are less than each element of in1, or with `right` not\n"
-          "greater: where it would be inserted before, or after, equal elements. NaN counts as larger than any\n"
-          "number. Shapes: in0 [n], in1 any, y as in1. dtypes: both the same, bool, integers or floats; gives int64.\n"
-          "By halving; that in0 is in order is not checked. No derivative.",
+          "How many elements of the ascending vector in0 are less than each element of in1, or with `right` not "
+          "greater: where it would be inserted before, or after, equal elements. By halving; that in0 is in order is "
+          "not checked.\n"
+          "Shapes: in0 [n], in1 any, y as in1.\n"
+          "dtypes: both the same, bool, integers or floats; gives int64.\n"
+          "Gradient: none.\n"
+          "Edge cases: NaN counts as larger than any number; 0 where in0 has no elements.\n"
+          "Example: 2 and 9 in [1, 3, 5]: 1 and 3",
       .infer = infer_searchsorted,
       .reference = reference_searchsorted,
       .error = error_of_searchsorted,

@@ -169,13 +169,15 @@ Op define_sort(std::string name, std::string doc, bool positions, const Op& (*se
 
 const Op& sort_op() {
   static const Op op = [] {
-    Op sort =
-        define_sort("sort",
-                    "The elements of each row (the last axis) in ascending order, or from the greatest one on with\n"
-                    "`descending`; NaN counts as larger than any number. Stable: equal elements keep their order.\n"
-                    "Shapes: y as x. dtypes: bool, integers, floats.\n"
-                    "Gradient: the cotangent added into zeros at the positions that argsort gives.",
-                    false, sort_op);
+    Op sort = define_sort("sort",
+                          "The elements of each row (the last axis) in ascending order, or from the greatest one on "
+                          "with `descending`. Stable: equal elements keep their order.\n"
+                          "Shapes: y as x.\n"
+                          "dtypes: bool, integers, floats.\n"
+                          "Gradient: the cotangent added into zeros at the positions that argsort gives.\n"
+                          "Edge cases: NaN counts as larger than any number.\n"
+                          "Example: of [3, 1, 2]: [1, 2, 3]",
+                          false, sort_op);
     sort.gradient = [](const GradientArgs& args) {
       const Expr zero = zeros_like(args.input(0));
       return std::vector{scatter_add_along_axis(zero, positions_of(args.node), args.cotangent(), -1)};
@@ -190,13 +192,16 @@ const Op& sort_op() {
 
 const Op& argsort_op() {
   static const Op op = [] {
-    Op argsort = define_sort(
-        "argsort",
-        "The positions in each row of x (the last axis) of its elements in ascending order, or from the greatest\n"
-        "one on with `descending`; NaN counts as larger than any number. Stable: of equal elements the first\n"
-        "comes first. Shapes: y as x, or with `count` the first so many of each row. dtypes: bool, integers, floats, "
-        "gives int64. No derivative.",
-        true, argsort_op);
+    Op argsort =
+        define_sort("argsort",
+                    "The positions in each row of x (the last axis) of its elements in ascending order, or from the "
+                    "greatest one on with `descending`. Stable: of equal elements the first comes first.\n"
+                    "Shapes: y as x, or with `count` the first so many of each row.\n"
+                    "dtypes: bool, integers, floats, gives int64.\n"
+                    "Gradient: none.\n"
+                    "Edge cases: NaN counts as larger than any number.\n"
+                    "Example: of [3, 1, 2]: [1, 2, 0]",
+                    true, argsort_op);
     argsort.connection = [](const Node&, size_t, size_t) { return false; };
     return argsort;
   }();

@@ -192,9 +192,13 @@ const Op& max_pool_op() {
       .name = "max_pool",
       .doc =
           "y[a, j] = max over k of x[a, j stride - before + k], 0 <= k < window, for one to three last axes (j, k and "
-          "the numbers are lists of as many). Padding is not looked at. NaN where one is NaN; which of 0 and -0 is "
-          "given is not said. Integers and real floats.\n"
-          "dx: dy at the first element of each window, in row-major order, that is the maximum, or at its first NaN.",
+          "the numbers are lists of as many).\n"
+          "Shapes: x [A..., S...], y [A..., O...].\n"
+          "dtypes: integers and floats.\n"
+          "Gradient: dy at the first element of each window, in row-major order, that is the maximum, or at its first "
+          "NaN.\n"
+          "Edge cases: padding is not looked at. NaN where one is NaN; which of 0 and -0 is given is not said.\n"
+          "Example: of 2 in [1, 4, 2, 3]: [4, 3]",
       .infer = infer_max,
       .reference = reference_pick,
       .error = error_max,
@@ -210,26 +214,28 @@ const Op& max_pool_op() {
 }
 
 const Op& max_pool_gradient_op() {
-  static const Op op{
-      .name = "max_pool_gradient",
-      .doc =
-          "dx of max_pool: 0, and the sum of dy over the windows whose maximum it is. In: x, dy of the lengths of "
-          "max_pool(x), float32 or float64; out: of the lengths of x. Linear in dy, with the derivative max_pool_pick; "
-          "of x there is none.",
-      .infer = infer_gradient_max_pool,
-      .reference = reference_gradient_max_pool,
-      .error = error_gradient,
-      .gradient =
-          [](const GradientArgs& a) {
-            return std::vector{Expr(), made(max_pool_pick_op(), a.node, a.cotangent())};
-          },
-      .jvp = linear_jvp,
-      .lower = lower_pool,
-      .iterations = &kSameOpOfIterations,
-      .accepts_layout = takes_row_major,
-      .cost = cost_max_pool,
-      .connection = is_second,
-      .cases = [] { return cases(PoolInputs::kImageAndPooled, max_pool_gradient_op); }};
+  static const Op op{.name = "max_pool_gradient",
+                     .doc =
+                         "dx of max_pool: 0, and the sum of dy over the windows whose maximum it is.\n"
+                         "Shapes: dy as max_pool(x), dx as x.\n"
+                         "dtypes: float32 or float64.\n"
+                         "Gradient: linear in dy, with the derivative max_pool_pick; of x there is none.\n"
+                         "Edge cases: of equal elements the first one gets dy.\n"
+                         "Example: dy = [1, 1]: [0, 1, 0, 1]",
+                     .infer = infer_gradient_max_pool,
+                     .reference = reference_gradient_max_pool,
+                     .error = error_gradient,
+                     .gradient =
+                         [](const GradientArgs& a) {
+                           return std::vector{Expr(), made(max_pool_pick_op(), a.node, a.cotangent())};
+                         },
+                     .jvp = linear_jvp,
+                     .lower = lower_pool,
+                     .iterations = &kSameOpOfIterations,
+                     .accepts_layout = takes_row_major,
+                     .cost = cost_max_pool,
+                     .connection = is_second,
+                     .cases = [] { return cases(PoolInputs::kImageAndPooled, max_pool_gradient_op); }};
   return op;
 }
 
@@ -237,9 +243,12 @@ const Op& max_pool_pick_op() {
   static const Op op{
       .name = "max_pool_pick",
       .doc =
-          "y[a, j] = g[a, i] where x[a, i] is what max_pool takes for window j: the forward mode of max_pool. In: x, g "
-          "of the lengths of x, float32 or float64. Linear in g, with the derivative max_pool_gradient; of x there is "
-          "none.",
+          "y[a, j] = g[a, i] where x[a, i] is what max_pool takes for window j: the forward mode of max_pool.\n"
+          "Shapes: g as x, y as max_pool(x).\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: linear in g, with the derivative max_pool_gradient; of x there is none.\n"
+          "Edge cases: of equal elements the first one is taken.\n"
+          "Example: of [5, 6, 7, 8]: [6, 8]",
       .infer = infer_pick,
       .reference = reference_pick,
       .error = error_pick,

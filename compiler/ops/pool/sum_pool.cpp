@@ -123,22 +123,26 @@ std::vector<OpCase> cases(PoolInputs inputs) {
 }  // namespace
 
 const Op& sum_pool_op() {
-  static const Op op{
-      .name = "sum_pool",
-      .doc =
-          "y[a, j] = sum over k of x[a, j stride - before + k], 0 <= k < window, for one to three last axes (j, k and "
-          "the numbers are lists of as many), divided by 1, by how many of these are inside the image, or by how many "
-          "are inside the padded image; padding is 0. float32 or float64.",
-      .infer = infer,
-      .reference = reference,
-      .error = error,
-      .gradient = gradient,
-      .jvp = linear_jvp,
-      .lower = lower_pool,
-      .iterations = &kSameOpOfIterations,
-      .accepts_layout = takes_row_major,
-      .cost = cost_sum_pool,
-      .cases = [] { return cases(PoolInputs::kImage); }};
+  static const Op op{.name = "sum_pool",
+                     .doc =
+                         "y[a, j] = sum over k of x[a, j stride - before + k], 0 <= k < window, for one to three last "
+                         "axes (j, k and the numbers are lists of as many), divided by 1, by how many of these are "
+                         "inside the image, or by how many are inside the padded image.\n"
+                         "Shapes: x [A..., S...], y [A..., O...].\n"
+                         "dtypes: float32 or float64.\n"
+                         "Gradient: sum_pool_gradient.\n"
+                         "Edge cases: padding is 0.\n"
+                         "Example: mean of 2 in [1, 3, 2, 4]: [2, 3]",
+                     .infer = infer,
+                     .reference = reference,
+                     .error = error,
+                     .gradient = gradient,
+                     .jvp = linear_jvp,
+                     .lower = lower_pool,
+                     .iterations = &kSameOpOfIterations,
+                     .accepts_layout = takes_row_major,
+                     .cost = cost_sum_pool,
+                     .cases = [] { return cases(PoolInputs::kImage); }};
   return op;
 }
 
@@ -146,10 +150,12 @@ const Op& sum_pool_gradient_op() {
   static const Op op{
       .name = "sum_pool_gradient",
       .doc =
-          "dx of sum_pool: the sum of dy over the windows that an element is in, each divided as there. In: dy of the "
-          "lengths of sum_pool(x), float32 or float64; out: of those of x, whose pooled lengths are a property. "
-          "Linear, "
-          "with the derivative sum_pool.",
+          "dx of sum_pool: the sum of dy over the windows that an element is in, each divided as there.\n"
+          "Shapes: dy as sum_pool(x), dx as x, whose pooled lengths are a property.\n"
+          "dtypes: float32 or float64.\n"
+          "Gradient: linear, with the derivative sum_pool.\n"
+          "Edge cases: 0 where no window has the element.\n"
+          "Example: dy = [1, 1], mean of 2: [0.5, 0.5, 0.5, 0.5]",
       .infer = infer_gradient_sum_pool,
       .reference = reference_gradient_sum_pool,
       .error = error,

@@ -138,9 +138,14 @@ const kernel::LibraryFunction& choice_function() {
 const Op& mt_choice_op() {
   static const Op op = draw_op(
       {.name = "mt_choice",
-       .doc = "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
-              "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
-              "numbers, int64 [dims]. Not differentiable.",
+       .doc = "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without "
+              "replacement no number comes twice.\n"
+              "Shapes: a state, p [k]; gives the next state and [dims].\n"
+              "dtypes: p float64; gives int64.\n"
+              "Gradient: none.\n"
+              "Edge cases: an error where probabilities are negative or do not sum to 1, or too few are not 0.\n"
+              "Example: 2 of [0.5, 0, 0.5]: perhaps [2, 0]\n"
+              "Source: M. Matsumoto, T. Nishimura, ACM TOMACS 8(1), 1998 (MT19937); NumPy's RandomState.",
        .infer = infer_choice,
        .reference = reference_choice,
        .lower = lower_choice,

@@ -32,6 +32,7 @@ enum class Reparametrization : uint8_t {
 struct Distribution {
   std::string_view name;     // NumPy's
   std::string_view formula;  // for the op's documentation
+  std::string_view source;   // of the method, after the generator's
   struct Parameter {
     std::string_view name;
     bool is_whole;  // int64, else float64

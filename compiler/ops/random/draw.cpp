@@ -157,10 +157,24 @@ std::vector<OpCase> cases(const Distribution& of) {
 
 Op define(std::string_view name) {
   const Distribution& of = *find_distribution(name);
-  Op op{.name = str("mt_", name),
-        .doc = str(of.name, " numbers from a state of MT19937, by NumPy's RandomState, bit for bit:\n", of.formula,
-                   ".\nInputs: the state, and parameters (", of.range,
-                   "), each a number or one for each element. Gives the next state and the numbers, [dims].")};
+  Op op{
+      .name = str("mt_", name),
+      .doc = str(of.name, " numbers from a state of MT19937, by NumPy's RandomState, bit for bit: ", of.formula,
+                 ".\n"
+                 "Shapes: the state, and parameters, each [] or as the numbers; gives the next state and the numbers, "
+                 "[dims].\n"
+                 "dtypes: the state uint32, whole parameters int64, others float64; gives ",
+                 of.gives_whole ? "int64" : "float32 or float64",
+                 ".\n"
+                 "Gradient: ",
+                 of.derivative == Reparametrization::kNone ? "none"
+                                                           : "that of the formula for the same draw, to the parameters",
+                 ".\n"
+                 "Edge cases: an error unless ",
+                 of.range,
+                 ".\n"
+                 "Source: M. Matsumoto, T. Nishimura, ACM TOMACS 8(1), 1998 (MT19937)",
+                 of.source, "; NumPy's RandomState.")};
   op.infer = [&of](const TypeArgs& a) { return infer(of, a); };
   op.reference = [&of](const ReferenceArgs& a) { return reference(of, a); };
   const bool differentiable = of.derivative != Reparametrization::kNone;

@@ -143,9 +143,14 @@ std::vector<OpCase> cases_mrg_uniform() {
 const Op& mrg_uniform_op() {
   static const Op op = draw_op(
       {.name = "mrg_uniform",
-       .doc = "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams. In float32 the\n"
-              "factor is 4.6566126e-10, and no number is 1. Input: a state int32 [6, streams], the words x[n-1],\n"
-              "x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each. Gives the next state and the numbers, [dims].",
+       .doc = "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams.\n"
+              "Shapes: a state [6, streams], the words x[n-1], x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each; gives "
+              "the next state and [dims].\n"
+              "dtypes: the state int32; gives float32 or float64.\n"
+              "Gradient: none.\n"
+              "Edge cases: in float32 the factor is 4.6566126e-10, and no number is 1.\n"
+              "Example: perhaps [0.73, 0.09]\n"
+              "Source: P. L'Ecuyer, R. Touzin, Proceedings of the 2000 Winter Simulation Conference (MRG31k3p).",
        .infer = infer_mrg_uniform,
        .reference = reference_mrg_uniform,
        .lower = lower_mrg_uniform,

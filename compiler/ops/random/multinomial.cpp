@@ -91,16 +91,22 @@ const kernel::LibraryFunction& multinomial_function() {
 }
 
 const Op& mt_multinomial_op() {
-  static const Op op = draw_op(
-      {.name = "mt_multinomial",
-       .doc = "How often each of k results comes in n trials with the probabilities p, by NumPy's\n"
-              "RandomState.multinomial, bit for bit. Inputs: a state of MT19937; n, one number or int64 [rows]; p,\n"
-              "float64 [k] or [rows, k]. Gives the next state and int64 [rows, k]. Not differentiable.",
-       .infer = infer_multinomial,
-       .reference = reference_multinomial,
-       .lower = lower_multinomial,
-       .cases = cases_multinomial},
-      100);
+  static const Op op =
+      draw_op({.name = "mt_multinomial",
+               .doc = "How often each of k results comes in n trials with the probabilities p, by NumPy's "
+                      "RandomState.multinomial, bit for bit.\n"
+                      "Shapes: a state; n [] or [rows]; p [k] or [rows, k]; gives the next state and [rows, k].\n"
+                      "dtypes: n int64, p float64; gives int64.\n"
+                      "Gradient: none.\n"
+                      "Edge cases: an error where n or a probability is negative, or all probabilities but the last "
+                      "sum to more than 1.\n"
+                      "Example: 10 throws of a coin: perhaps [4, 6]\n"
+                      "Source: M. Matsumoto, T. Nishimura, ACM TOMACS 8(1), 1998 (MT19937); NumPy's RandomState.",
+               .infer = infer_multinomial,
+               .reference = reference_multinomial,
+               .lower = lower_multinomial,
+               .cases = cases_multinomial},
+              100);
   return op;
 }
 

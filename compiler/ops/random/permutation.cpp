@@ -53,15 +53,21 @@ const kernel::LibraryFunction& permutation_function() {
 }
 
 const Op& mt_permutation_op() {
-  static const Op op =
-      draw_op({.name = "mt_permutation",
-               .doc = "Permutations of 0 to n - 1 along the last axis, one after the other, by NumPy's\n"
-                      "RandomState.permutation. Input: a state of MT19937. Gives the next state and int64 [dims].",
-               .infer = infer_permutation,
-               .reference = reference_permutation,
-               .lower = lower_permutation,
-               .cases = cases_permutation},
-              10);
+  static const Op op = draw_op(
+      {.name = "mt_permutation",
+       .doc =
+           "Permutations of 0 to n - 1 along the last axis, one after the other, by NumPy's RandomState.permutation.\n"
+           "Shapes: a state; gives the next state and [dims].\n"
+           "dtypes: gives int64.\n"
+           "Gradient: none.\n"
+           "Edge cases: none.\n"
+           "Example: of 3: perhaps [2, 0, 1]\n"
+           "Source: M. Matsumoto, T. Nishimura, ACM TOMACS 8(1), 1998 (MT19937); NumPy's RandomState.",
+       .infer = infer_permutation,
+       .reference = reference_permutation,
+       .lower = lower_permutation,
+       .cases = cases_permutation},
+      10);
   return op;
 }
 

@@ -131,23 +131,29 @@ Expr arg_extremum_in_all_iterations(const Node& node, const Dim& iterations, std
 constexpr IterationsRule kArgExtremumOfIterations{.all = arg_extremum_in_all_iterations, .may_fail = true};
 
 Op define(bool is_max, const Op& (*self)()) {
-  return {.name = is_max ? "argmax" : "argmin",
-          .doc = str("int64 position of the ", is_max ? "greatest" : "least",
-                     " element along an axis, or of all elements in row-major order. The first of several; the first "
-                     "NaN counts as the extremum. An error without elements. No derivative."),
-          .infer = infer_arg_extremum,
-          .reference = [is_max](const ReferenceArgs& args) { return evaluate(is_max, args); },
-          .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
-          .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
-          .access = [](const Node&, size_t) { return Access::kRow; },
-          .iterations = &kArgExtremumOfIterations,
-          .cost =
-              [](const Node& node) {
-                Dim n = node.inputs[0].type().elements();
-                return Cost{.flops = n, .bytes = n * static_cast<int64_t>(size_of(node.inputs[0].dtype()))};
-              },
-          .connection = [](const Node&, size_t, size_t) { return false; },
-          .cases = [self] { return cases_arg_extremum(self()); }};
+  return {
+      .name = is_max ? "argmax" : "argmin",
+      .doc = str("The int64 position of the ", is_max ? "greatest" : "least",
+                 " element along an axis, or of all elements in row-major order.\n"
+                 "Shapes: y is x without the axis, or [].\n"
+                 "dtypes: bool, integers, floats; gives int64.\n"
+                 "Gradient: none.\n"
+                 "Edge cases: the first of several; the first NaN counts as the extremum; an error without elements.\n"
+                 "Example: of [3, 1, 2]: ",
+                 is_max ? 0 : 1),
+      .infer = infer_arg_extremum,
+      .reference = [is_max](const ReferenceArgs& args) { return evaluate(is_max, args); },
+      .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
+      .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
+      .access = [](const Node&, size_t) { return Access::kRow; },
+      .iterations = &kArgExtremumOfIterations,
+      .cost =
+          [](const Node& node) {
+            Dim n = node.inputs[0].type().elements();
+            return Cost{.flops = n, .bytes = n * static_cast<int64_t>(size_of(node.inputs[0].dtype()))};
+          },
+      .connection = [](const Node&, size_t, size_t) { return false; },
+      .cases = [self] { return cases_arg_extremum(self()); }};
 }
 
 Expr build(const Op& op, const Operand& operand, std::optional<int64_t> axis, bool keepdims) {

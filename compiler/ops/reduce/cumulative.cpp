@@ -227,9 +227,15 @@ Op define_running(const Running& record) {
 Running running_extremum(bool is_max, const Op& (*self)()) {
   const std::string word = is_max ? "largest" : "least";
   return {.name = is_max ? "cummax" : "cummin",
-          .doc = str("y[a, i, c] = the ", word, " of x[a, 0, c], ..., x[a, i, c]; NaN from the first NaN on.\n",
-                     "Shapes: y as x. dtypes: bool, integers, floats, which stay.\n",
-                     "Gradient: to the element that is the ", word, " one so far, the first of equal ones."),
+          .doc = str("y[a, i, c] = the ", word, " of x[a, 0, c], ..., x[a, i, c].\n",
+                     "Shapes: y as x.\n"
+                     "dtypes: bool, integers, floats, which stay.\n"
+                     "Gradient: to the element that is the ",
+                     word,
+                     " one so far, the first of equal ones.\n"
+                     "Edge cases: NaN from the first NaN on.\n"
+                     "Example: of [2, 3, 1]: ",
+                     is_max ? "[2, 3, 3]" : "[2, 2, 1]"),
           .reduction = is_max ? max_op : min_op,
           .self = self,
           .step = is_max ? extremum_step<true>() : extremum_step<false>(),
@@ -250,9 +256,11 @@ const Op& cumsum_op() {
   static const Op op = define_running(
       {.name = "cumsum",
        .doc = "y[a, i, c] = x[a, 0, c] + ... + x[a, i, c], added one after the other in the dtype of y, as NumPy's.\n"
-              "Shapes: y as x. Integers and bool give int64 or uint64 and wrap around; floats and complex keep their "
-              "dtype.\n"
-              "Gradient: the running sums of the cotangent from the end.",
+              "Shapes: y as x.\n"
+              "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
+              "Gradient: the running sums of the cotangent from the end.\n"
+              "Edge cases: integers wrap around. NaN from the first NaN on.\n"
+              "Example: of [1, 2, 3]: [1, 3, 6]",
        .reduction = sum_op,
        .self = cumsum_op,
        .step = step_of([](auto before, auto x) { return wrapping_add(before, x); }),
@@ -265,12 +273,13 @@ const Op& cumsum_op() {
 const Op& cumprod_op() {
   static const Op op = define_running(
       {.name = "cumprod",
-       .doc =
-           "y[a, i, c] = x[a, 0, c] ... x[a, i, c], multiplied one after the other in the dtype of y, as NumPy's.\n"
-           "Shapes: y as x. Integers and bool give int64 or uint64 and wrap around; floats and complex keep their "
-           "dtype.\n"
-           "Gradient: the sums from the end of the cotangent times y, over x; at the first zero of a line those of the "
-           "products without it, and 0 behind it. A second derivative is right where a line has no zeros.",
+       .doc = "y[a, i, c] = x[a, 0, c] ... x[a, i, c], multiplied one after the other in the dtype of y, as NumPy's.\n"
+              "Shapes: y as x.\n"
+              "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
+              "Gradient: the sums from the end of the cotangent times y, over x; at the first zero of a line those of "
+              "the products without it, and 0 behind it. A second derivative is right where a line has no zeros.\n"
+              "Edge cases: integers wrap around. NaN from the first NaN on.\n"
+              "Example: of [1, 2, 3]: [1, 2, 6]",
        .reduction = prod_op,
        .self = cumprod_op,
        .step = step_of([](auto before, auto x) { return wrapping_mul(before, x); }),

@@ -128,7 +128,8 @@ const Op& fused_reduction_op() {
   static const Op op = [] {
     Op made = op_of_body(
         "fused_reduction",
-        "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.",
+        "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.\n"
+        "Example: a softmax of each row",
         [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases_fused_reduction);
     made.access = access_by_slices;
     return made;

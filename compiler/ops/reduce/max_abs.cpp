@@ -46,8 +46,10 @@ const Op& max_abs_op() {
   static const Reduction record{
       .name = "max_abs",
       .doc =
-          "largest absolute value of x over axes; NaN where one is NaN; 0 without elements. dx = dy sign(x) at every "
-          "element that has it (or is NaN), 0 elsewhere.",
+          "The largest absolute value of x over axes.\n"
+          "Gradient: dx = dy sign(x) at every element that has it (or is NaN), 0 elsewhere.\n"
+          "Edge cases: NaN where one is NaN; 0 without elements.\n"
+          "Example: of [-3, 2]: 3",
       .dtype = [](DType dtype) { return is_float(dtype) ? std::optional(dtype) : std::nullopt; },
       .identity = [](DType dtype) { return kernel::constant(dtype, 0); },
       .combine = larger,

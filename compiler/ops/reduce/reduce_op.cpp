@@ -173,7 +173,8 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .access = [](const Node&, size_t) { return Access::kRow; },
         .iterations = record.empty_allowed ? &kLaterAxesOfIterations : &kLaterAxesThatMayFail,
         .cost = cost,
-        .cases = [&record, self] { return cases(self(), record); }};
+        .cases = [&record, self] { return cases(self(), record); },
+        .defined_at = record.defined_at};
   if (record.gradient) {
     op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
     op.jvp = [&record](const JvpArgs& args) { return jvp(record, args); };

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace thtrain {
 
 struct Reduction {
   std::string name;
-  std::string doc;
+  std::string doc;  // Op::doc; shapes and dtypes follow from the record
   /// The dtype of accumulator and result for elements of this dtype; nullopt where there is none.
   std::function<std::optional<DType>(DType)> dtype;
   /// The neutral value, a scalar of the accumulator's dtype.
@@ -46,6 +47,7 @@ struct Reduction {
   double ulps = 0;
   /// Integer elements of the test cases: such that every element can decide the result.
   int64_t int_low = 0, int_high = 4;
+  std::source_location defined_at = std::source_location::current();
 };
 
 /// The record of a reduction's op, whose nodes have the properties "axes" (sorted Ints) and "keepdims" (bool); null for

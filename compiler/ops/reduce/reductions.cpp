@@ -163,8 +163,11 @@ struct Defined {
 const Op& sum_op() {
   static const Defined defined{
       {.name = "sum",
-       .doc = "sum of x over axes; 0 without elements. Integers and bool give int64 or uint64 and wrap around. Floats "
-              "are added in blocks, see reduce.h. dx = dy, repeated along the axes.",
+       .doc = "The sum of x over axes.\n"
+              "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
+              "Gradient: dx = dy, repeated along the axes.\n"
+              "Edge cases: 0 without elements. Integers wrap around. Floats are added in blocks, see reduce.h.\n"
+              "Example: of [1, 2, 3]: 6",
        .dtype = sums,
        .identity = [](DType dtype) { return kernel::constant_int(dtype, 0); },
        .combine = [](Term a, Term b) { return a + b; },
@@ -185,10 +188,12 @@ const Op& sum_op() {
 const Op& prod_op() {
   static const Defined defined{
       {.name = "prod",
-       .doc =
-           "product of x over axes; 1 without elements. Integers and bool give int64 or uint64 and wrap around. dx = "
-           "dy prod(x) / x, and where x is 0: dy times the product of the others. A second derivative is right where "
-           "a line has no zeros.",
+       .doc = "The product of x over axes.\n"
+              "dtypes: integers and bool give int64 or uint64; floats and complex numbers keep their dtype.\n"
+              "Gradient: dx = dy prod(x) / x, and where x is 0: dy times the product of the others. A second "
+              "derivative is right where a line has no zeros.\n"
+              "Edge cases: 1 without elements. Integers wrap around.\n"
+              "Example: of [2, 3, 4]: 24",
        .dtype = sums,
        .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
        .combine = [](Term a, Term b) { return a * b; },
@@ -212,8 +217,10 @@ const Op& min_op() {
   static const Defined defined{
       extremum<false>(
           "min",
-          "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-          "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said."),
+          "The least element of x over axes.\n"
+          "Gradient: dx = dy at every element that equals the result (or is NaN), 0 elsewhere.\n"
+          "Edge cases: NaN where one is NaN; an error without elements. Which of 0 and -0 is given is not said.\n"
+          "Example: of [3, 1, 2]: 1"),
       min_op};
   return defined.op;
 }
@@ -222,24 +229,31 @@ const Op& max_op() {
   static const Defined defined{
       extremum<true>(
           "max",
-          "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-          "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said."),
+          "The greatest element of x over axes.\n"
+          "Gradient: dx = dy at every element that equals the result (or is NaN), 0 elsewhere.\n"
+          "Edge cases: NaN where one is NaN; an error without elements. Which of 0 and -0 is given is not said.\n"
+          "Example: of [3, 1, 2]: 3"),
       max_op};
   return defined.op;
 }
 
 const Op& max_or_lowest_op() {
-  static const Defined defined{
-      extremum<true, true>("max_or_lowest",
-                           "as max, and -inf without elements (of integers the lowest). The optimizer takes it for "
-                           "log(sum(exp(x))) over lengths that only the call knows."),
-      max_or_lowest_op};
+  static const Defined defined{extremum<true, true>("max_or_lowest",
+                                                    "As max, and -inf without elements. The optimizer takes it for "
+                                                    "log(sum(exp(x))) over lengths that only the call knows.\n"
+                                                    "Gradient: that of max.\n"
+                                                    "Edge cases: of integers the lowest one without elements.\n"
+                                                    "Example: of no elements: -inf"),
+                               max_or_lowest_op};
   return defined.op;
 }
 
 const Op& any_op() {
   static const Defined defined{{.name = "any",
-                                .doc = "is an element of x over axes true: unequal to 0; false without elements.",
+                                .doc = "Is an element of x over axes true: unequal to 0.\n"
+                                       "Gradient: none.\n"
+                                       "Edge cases: false without elements; NaN is true.\n"
+                                       "Example: of [0, 1]: 1",
                                 .dtype = truth,
                                 .identity = [](DType) { return kernel::constant_int(DType::kBool, 0); },
                                 .combine = [](Term a, Term b) { return a || b; },
@@ -257,7 +271,10 @@ const Op& any_op() {
 
 const Op& all_op() {
   static const Defined defined{{.name = "all",
-                                .doc = "are all elements of x over axes true: unequal to 0; true without elements.",
+                                .doc = "Are all elements of x over axes true: unequal to 0.\n"
+                                       "Gradient: none.\n"
+                                       "Edge cases: true without elements; NaN is true.\n"
+                                       "Example: of [0, 1]: 0",
                                 .dtype = truth,
                                 .identity = [](DType) { return kernel::constant_int(DType::kBool, 1); },
                                 .combine = [](Term a, Term b) { return a && b; },

@@ -88,10 +88,13 @@ const Op& arange_op() {
   static const Op op{
       .name = "arange",
       .doc =
-          "y[i] = start + i * step, for the i >= 0 that stay before stop. Shapes: y [n], n = ceil((stop - start) / "
-          "step).\n"
-          "dtypes: integers, float32, float64. Floats as in NumPy: start + i * ((start + step) - start), each rounded\n"
-          "to the dtype. No inputs.",
+          "y[i] = start + i * step, for the i >= 0 that stay before stop.\n"
+          "Shapes: y [n], n = ceil((stop - start) / step); no inputs.\n"
+          "dtypes: integers, float32, float64.\n"
+          "Gradient: none.\n"
+          "Edge cases: none where stop is not behind start. Floats as in NumPy: start + i * ((start + step) - start), "
+          "each rounded to the dtype.\n"
+          "Example: from 0 below 3: [0, 1, 2]",
       .infer = infer_arange,
       .reference = reference_arange,
       .lower = lower_arange,

@@ -87,10 +87,13 @@ const Op& broadcast_to_op() {
   static const Op op{
       .name = "broadcast_to",
       .doc =
-          "x repeated along new axes on the left and along its axes of known length 1, to the lengths dims.\n"
+          "x repeated along new axes on the left and along its axes of known length 1, to the lengths dims. A view "
+          "with strides of 0; not folded, so that zeros never become a constant of their size.\n"
           "Shapes: other lengths agree, which is checked when a call begins where it cannot be proved.\n"
-          "dtypes: any. Gradient: the cotangent summed over the repeated axes.\n"
-          "A view with strides of 0; not folded, so that zeros never become a constant of their size.",
+          "dtypes: any.\n"
+          "Gradient: the cotangent summed over the repeated axes.\n"
+          "Edge cases: repeated 0 times, the gradient is 0.\n"
+          "Example: [1, 2] to 3 rows: [[1, 2], [1, 2], [1, 2]]",
       .infer = infer_broadcast_to,
       .reference = reference_broadcast_to,
       .error = moved_error,

@@ -71,20 +71,23 @@ std::vector<OpCase> cases_define_length() {
 }  // namespace
 
 const Op& define_length_op() {
-  static const Op op{
-      .name = "define_length",
-      .doc =
-          "The int64 scalar n itself, which is the value of the length `name` from then on; steps on values of that\n"
-          "length run later. It must be at least 0 and at most `bound`, where there is one. Shapes: n and y [].\n"
-          "Not differentiable. A call computes it before all that has the length.",
-      .infer = infer_define_length,
-      .reference = reference_define_length,
-      .lower = lower_define_length,
-      .foldable = false,
-      .defines = [](const Node& node) -> std::vector<DefinedLength> {
-        return {{.name = name_of_length(node), .bound = bound_of(node)}};
-      },
-      .cases = cases_define_length};
+  static const Op op{.name = "define_length",
+                     .doc =
+                         "The int64 scalar n itself, which is the value of the length `name` from then on; steps on "
+                         "values of that length run later. A call computes it before all that has the length.\n"
+                         "Shapes: n and y [].\n"
+                         "dtypes: int64.\n"
+                         "Gradient: none.\n"
+                         "Edge cases: an error where it is negative, or above `bound`, where there is one.\n"
+                         "Example: the count of true elements",
+                     .infer = infer_define_length,
+                     .reference = reference_define_length,
+                     .lower = lower_define_length,
+                     .foldable = false,
+                     .defines = [](const Node& node) -> std::vector<DefinedLength> {
+                       return {{.name = name_of_length(node), .bound = bound_of(node)}};
+                     },
+                     .cases = cases_define_length};
   return op;
 }
 

@@ -102,9 +102,12 @@ const Op& dimshuffle_op() {
   static const Op op{
       .name = "dimshuffle",
       .doc =
-          "y[i_0, ..., i_m] = x[...], axis k of y being axis order[k] of x, or a new axis of length 1 for -1.\n"
-          "Shapes: axes that order leaves out have the known length 1. dtypes: any.\n"
-          "Gradient: the inverse order. A view.",
+          "y[i_0, ..., i_m] = x[...], axis k of y being axis order[k] of x, or a new axis of length 1 for -1. A view.\n"
+          "Shapes: axes that order leaves out have the known length 1.\n"
+          "dtypes: any.\n"
+          "Gradient: the inverse order.\n"
+          "Edge cases: lengths of 0 stay.\n"
+          "Example: [[1, 2], [3, 4]] becomes [[1, 3], [2, 4]]",
       .infer = infer_dimshuffle,
       .reference = reference_dimshuffle,
       .error = moved_error,

@@ -60,7 +60,13 @@ std::vector<OpCase> cases_eye() {
 const Op& eye_op() {
   static const Op op{
       .name = "eye",
-      .doc = "y[i, j] = 1 where j - i == k, else 0. Shapes: y has the lengths dims. dtypes: any. No inputs.",
+      .doc =
+          "y[i, j] = 1 where j - i == k, else 0.\n"
+          "Shapes: y has the lengths dims; no inputs.\n"
+          "dtypes: any.\n"
+          "Gradient: none.\n"
+          "Edge cases: zeros where diagonal k lies outside.\n"
+          "Example: of 2: [[1, 0], [0, 1]]",
       .infer = infer_eye,
       .reference = reference_eye,
       .lower = lower_eye,

@@ -123,7 +123,10 @@ const Op& join_op() {
       .doc =
           "The values one after the other along an axis.\n"
           "Shapes: the other lengths agree, which is checked when a call begins where it cannot be proved.\n"
-          "dtypes: one (the builder promotes). Gradient: each value gets its part of the cotangent.",
+          "dtypes: one (the builder promotes).\n"
+          "Gradient: each value gets its part of the cotangent.\n"
+          "Edge cases: a value without elements adds none.\n"
+          "Example: [1, 2] and [3]: [1, 2, 3]",
       .infer = infer_join,
       .reference = reference_join,
       .error = moved_error,

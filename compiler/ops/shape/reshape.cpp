@@ -125,10 +125,13 @@ const Op& reshape_op() {
   static const Op op{
       .name = "reshape",
       .doc =
-          "The elements of x in row-major order, read under the lengths dims.\n"
+          "The elements of x in row-major order, read under the lengths dims. A view where the strides of x allow it, "
+          "else a copy.\n"
           "Shapes: the numbers of elements agree, which is checked when a call begins where it cannot be proved.\n"
-          "dtypes: any. Gradient: the cotangent under the lengths of x.\n"
-          "A view where the strides of x allow it, else a copy.",
+          "dtypes: any.\n"
+          "Gradient: the cotangent under the lengths of x.\n"
+          "Edge cases: no elements stay none.\n"
+          "Example: [1, 2, 3, 4] as 2 by 2 is [[1, 2], [3, 4]]",
       .infer = infer_reshape,
       .reference = reference_reshape,
       .error = moved_error,

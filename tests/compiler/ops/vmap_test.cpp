@@ -144,6 +144,12 @@ TEST(Vmap, GradientsOfExamplesAreThoseOfEach) {
   }
 }
 
+TEST(Vmap, AGradientInTwoFormsIsNoLoop) {
+  const Expr x = matrix("x", {5, 4}), w = vector("w", {4});
+  const Expr all = vmap([&](Expr example) { return grad(-log(sigmoid(dot(example, w))), w); }, {x});
+  EXPECT_EQ(loops_in({all}), 0);
+}
+
 TEST(Vmap, OfOtherAxesAndOfLengthsThatTheCallKnows) {
   const Expr x = tensor3("x"), y = matrix("y");
   const Expr both = vmap([](Expr a, Expr b) { return dot(a, b) + 1; }, {x, y}, {1, -1});

@@ -194,6 +194,43 @@ TEST(LibraryPage, HasABuilderForEveryElementwiseOp) {
   }
 }
 
+// docs/coming_from.md: in the column "here" every word in code letters, but for one or two letters, is declared.
+TEST(ComingFrom, NamesWhatIsThere) {
+  std::string declarations;
+  for (const Declared& d : declared()) declarations += d.signature + " " + d.name + "\n";
+  std::set<std::string> there;
+  const std::regex word("[A-Za-z_][A-Za-z_0-9]{2,}"), span("`([^`]*)`"), text("\"[^\"]*\""), op("operator[^ (]+");
+  for (std::sregex_iterator i(declarations.begin(), declarations.end(), word), end; i != end; ++i)
+    there.insert(i->str());
+  for (std::sregex_iterator i(declarations.begin(), declarations.end(), op), end; i != end; ++i) there.insert(i->str());
+  const std::string page = text_of("docs/coming_from.md");
+  std::istringstream lines(page);
+  size_t rows = 0, names = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| NumPy") || line.starts_with("| ---")) continue;
+    ++rows;
+    const std::string plain = std::regex_replace(line, std::regex("\\\\\\|"), "\1");  // "\|" is no border of a cell
+    std::vector<std::string> cells;
+    std::istringstream parts(plain);
+    for (std::string cell; std::getline(parts, cell, '|');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 5u) << line;
+    for (std::sregex_iterator i(cells[3].begin(), cells[3].end(), span), end; i != end; ++i) {
+      std::string code = std::regex_replace((*i)[1].str(), text, "");
+      std::replace(code.begin(), code.end(), '\1', '|');
+      if (code.starts_with("operator")) {
+        ++names;
+        EXPECT_TRUE(there.contains(code)) << code << " in: " << line;
+        continue;
+      }
+      for (std::sregex_iterator w(code.begin(), code.end(), word); w != end; ++w, ++names)
+        EXPECT_TRUE(there.contains(w->str())) << w->str() << " in: " << line;
+    }
+  }
+  EXPECT_GT(rows, 90u);
+  EXPECT_LE(rows, 200u);
+  EXPECT_GT(names, 200u);
+}
+
 TEST(LibraryPage, ReadsHeaders) {
   const std::vector<Declared> all = declarations_of("a.h",
                                                     "#pragma once\n"
