@@ -75,7 +75,7 @@ TEST_F(CliCommands, ExcludedRewritesAreNotApplied) {
   EXPECT_TRUE(
       ended.err.ends_with("  config:   command line:1:27\n"
                           "      1 | compiler.exclude_rewrites=[\"fuse_elementwize\"]\n"
-                          "        |                           ^\n"
+                          "        |                           ^^^^^^^^^^^^^^^^^^^^\n"
                           "  hint:     did you mean fuse_elementwise?\n"))
       << ended.err;
 }
