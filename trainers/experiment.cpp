@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "compiler/passes/pipeline.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/batch_training.h"
 
@@ -274,6 +275,14 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   });
 }
 
+static void check_rewrites(const CompilerConfig& config, Findings& findings) {
+  for (const std::string& name : config.exclude_rewrites)
+    if (std::optional<Message> unknown = unknown_rewrite(name, "compiler.exclude_rewrites: ")) {
+      unknown->config = config.at("exclude_rewrites");
+      findings.add(*unknown);
+    }
+}
+
 void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.about("How expressions become machine code.");
   f.choice("floatX", &CompilerConfig::floatX, {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}})
@@ -298,6 +307,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
             {"strict", CompilerConfig::Optimizer::kStrict},
             {"fast", CompilerConfig::Optimizer::kFast}})
       .help("Which rewrites are allowed: `strict` keeps every bit, `fast` assumes that no value is infinite or NaN.");
+  f.field("exclude_rewrites", &CompilerConfig::exclude_rewrites)
+      .help("Passes and rewrite rules, by the names that `thtrain explain --stage=passes` prints, that are left out.");
   f.field("threads", &CompilerConfig::threads)
       .range(between(0, kMaxThreads))
       .unit("threads")
@@ -339,6 +350,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "
           "when it is ready. The step at which that happens, and so the exact results, differ from run to run.");
+  f.check(check_rewrites);
 }
 
 void Experiment::describe(Fields<Experiment>& f) {

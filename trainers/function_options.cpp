@@ -50,6 +50,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
       out.level = Level::kFast;
       break;
   }
+  out.without = {config.exclude_rewrites.begin(), config.exclude_rewrites.end()};
   out.nan_guard = {.nan = config.guard_nan, .infinity = config.guard_infinity};
   if (config.guard_above > 0) out.nan_guard.above = config.guard_above;
   out.threads = static_cast<int>(config.threads);

@@ -1,6 +1,7 @@
 // A pass: a function from graph to graph, as one row of the pipeline's table.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct PassContext {
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: nothing is known of them
   kernel::Target target = {};                // that the graph is compiled for
+  std::set<std::string> without = {};        // names of rules that are left out
 
   void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
             Safety safety = Safety::kReassociating) const {

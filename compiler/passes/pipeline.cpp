@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "compiler/base/escape.h"
+#include "compiler/base/nearest_name.h"
 #include "compiler/ir/verify.h"
 #include "compiler/passes/batch_loops.h"
 #include "compiler/passes/canonicalize.h"
@@ -20,6 +22,7 @@
 #include "compiler/passes/merge.h"
 #include "compiler/passes/merge_loops.h"
 #include "compiler/passes/read_starts.h"
+#include "compiler/passes/rules.h"
 #include "compiler/passes/stabilize.h"
 #include "compiler/passes/trim_loops.h"
 
@@ -91,16 +94,27 @@ Graph run_pass(const Pass& pass, const Graph& graph, const PassContext& context)
   return pass.bodies_last ? inside(pass.run(graph, context)) : pass.run(inside(graph), context);
 }
 
+std::optional<Message> unknown_rewrite(const std::string& name, const std::string& where) {
+  std::vector<std::string> names;
+  for (const PipelineEntry& entry : pipeline()) names.push_back(entry.pass.name);
+  for (const Rule* rule : all_rules()) names.push_back(rule->name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return std::nullopt;
+  const std::string near = nearest_name(name, names);
+  return Message{.what = str(where, "there is no pass and no rule named ", escaped(name)),
+                 .expected = str("a rule that `thtrain explain --stage=passes` counts, or a pass: ",
+                                 join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })),
+                 .hint = near.empty() ? "" : str("did you mean ", near, "?")};
+}
+
+void require_rewrites(const std::set<std::string>& names) {
+  for (const std::string& name : names)
+    if (const std::optional<Message> unknown = unknown_rewrite(name)) throw UserError(*unknown);
+}
+
 Graph optimize(const Graph& graph, const PipelineOptions& options) {
-  for (const std::string& name : options.without) {
-    bool known = false;
-    for (const PipelineEntry& entry : pipeline()) known = known || entry.pass.name == name;
-    if (!known)
-      throw UserError({.what = str("there is no pass named ", name),
-                       .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
-  }
+  require_rewrites(options.without);
   Graph current = graph;
-  const PassContext context{options.level, options.fired, options.chooser, options.target};
+  const PassContext context{options.level, options.fired, options.chooser, options.target, options.without};
   const bool bodies = !options.extra.empty() || has_bodies(graph);  // a program's own passes may make some
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
@@ -129,6 +143,7 @@ std::string pipeline_text(const PipelineOptions& options) {
   std::string out = str("level ", static_cast<int>(options.level));
   for (const PipelineEntry& entry : pipeline())
     if (!options.without.count(entry.pass.name)) out += str(" ", entry.pass.name);
+  for (const std::string& name : options.without) out += str(" -", name);
   return out;
 }
 

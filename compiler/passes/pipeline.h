@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct PassRecord {
 
 struct PipelineOptions {
   Level level = Level::kStandard;
-  std::set<std::string> without = {};  // passes left out; UserError for an unknown name
+  std::set<std::string> without = {};  // passes and rules left out; UserError for an unknown name
   std::vector<Pass> extra = {};        // a program's own passes, before all others
   bool keep_graphs = false;
   bool verify = false;                  // types and structure, after every pass
@@ -48,6 +49,12 @@ Graph optimize(const Graph& graph, const PipelineOptions& options);
 /// Runs a pass on a graph and on all bodies of its loops and branches, the innermost first unless Pass::bodies_last.
 /// The graph itself where the pass does not run at that level, or needs a chooser that is not there.
 Graph run_pass(const Pass& pass, const Graph& graph, const PassContext& context);
+
+/// UserError where a name is that of no pass and no rule.
+void require_rewrites(const std::set<std::string>& names);
+/// That there is no pass and no rule of that name, with the nearest one; nullopt where there is. `where` begins the
+/// message.
+std::optional<Message> unknown_rewrite(const std::string& name, const std::string& where = {});
 
 /// What a cached program depends on: names and order of the passes, level, what was left out.
 std::string pipeline_text(const PipelineOptions& options);

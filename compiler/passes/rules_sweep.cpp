@@ -42,9 +42,9 @@ struct Candidate {
 // The candidates for each op, in the order of the table.
 class RuleIndex {
  public:
-  RuleIndex(std::span<const Rule* const> rules, std::span<const Rule* const> cleanup, Level level) {
-    for (const Rule* rule : rules) add(rule, level, false);
-    for (const Rule* rule : cleanup) add(rule, level, true);
+  RuleIndex(std::span<const Rule* const> rules, std::span<const Rule* const> cleanup, const PassContext& context) {
+    for (const Rule* rule : rules) add(rule, context, false);
+    for (const Rule* rule : cleanup) add(rule, context, true);
   }
   const std::vector<Candidate>& of(const Op* op) const {
     static const std::vector<Candidate> none;
@@ -53,10 +53,11 @@ class RuleIndex {
   }
 
  private:
-  void add(const Rule* rule, Level level, bool is_cleanup) {
+  void add(const Rule* rule, const PassContext& context, bool is_cleanup) {
+    if (context.without.contains(rule->name)) return;
     Candidate candidate{rule, 0, is_cleanup};
     for (DType dtype : kAllDTypes)
-      if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, level)) candidate.kinds |= kind_of(dtype);
+      if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, context.level)) candidate.kinds |= kind_of(dtype);
     if (candidate.kinds == 0) return;
     if (!rule->rewrite) {
       for (const Expr& operand : rule->from.node().inputs) {
@@ -293,7 +294,7 @@ class Sweep : public RuleContext {
 
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
                   const std::string& pass, std::span<const Rule* const> cleanup) {
-  const RuleIndex index(rules, cleanup, context.level);
+  const RuleIndex index(rules, cleanup, context);
   const std::vector<const Node*> order = topological_order(graph.roots());
   if (std::ranges::all_of(order, [&](const Node* node) { return index.of(node->op).empty(); })) return graph;
   Graph current = graph;

@@ -171,7 +171,7 @@ BufferView Planner::new_location(const Type& type, std::string name) {
 
 void Planner::bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
   int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
-  scope_->value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
+  scope_->set(leaf, BufferView{buffer, leaf.type(), row_major(leaf.dims())});
 }
 
 void Planner::add_shared(const Expr& leaf) {
@@ -204,7 +204,7 @@ int Planner::reusable(const Node& node, size_t o, std::span<const BufferView> in
     const BufferView& in = inputs[i];
     if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
     const Buffer& buffer = buffer_of(in);
-    if (buffer.kind != BufferKind::kTemporary || buffer.region != region_->number) continue;
+    if (!may_be_taken(buffer) || buffer.region != region_->number) continue;
     if (!(buffer.elements == in.type.elements())) continue;
     if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
     bool alone = true;

@@ -46,6 +46,11 @@ class Planner {
   bool is_old_value(const Expr& e);
   /// Is the value computed where the caller will find it, and by nobody read before?
   bool goes_to_caller(const Expr& e, const BufferView& view);
+  /// A temporary, or an input that the caller does not read again.
+  bool may_be_taken(const Buffer& buffer) const {
+    return buffer.kind == BufferKind::kTemporary ||
+           (buffer.kind == BufferKind::kInput && options_.mutable_inputs.contains(buffer.index));
+  }
   /// The buffer of a temporary of this scope that dies with this node and that output `o` may take over; -1: none.
   int reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const;
   /// By an earlier output of the node that is being placed?

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -120,6 +121,7 @@ struct PlanOptions {
   int threads = 1;                           // that will run it
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: the plain ones
+  std::set<size_t> mutable_inputs = {};      // numbers of those that temporaries may be written over
 };
 
 /// Orders the nodes of an optimized graph, gives every value a buffer, lowers every node, and packs the arena.

@@ -55,6 +55,13 @@ TunerOptions tuner_options(const CompileOptions& options) {
           .allow_wrong_results = options.allow_wrong_results};
 }
 
+PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner) {
+  return {.target = options.target,
+          .threads = options.threads,
+          .chooser = &tuner,
+          .mutable_inputs = options.mutable_inputs};
+}
+
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
   const RefusalScope refusals;
@@ -66,7 +73,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   if (use_cache) {
     key = content_hash(
         {graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
-         str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION),
+         str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION, " mutable ",
+             join(options.mutable_inputs, " ", [](size_t i) { return str(i); })),
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
@@ -83,8 +91,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   pipeline.chooser = &tuner;
   pipeline.target = target;
   Graph optimized = optimize(canonical.graph, pipeline);
-  auto planned = std::make_shared<Program>(
-      plan(optimized, canonical.value_checks, {.target = target, .threads = options.threads, .chooser = &tuner}));
+  auto planned = std::make_shared<Program>(plan(optimized, canonical.value_checks, plan_options(options, tuner)));
   Source source = emit_cpp(*planned, {.probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "compiler/codegen/entry_abi.h"
@@ -9,6 +10,7 @@
 #include "compiler/host/machine.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
+#include "compiler/plan/program.h"
 #include "compiler/runtime/program_image.h"
 #include "compiler/tuning/tuner.h"
 
@@ -34,11 +36,13 @@ struct CompileOptions {
   bool use_cache = true;
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
+  std::set<size_t> mutable_inputs = {};  // PlanOptions::mutable_inputs
   std::vector<TakenCandidate> candidates = {};
   CandidateLists candidate_lists = {};
   bool allow_wrong_results = false;  // of candidates, see TunerOptions
 };
 TunerOptions tuner_options(const CompileOptions& options);
+PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner);
 
 struct CompileOutcome {
   std::shared_ptr<const CompiledProgram> program;

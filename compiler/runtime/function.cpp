@@ -17,6 +17,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/runtime/arguments.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
@@ -209,18 +210,6 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
 
 }  // namespace
 
-std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> given, std::vector<Tensor>& copies) {
-  for (size_t i = 0; i < std::min(given.size(), s.graph.inputs.size()); ++i) {
-    const DType dtype = s.graph.inputs[i].dtype();
-    if (given[i].dtype() == dtype) continue;
-    std::optional<Tensor> same_numbers = given[i].integers_as(dtype);
-    if (!same_numbers) continue;
-    if (copies.empty()) copies.assign(given.begin(), given.end());
-    copies[i] = std::move(*same_numbers);
-  }
-  return copies.empty() ? given : std::span<const Tensor>(copies);
-}
-
 std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.pending.valid()) take_pending(s, false);
@@ -229,15 +218,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   std::vector<Tensor> copies;
   if (!are_plain)
     for (const Tensor& t : given) copies.push_back(t.on_host().contiguous());
-  std::span<const Tensor> inputs = are_plain ? given : std::span<const Tensor>(copies);
-  // An argument that is a variable's buffer is read as it was before the call.
-  for (size_t i = 0; i < inputs.size() && !s.graph.updates.empty(); ++i)
-    for (const std::shared_ptr<SharedStorage>& storage : s.storages)
-      if (inputs[i].shares_memory_with(storage->value)) {
-        if (copies.empty()) copies.assign(inputs.begin(), inputs.end());
-        copies[i] = inputs[i].copy();
-        inputs = copies;
-      }
+  const std::span<const Tensor> inputs = in_own_memory(s, are_plain ? given : copies, copies);
   if (shapes_changed(s, inputs)) {
     s.bound = false;
     bind_shapes(s, inputs);
@@ -296,6 +277,9 @@ CompileOptions compile_options(const State& s) {
   out.tune = s.options.tune;
   // Debug mode compares with what sums of the definition's terms may differ by.
   out.conv_tolerance = s.options.mode == Mode::kDebug ? 0 : s.options.conv_tolerance;
+  // Whoever compares a step with its reference, or looks for what made a value, reads the arguments afterwards.
+  for (size_t i = 0; i < s.inputs.size() && s.options.mode == Mode::kNative; ++i)
+    if (s.inputs[i].is_mutable && s.graph.inputs[i].rank() > 0) out.mutable_inputs.insert(i);  // scalars may be lengths
   out.candidates = s.options.candidates;
   out.candidate_lists = s.options.candidate_lists;
   out.allow_wrong_results = s.options.mode == Mode::kDebug;
@@ -348,6 +332,9 @@ Function::Function(const Function& other)
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
+  s.subsets.clear();  // they have one caller
+  for (InOptions& input : s.inputs)
+    if (input.is_mutable && input.value) input.value = input.value->copy();  // calls write over it
   if (s.fixed_arguments) s.fixed_arguments.emplace();
   if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
   if (s.guard) s.guard = std::make_shared<NanGuard>(s);
@@ -383,16 +370,28 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   State& s = state_behind(state_);
   const CallScope scope(s.mark, name());
-  std::vector<Tensor> completed;
-  if (size_t all = s.defaults.size(); inputs.size() < all && s.defaults[inputs.size()]) {
-    completed.assign(inputs.begin(), inputs.end());
-    while (completed.size() < all && s.defaults[completed.size()]) completed.push_back(*s.defaults[completed.size()]);
-    inputs = completed;
+  std::vector<Tensor> completed, converted;
+  inputs = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
+  return take_next_values(s, s.options.mode == Mode::kDebug ? debug_call(s, inputs) : call_program(s, inputs));
+}
+
+void build(State& s, size_t seen_outputs) {
+  EffectScope own;  // what compiling builds belongs to no body that is being built
+  size_t next_values = 0;
+  for (const InOptions& input : s.inputs) next_values += input.update.has_value();
+  s.lengths.names.resize(s.graph.outputs.size() - seen_outputs - next_values);
+  s.borrowed.resize(seen_outputs + next_values, false);
+  s.own_outputs.resize(s.graph.outputs.size());
+  s.borrowed.resize(s.graph.outputs.size(), true);
+  prepare(s);
+  s.values_matter = uses_values(s);
+  s.context.threads = thread_count(s.options.threads);
+  if (s.options.target && s.options.target->replays_calls) s.fixed_arguments.emplace();
+  if (s.options.mode != Mode::kReference) compile_native(s);
+  if (s.options.mode == Mode::kNanGuard) {
+    s.guard = std::make_shared<NanGuard>(s);
+    s.context.probe = NanGuard::probe;
   }
-  std::vector<Tensor> converted;
-  inputs = in_own_dtypes(s, inputs, converted);
-  if (s.options.mode == Mode::kDebug) return debug_call(s, inputs);
-  return call_program(s, inputs);
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
@@ -402,20 +401,10 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   State& s = *state;
   s.options = options;
   for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
+  s.output_names = names_of_outputs(outputs, where);
   s.graph = function_graph(inputs, outputs, updates, options, where);
-  s.defaults = values_of_inputs(inputs, where);
-  s.lengths.names.resize(s.graph.outputs.size() - outputs.size());
-  s.own_outputs.resize(s.graph.outputs.size());
-  s.borrowed.resize(s.graph.outputs.size(), true);
-  prepare(s);
-  s.values_matter = uses_values(s);
-  s.context.threads = thread_count(options.threads);
-  if (options.target && options.target->replays_calls) s.fixed_arguments.emplace();
-  if (options.mode != Mode::kReference) compile_native(s);
-  if (options.mode == Mode::kNanGuard) {
-    s.guard = std::make_shared<NanGuard>(s);
-    s.context.probe = NanGuard::probe;
-  }
+  s.inputs = options_of_inputs(inputs, where);
+  build(s, outputs.size());
   return Function(std::move(state));
 }
 

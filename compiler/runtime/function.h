@@ -12,6 +12,7 @@
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/runtime/in_out.h"
 #include "compiler/runtime/profile.h"
 #include "compiler/runtime/shared.h"
 #include "compiler/tuning/tuner.h"
@@ -19,26 +20,6 @@
 namespace thtrain {
 
 // ---- functions -----------------------------------------------------------------------------------------------------
-
-/// An input, and its value where a call gives none. No call writes into an argument.
-struct In {
-  In(Expr variable, std::optional<Tensor> value = {}, std::source_location where = std::source_location::current())
-      : variable(require_value(variable, "function: an input", where)), value(std::move(value)) {}
-  In(const Shared&) = delete;  // a shared variable is no input: functions find it; FunctionOptions::givens replaces it
-  Expr variable;
-  std::optional<Tensor> value;
-};
-
-/// An output; with `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
-/// every mode.
-struct Out {
-  Out(Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
-      : expr(require_value(expr, "function: an output", where)), borrow(borrow) {}
-  Out(const Shared& variable, bool borrow = false, std::source_location where = std::source_location::current())
-      : Out(variable.expr(), borrow, where) {}
-  Expr expr;
-  bool borrow;
-};
 
 /// How calls compute.
 enum class Mode {
@@ -65,7 +46,9 @@ struct FunctionOptions {
   /// Random draws whose generators stay as they are: none, all (true), or those of these states (random_streams.h).
   /// Without it each call moves on the generators of the draws that it computes.
   std::variant<bool, std::vector<Expr>> no_default_updates = false;
-  std::set<std::string> without = {};   // passes left out
+  /// Passes and rewrite rules left out, by the names that `thtrain explain --stage=passes` prints: {"merge",
+  /// "log1p_of_exp"}. UserError for another name.
+  std::set<std::string> without = {};
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.
   bool allow_unused_inputs = false;
@@ -148,6 +131,14 @@ class Function {
   /// By name; inputs with a value of their own may be left out.
   std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs,
                                  std::source_location where = std::source_location::current());
+
+  /// The outputs by their names. UserError where an output has none, or two have the same.
+  std::map<std::string, Tensor> named(const std::vector<Tensor>& inputs,
+                                      std::source_location where = std::source_location::current());
+  /// These outputs, in this order, computed without the others; the updates are those of every call. The first call for
+  /// a set of outputs compiles a program of its own, which this function keeps.
+  std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
+                           std::source_location where = std::source_location::current());
 
   /// The same program on other shared variables (of the same types) than those that this one uses.
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;

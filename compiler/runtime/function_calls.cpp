@@ -22,14 +22,22 @@ template <class E>
   throw E(std::move(messages));
 }
 
+void rethrow_called_at(const std::string& name, const std::source_location& where) {
+  try {
+    throw;
+  } catch (const BadValueError& error) {
+    throw_called_at(error, name, where);
+  } catch (const UserError& error) {
+    throw_called_at(error, name, where);
+  }
+}
+
 std::vector<Tensor> Function::call_at(std::span<const Tensor> inputs, const std::source_location& where) {
   const State& s = state_behind(state_, where);
   try {
     return (*this)(inputs);
-  } catch (const BadValueError& error) {
-    throw_called_at(error, name(), where);
-  } catch (const UserError& error) {
-    throw_called_at(error, s.options.name, where);
+  } catch (...) {
+    rethrow_called_at(s.options.name, where);
   }
 }
 
@@ -48,8 +56,8 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
                                    .got = join(s.graph.inputs, ", ", described),
                                    .hint = "give the arguments in the order of the inputs"}),
                         name(), where);
-    } else if (s.defaults[i]) {
-      values.push_back(*s.defaults[i]);
+    } else if (s.inputs[i].value) {
+      values.push_back(*s.inputs[i].value);
     } else {
       throw_called_at(UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
                                  .expected = described(input)}),

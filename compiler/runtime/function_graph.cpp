@@ -11,6 +11,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/runtime/arguments.h"
 #include "compiler/runtime/data_lengths.h"
 
 namespace thtrain {
@@ -113,6 +114,23 @@ Graph with_exact_updates(Graph graph) {
   return graph;
 }
 
+// The value that an input has in the next call, with its known lengths.
+Expr next_value(const In& in) {
+  const Expr &variable = in.variable, &value = in.options.update;
+  const Origin& origin = value.node().origin;
+  if (value.dtype() != variable.dtype() || value.rank() != variable.rank())
+    throw UserError({.what = str("function: the update of the input ", escaped(variable.name()), " has another type"),
+                     .expected = readable(variable.type().text()),
+                     .got = readable(value.type().text()),
+                     .node = origin.text(),
+                     .config = origin.config(),
+                     .hint = value.dtype() == variable.dtype() ? "" : "cast the update to the input's dtype"});
+  Dims dims = value.dims();
+  for (size_t axis = 0; axis < dims.size(); ++axis)
+    if (variable.dims()[axis].is_known()) dims[axis] = variable.dims()[axis];
+  return dims == value.dims() ? value : specify_lengths(value, dims);
+}
+
 // What is listed as an effect must be one.
 void check_effects(const FunctionOptions& options, const std::source_location& where) {
   for (const Expr& effect : options.effects) {
@@ -187,22 +205,42 @@ bool fits(const Tensor& value, const Type& type) {
 
 }  // namespace
 
-std::vector<std::optional<Tensor>> values_of_inputs(const std::vector<In>& inputs, const std::source_location& where) {
-  std::vector<std::optional<Tensor>> out;
+std::vector<InOptions> options_of_inputs(const std::vector<In>& inputs, const std::source_location& where) {
+  std::vector<InOptions> out;
   for (const In& in : inputs) {
-    out.push_back(in.value);
-    if (!in.value) continue;
+    out.push_back(in.options);
     const Type& type = in.variable.type();
-    if (in.value->dtype() != type.dtype)
-      if (std::optional<Tensor> same_numbers = in.value->integers_as(type.dtype)) out.back() = same_numbers;
     const Origin& origin = in.variable.node().origin;
-    if (!fits(*out.back(), type))
-      throw UserError({.what = "function: the value of an input has another type",
-                       .expected = described(in.variable),
-                       .got = in.value->type_text(),
+    std::optional<Tensor>& value = out.back().value;
+    if (!value && in.options.update.has_value())
+      throw UserError({.what = str("function: the input ", escaped(in.variable.name()),
+                                   " has an update, and no value that it would replace"),
                        .node = with_call(origin.text(), "function", where),
                        .config = origin.config(),
-                       .hint = in.value->dtype() == type.dtype ? "" : "cast the value to the input's dtype"});
+                       .hint = "give the value of the first call: In(x, {.value = 0.0, .update = x + 1})"});
+    if (!value) continue;
+    if (std::optional<Tensor> converted = in_dtype(*value, type.dtype, in.options)) value = converted;
+    if (in.options.is_mutable && in.options.update.has_value()) value = value->copy();  // calls write over it
+    if (!fits(*value, type))
+      throw UserError({.what = "function: the value of an input has another type",
+                       .expected = described(in.variable),
+                       .got = value->type_text(),
+                       .node = with_call(origin.text(), "function", where),
+                       .config = origin.config(),
+                       .hint = value->dtype() == type.dtype ? "" : "cast the value to the input's dtype"});
+  }
+  return out;
+}
+
+std::vector<std::string> names_of_outputs(const std::vector<Out>& outputs, const std::source_location& where) {
+  std::vector<std::string> out;
+  std::set<std::string> given;
+  for (const Out& output : outputs) {
+    out.push_back(output.name.empty() ? output.expr.name() : output.name);
+    if (!output.name.empty() && !given.insert(output.name).second)
+      throw UserError({.what = str("function: two outputs are called ", escaped(output.name)),
+                       .expected = "names that tell the outputs apart",
+                       .node = with_call("", "function", where)});
   }
   return out;
 }
@@ -214,15 +252,19 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
     require_value(update.value, "function: the value of an update", where);
   }
   check_numbers(options, where);
+  require_rewrites(options.without);
   check_givens(options, where);
   check_effects(options, where);
   Graph graph{.inputs = {}, .outputs = {}, .updates = updates, .effects = options.effects};
   for (const In& in : inputs) graph.inputs.push_back(in.variable);
   for (const Out& out : outputs) graph.outputs.push_back(out.expr);
-  graph = with_definitions(std::move(graph), outputs.size());
+  for (const In& in : inputs)
+    if (in.options.update.has_value()) graph.outputs.push_back(next_value(in));
+  const size_t seen_or_next = graph.outputs.size();
+  graph = with_definitions(std::move(graph), seen_or_next);
   if (!options.givens.empty()) {
     graph = with_givens(graph, options.givens);
-    graph = with_definitions(std::move(graph), outputs.size());
+    graph = with_definitions(std::move(graph), seen_or_next);
   }
   add_default_updates(graph, options);
   check_graph(graph, options);

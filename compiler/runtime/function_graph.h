@@ -5,13 +5,17 @@
 
 namespace thtrain {
 
-/// The graph that function() compiles; outputs that define lengths come after the user's (runtime/data_lengths.h).
+/// The graph that function() compiles; after the user's outputs come the next values of inputs with an update, then
+/// outputs that define lengths (runtime/data_lengths.h).
 /// UserError for what function() refuses.
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                      const FunctionOptions& options, const std::source_location& where);
 
-/// The values that inputs have where a call gives none, in the inputs' dtypes as a call converts its arguments.
-/// UserError for one of another dtype, rank or known length.
-std::vector<std::optional<Tensor>> values_of_inputs(const std::vector<In>& inputs, const std::source_location& where);
+/// What the inputs are told, with their values in the inputs' dtypes as a call converts its arguments. UserError for a
+/// value of another dtype, rank or known length, and for an update without a value.
+std::vector<InOptions> options_of_inputs(const std::vector<In>& inputs, const std::source_location& where);
+
+/// The names of the outputs. UserError where two are given the same.
+std::vector<std::string> names_of_outputs(const std::vector<Out>& outputs, const std::source_location& where);
 
 }  // namespace thtrain

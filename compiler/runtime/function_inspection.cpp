@@ -36,7 +36,8 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = text_with_roles(s.graph);
   const Tuner tuner = answered_tuner(s);
-  const kernel::Target target = compile_options(s).target;
+  const CompileOptions compiling = compile_options(s);
+  const kernel::Target& target = compiling.target;
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
@@ -50,8 +51,7 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = text_with_roles(record.after);
   out.fused = text_with_roles(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions planning{.target = target, .threads = s.context.threads, .chooser = &tuner};
-  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
+  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, plan_options(compiling, tuner)));
   out.program = program_text(*out.plan);
   const SourceText text = emit_cpp(*out.plan).text;
   out.cpp = whole_text(text);

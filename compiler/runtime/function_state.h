@@ -22,9 +22,10 @@ struct Function::State {
   State();
 
   FunctionOptions options;
-  Graph graph;  // the user's, givens applied; after its outputs those whose values are lengths
-  std::vector<std::optional<Tensor>> defaults;  // of the inputs
-  std::vector<bool> borrowed;                   // outputs
+  Graph graph;  // the user's, givens applied; after its outputs the next values of inputs, then those that are lengths
+  std::vector<InOptions> inputs;          // their values are those of the next call
+  std::vector<std::string> output_names;  // of the outputs that callers see
+  std::vector<bool> borrowed;             // outputs
   CanonicalGraph canonical;
   std::vector<Expr> leaves;                                 // shared variables, in the order of the user's graph
   std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put there instead
@@ -58,6 +59,8 @@ struct Function::State {
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
   std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard
+  // Programs of some outputs (Function::only), by the numbers of these.
+  std::map<std::vector<size_t>, std::shared_ptr<State>> subsets;
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
   /// The call ends with this error.
@@ -66,6 +69,9 @@ struct Function::State {
 
 /// UserError: a function is used that was moved from. Names the line of the call where it is known.
 [[noreturn]] void fail_moved_from(const std::source_location& where);
+
+/// Throws the error that is being handled again; one of a user with the line of the call of `name`.
+[[noreturn]] void rethrow_called_at(const std::string& name, const std::source_location& where);
 
 /// What a function holds; UserError where that was moved from.
 inline Function::State& state_behind(const std::shared_ptr<Function::State>& state,
@@ -94,10 +100,9 @@ void instrument(Function::State& state);
 std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
                                  const std::function<void(const StepEvent&)>& callback);
 
-/// The arguments with integers in the dtypes of the inputs, where that changes none of them; copied into `copies` where
-/// one has another dtype. What does not fit is reported when its lengths are bound.
-std::span<const Tensor> in_own_dtypes(const Function::State& state, std::span<const Tensor> given,
-                                      std::vector<Tensor>& copies);
+/// Makes what function() and only() call, of graph, options, inputs and outputs that callers see.
+void build(Function::State& state, size_t seen_outputs);
+
 /// One call of the program, or through the references where there is none.
 std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);
 

@@ -1,6 +1,7 @@
 // Calls of a program with probes: who watches sees the operands of each step.
 #include <utility>
 
+#include "compiler/runtime/arguments.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/function_state.h"
 
@@ -71,7 +72,8 @@ std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
   State& s = state_behind(state_);
   const CallScope scope(s.mark, name());
-  return watched_call(s, inputs, callback);
+  std::vector<Tensor> completed;
+  return take_next_values(s, watched_call(s, with_own_values(s, inputs, completed), callback));
 }
 
 }  // namespace thtrain

@@ -232,8 +232,10 @@ std::optional<EntryStore::Entry> EntryStore::read_checked(const Location& locati
                                                           const std::string& name,
                                                           const std::shared_ptr<const FileDescriptor>& folder) const {
   Fault fault;
-  if (auto content = checked_content(kind, name, *folder, fault))
+  if (auto content = checked_content(kind, name, *folder, fault)) {
+    utimensat(folder->get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // when it was last used: cache_entries.h
     return entry_of(location, kind, name, folder, std::move(*content));
+  }
   if (fault.is_readable) unlinkat(folder->get(), name.c_str(), 0);
   return std::nullopt;
 }

@@ -1,6 +1,8 @@
 // The commands besides training: check, explain, data, eval, predict, info.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "compiler/base/str.h"
 #include "compiler/ops/registry.h"
 #include "datasets/npy.h"
@@ -49,6 +51,33 @@ TEST_F(CliCommands, DryRunsOfTrainAreCheck) {
   };
   EXPECT_EQ(with({"train", "--dry-run"}), with({"check"}));
   EXPECT_EQ(one_json_line(with({"train", "--dry-run", "--json"})).at("layers.0.output"), "float32[20, 7]");
+}
+
+TEST_F(CliCommands, ExcludedRewritesAreNotApplied) {
+  const std::vector<std::string> words = {"explain", "tiny.toml", "--stage=passes"};
+  const std::string all = output(words);
+  const size_t at = all.find(" canonicalize\n", all.find("times "));  // the first rule of the pass
+  const size_t line = all.rfind('\n', at - 1) + 1;
+  std::istringstream row(all.substr(line, at - line));
+  std::string times, rule;
+  row >> times >> rule;
+  ASSERT_FALSE(rule.empty()) << all;
+  std::vector<std::string> without = words;
+  without.push_back("compiler.exclude_rewrites=[\"" + rule + "\", \"fuse_elementwise\"]");
+  const std::string rest = output(without);
+  EXPECT_EQ(rest.find(" " + rule + " "), std::string::npos) << rest;
+  EXPECT_NE(all.find("fuse_elementwise"), std::string::npos);
+  EXPECT_EQ(rest.find("fuse_elementwise"), std::string::npos) << rest;
+  const Ended ended = workshop.run({"check", "tiny.toml", "compiler.exclude_rewrites=[\"fuse_elementwize\"]"});
+  EXPECT_EQ(ended.code, 2);
+  const std::string first = ended.err.substr(0, ended.err.find("  expected: "));
+  EXPECT_EQ(first, "error: compiler.exclude_rewrites: there is no pass and no rule named fuse_elementwize\n");
+  EXPECT_TRUE(
+      ended.err.ends_with("  config:   command line:1:27\n"
+                          "      1 | compiler.exclude_rewrites=[\"fuse_elementwize\"]\n"
+                          "        |                           ^^^^^^^^^^^^^^^^^^^^\n"
+                          "  hint:     did you mean fuse_elementwise?\n"))
+      << ended.err;
 }
 
 TEST_F(CliCommands, Explain) {

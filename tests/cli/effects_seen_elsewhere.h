@@ -34,6 +34,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.conv_tolerance", "Tuner.LargerErrorsAreTakenWithinTheToleranceOnly"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
+    {"compiler.exclude_rewrites", "CliCommands.ExcludedRewritesAreNotApplied"},
     {"compiler.only_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
     {"compiler.include_candidates", "CandidateLists.IncludeAddsAndExcludeTakesAway"},
     {"compiler.exclude_candidates", "CliTune.TimesConvolutionsAndObeysLists"},

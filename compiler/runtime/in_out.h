@@ -1,0 +1,66 @@
+// Inputs and outputs of a function, with what they may be told.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "compiler/ir/node.h"
+#include "compiler/runtime/shared.h"
+
+namespace thtrain {
+
+// ---- functions -----------------------------------------------------------------------------------------------------
+
+/// What an input may be told: In(x, {.value = 0.0, .update = x + 1}).
+struct InOptions {
+  /// Its value where a call gives none.
+  std::optional<Tensor> value = {};
+  /// Each call replaces the value by this one, computed from what the call took, when it has ended without an error. It
+  /// has the input's dtype, rank and known lengths; others may change. UserError without a value to start with.
+  Expr update = {};
+  /// The argument is not needed after the call: native code may write temporaries over it, which saves their memory. An
+  /// argument that is given twice, a variable's buffer and a value without update are copied first.
+  bool is_mutable = false;
+  /// Arguments must have the input's dtype: integers are not converted either.
+  bool strict = false;
+  /// Arguments of any real dtype are converted as cast() does, and lose digits.
+  bool allow_downcast = false;
+};
+
+/// An input, and its value where a call gives none. No call writes into an argument, but for InOptions::is_mutable.
+struct In {
+  In(Expr variable, std::optional<Tensor> value = {}, std::source_location where = std::source_location::current())
+      : In(std::move(variable), InOptions{.value = std::move(value)}, where) {}
+  In(Expr variable, InOptions options, std::source_location where = std::source_location::current())
+      : variable(require_value(variable, "function: an input", where)), options(std::move(options)) {}
+  In(const Shared&) = delete;  // a shared variable is no input: functions find it; FunctionOptions::givens replaces it
+  Expr variable;
+  InOptions options;
+};
+
+/// An output; with `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
+/// every mode. Its name is what Function::named and Function::only know it by; without one it is the expression's.
+struct Out {
+  Out(Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
+      : Out(std::string(), std::move(expr), borrow, where) {}
+  Out(const Shared& variable, bool borrow = false, std::source_location where = std::source_location::current())
+      : Out(variable.expr(), borrow, where) {}
+  Out(std::string name, Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
+      : name(std::move(name)), expr(require_value(expr, "function: an output", where)), borrow(borrow) {}
+  std::string name;
+  Expr expr;
+  bool borrow;
+};
+
+/// An output of a function, by its number or its name.
+struct OutputKey {
+  OutputKey(int number) : key(number) {}
+  OutputKey(const char* name) : key(std::string(name)) {}
+  OutputKey(std::string name) : key(std::move(name)) {}
+  std::variant<int, std::string> key;
+};
+
+}  // namespace thtrain
