@@ -45,6 +45,8 @@ void prepare(State& s) {
   for (const Expr& leaf : s.leaves) s.storages.push_back(leaf.node().shared);
   s.canonical = canonical_lengths(s.graph);
   name_definitions(s);
+  for (size_t i = 0; i < s.leaves.size(); ++i)
+    if (!s.leaves[i].type().is_known()) s.changing_leaves.push_back(i);
   // What does not depend on a call at all is done once.
   s.fixed = s.canonical.shape_checks.empty();
   for (const Expr& input : s.graph.inputs) s.fixed = s.fixed && input.type().is_known();
@@ -145,12 +147,27 @@ void check_count(const State& s, size_t given) {
                    .got = variable.value.space()->name()});
 }
 
+// The arena may be another function's too, which made it larger or gave it back.
+void provide_arena(State& s) {
+  if (!s.program) return;
+  try {
+    if (s.arena_bytes > s.arena->bytes())
+      *s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)});
+  } catch (const UserError& error) {
+    Message message = error.messages()[0];
+    message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
+    throw UserError(std::move(message));
+  }
+  s.context.arena = static_cast<char*>(s.arena->raw());
+}
+
 // Lengths, checks, buffers: everything that depends on shapes. Nothing is changed where this throws.
 void bind_shapes(State& s, std::span<const Tensor> inputs) {
   Lengths user, canonical;
   for (size_t i = 0; i < inputs.size(); ++i) user.bind_names(s.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) user.bind_names(s.leaves[i], s.storages[i]->value);
   for (size_t i = 0; i < inputs.size(); ++i) user.check(s.graph.inputs[i], inputs[i]);
+  for (size_t i : s.changing_leaves) user.check(s.leaves[i], s.storages[i]->value);
   check_lengths(s.canonical.shape_checks, user);
   for (size_t i = 0; i < inputs.size(); ++i) canonical.bind_names(s.canonical.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) canonical.bind_names(s.leaves[i], s.storages[i]->value);
@@ -164,17 +181,8 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   const int64_t arena_bytes = s.program ? canonical.evaluate(s.program->image.arena_bytes) : 0;
   if (arena_bytes < 0 || std::any_of(s.output_shapes.begin(), s.output_shapes.end(), is_negative))
     check_known_lengths(s.canonical.value_checks, canonical);
-  if (s.program) {
-    size_t bytes = static_cast<size_t>(arena_bytes);
-    try {
-      if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
-    } catch (const UserError& error) {
-      Message message = error.messages()[0];
-      message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
-      throw UserError(std::move(message));
-    }
-    s.context.arena = static_cast<char*>(s.arena.raw());
-  }
+  s.arena_bytes = static_cast<size_t>(arena_bytes);
+  provide_arena(s);
   s.user_lengths = std::move(user);
   s.canonical_lengths = std::move(canonical);
 }
@@ -183,6 +191,8 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   if (!s.bound) return true;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
+  for (size_t i = 0; i < s.changing_leaves.size(); ++i)
+    if (s.storages[s.changing_leaves[i]]->value.shape() != s.last_shapes[inputs.size() + i]) return true;
   // The reference and whoever watches see lengths inside views too; native code tells those by itself.
   bool values_seen =
       s.options.mode != Mode::kNative || !s.program || s.observer || !s.program->image.reference_steps.empty();
@@ -228,8 +238,10 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
       s.last_dtypes.push_back(t.dtype());
       s.last_shapes.push_back(t.shape());
     }
+    for (size_t leaf : s.changing_leaves) s.last_shapes.push_back(s.storages[leaf]->value.shape());
     s.bound = true;
   }
+  provide_arena(s);
   if (!s.program) return run_reference(s, inputs);
 
   size_t n = 0;
@@ -324,52 +336,9 @@ Function::Function(Function&&) noexcept = default;
 Function& Function::operator=(Function&&) noexcept = default;
 Function::~Function() = default;
 
-// Program, graph and shared variables are the same; arena and borrowed outputs are not.
-Function::Function(const Function& other)
-    : state_((require_no_call(state_behind(other.state_).mark, other.name()), std::make_shared<State>(*other.state_))) {
-  State& s = *state_;
-  s.arena = Tensor::empty(DType::kUInt8, {0});
-  s.bound = false;
-  s.own_outputs.assign(s.own_outputs.size(), {});
-  s.lengths.forget_buffers();
-  s.subsets.clear();  // they have one caller
-  for (InOptions& input : s.inputs)
-    if (input.is_mutable && input.value) input.value = input.value->copy();  // calls write over it
-  if (s.fixed_arguments) s.fixed_arguments.emplace();
-  if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
-  if (s.guard) s.guard = std::make_shared<NanGuard>(s);
-}
-
-Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) const {
-  Function out(*this);
-  for (const auto& [from, to] : swap) {
-    if (!(from.type() == to.type()))
-      throw UserError(
-          {.what = str("copy: ", escaped(to.name()), " cannot stand for ", escaped(from.name()), ": its type differs"),
-           .expected = from.type().text(),
-           .got = to.type().text()});
-    const auto& used = state_->storages;
-    const auto at = std::find(used.begin(), used.end(), from.expr().node().shared);
-    if (at == used.end()) throw UserError({.what = str("copy: the function does not use ", escaped(from.name()))});
-    std::shared_ptr<SharedStorage>& given = out.state_->storages[static_cast<size_t>(at - used.begin())];
-    if (given != *at && given != to.expr().node().shared)
-      throw UserError({.what = str("copy: two variables would stand for ", escaped(from.name())),
-                       .got = str(escaped(given->name), " and ", escaped(to.name()))});
-    given = to.expr().node().shared;
-  }
-  const std::vector<std::shared_ptr<SharedStorage>>& storages = out.state_->storages;
-  for (size_t i = 0; i < storages.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
-      if (storages[i] == storages[k])
-        throw UserError(
-            {.what = str("copy: ", escaped(storages[i]->name), " would stand for two variables of the function"),
-             .got = str(escaped(out.state_->leaves[k].name()), " and ", escaped(out.state_->leaves[i].name()))});
-  return out;
-}
-
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   State& s = state_behind(state_);
-  const CallScope scope(s.mark, name());
+  const CallScope scope(*s.mark, name());
   std::vector<Tensor> completed, converted;
   inputs = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
   return take_next_values(s, s.options.mode == Mode::kDebug ? debug_call(s, inputs) : call_program(s, inputs));

@@ -50,8 +50,8 @@ struct FunctionOptions {
   /// "log1p_of_exp"}. UserError for another name.
   std::set<std::string> without = {};
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
-  /// An input that nothing reads: an error, or allowed.
-  bool allow_unused_inputs = false;
+  /// An input that nothing reads: an error, or allowed; allowed with a warning on standard error.
+  bool allow_unused_inputs = false, warn_of_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
   /// The largest error that an implementation of a convolution may have that computes other terms than its definition
@@ -104,6 +104,15 @@ struct StepEvent {
   size_t inputs, outputs;            // how many of them are which
 };
 
+/// What Function::copy() may be told.
+struct CopyOptions {
+  /// Temporaries of both lie in the same memory: one of them at a time is called.
+  bool share_memory = false;
+  /// The copy updates nothing, generators and values of inputs included: it is compiled anew.
+  bool delete_updates = false;
+  std::string name = {};  // without it the function's
+};
+
 /// A compiled program with an arena of its own, called as f({x, y}). One thread at a time calls it, and no callback of
 /// a call: UserError, which says so. Threads call copies.
 class Function {
@@ -140,8 +149,11 @@ class Function {
   std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
                            std::source_location where = std::source_location::current());
 
-  /// The same program on other shared variables (of the same types) than those that this one uses.
-  Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
+  /// The same program on other shared variables (of the same types) than those that this one uses, where `swap` pairs
+  /// them: {{this one's, the copy's}}.
+  Function copy(const std::vector<std::pair<Shared, Shared>>& swap, const CopyOptions& options = {}) const;
+  /// Gives the memory of temporaries and of borrowed outputs back; the next call allocates it again.
+  void free();
 
   const ProgramInfo& info() const;
   /// Did the last call run native code? (Before the first: is there some to run?)

@@ -13,7 +13,7 @@ bool Function::is_compiling() const {
 
 void Function::wait() {
   Function::State& s = state_behind(state_);
-  const CallScope scope(s.mark, name());
+  const CallScope scope(*s.mark, name());
   take_pending(s, true);
 }
 

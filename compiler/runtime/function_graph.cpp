@@ -1,6 +1,7 @@
 #include "compiler/runtime/function_graph.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <unordered_set>
 
@@ -67,6 +68,8 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   collect_length_names(graph, names);
   std::unordered_set<const Node*> used;
   std::set<std::string> bound;
+  for (const Expr& leaf : shared_leaves(graph))
+    for (const Dim& dim : leaf.dims()) bound.insert(dim.text());
   for (const Expr& input : graph.inputs) {
     std::set<std::string> own{value_name(input.node())};
     bound.insert(value_name(input.node()));
@@ -97,13 +100,16 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
           Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
                   .expected = "an input with an axis of that length",
                   .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
-  if (!options.allow_unused_inputs)
-    for (const Expr& input : graph.inputs)
-      if (!used.count(&input.node()))
-        throw UserError({.what = str("function: nothing reads the input ", escaped(input.name())),
-                         .got = described(input),
-                         .node = input.node().origin.text(),
-                         .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
+  for (const Expr& input : graph.inputs) {
+    if (options.allow_unused_inputs || used.count(&input.node())) continue;
+    const UserError error({.what = str("function: nothing reads the input ", escaped(input.name())),
+                           .got = described(input),
+                           .node = input.node().origin.text(),
+                           .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
+    if (!options.warn_of_unused_inputs) throw error;
+    std::fprintf(stderr, "warning: function: nothing reads the input %s (%s)\n", printable(input.name()).c_str(),
+                 printable(input.node().origin.text()).c_str());
+  }
 }
 
 // An update whose lengths cannot be proved to be the variable's gets a check, and the variable's type.

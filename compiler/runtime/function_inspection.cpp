@@ -16,7 +16,7 @@ namespace thtrain {
 
 void Function::start_profile() {
   State& s = state_behind(state_);
-  const CallScope scope(s.mark, name());
+  const CallScope scope(*s.mark, name());
   take_pending(s, true);
   instrument(s);
   s.program = s.instrumented;

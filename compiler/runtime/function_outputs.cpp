@@ -47,8 +47,10 @@ size_t number_of(const Function::State& s, const OutputKey& key, const std::sour
   return static_cast<size_t>(at - names.begin());
 }
 
-// A function of these outputs alone: with the same inputs, updates, effects and variables.
-std::shared_ptr<Function::State> subset(const Function::State& s, const std::vector<size_t>& outputs) {
+}  // namespace
+
+std::shared_ptr<Function::State> subset(const Function::State& s, const std::vector<size_t>& outputs,
+                                        bool with_updates) {
   auto out = std::make_shared<Function::State>();
   out->options = s.options;
   out->inputs = s.inputs;
@@ -59,16 +61,19 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
     out->output_names.push_back(s.output_names[k]);
     out->borrowed.push_back(s.borrowed[k]);
   }
+  if (!with_updates) {
+    out->graph.updates.clear();
+    for (InOptions& input : out->inputs) input.update = {};
+  }
   const size_t seen_or_next = s.graph.outputs.size() - s.lengths.names.size();
-  for (size_t k = s.output_names.size(); k < seen_or_next; ++k) out->graph.outputs.push_back(s.graph.outputs[k]);
+  for (size_t k = s.output_names.size(); with_updates && k < seen_or_next; ++k)
+    out->graph.outputs.push_back(s.graph.outputs[k]);
   const size_t count = out->graph.outputs.size();
   out->graph = with_definitions(std::move(out->graph), count);
   build(*out, outputs.size());
   for (size_t i = 0; i < out->leaves.size(); ++i) out->storages[i] = s.storage_of(out->leaves[i]);
   return out;
 }
-
-}  // namespace
 
 std::map<std::string, Tensor> Function::named(const std::vector<Tensor>& inputs, std::source_location where) {
   const State& s = state_behind(state_, where);
@@ -89,12 +94,12 @@ std::map<std::string, Tensor> Function::named(const std::vector<Tensor>& inputs,
 std::vector<Tensor> Function::only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
                                    std::source_location where) {
   State& s = state_behind(state_, where);
-  const CallScope scope(s.mark, name());
+  const CallScope scope(*s.mark, name());
   std::vector<size_t> numbers;
   for (const OutputKey& key : outputs) numbers.push_back(number_of(s, key, where));
   try {
     std::shared_ptr<State>& part = s.subsets[numbers];
-    if (!part) part = subset(s, numbers);
+    if (!part) part = subset(s, numbers, /*with_updates=*/true);
     std::vector<Tensor> completed, converted;
     const std::span<const Tensor> given = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
     return take_next_values(s,

@@ -29,6 +29,7 @@ struct Function::State {
   CanonicalGraph canonical;
   std::vector<Expr> leaves;                                 // shared variables, in the order of the user's graph
   std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put there instead
+  std::vector<size_t> changing_leaves;                      // numbers of those whose lengths set_value() may change
   std::shared_ptr<const CompiledProgram> program;           // null in reference mode, and until `pending` is there
   std::shared_ptr<const CompiledProgram> prepared_program;  // while another thread compiles it: its image
   std::shared_future<CompileOutcome> pending;               // valid while another thread compiles
@@ -36,9 +37,10 @@ struct Function::State {
   ProgramInfo info;
 
   // One call.
-  CallMark mark;
+  std::shared_ptr<CallMark> mark = std::make_shared<CallMark>();  // with `arena` that of another function, maybe
   ThContext context{};
-  Tensor arena = Tensor::empty(DType::kUInt8, {0});
+  std::shared_ptr<Tensor> arena = std::make_shared<Tensor>(Tensor::empty(DType::kUInt8, {0}));
+  size_t arena_bytes = 0;  // that these lengths need
   std::vector<ThTensor> args;
   std::optional<FixedArguments> fixed_arguments;  // where the target replays calls
   struct OwnOutput {                              // of a borrowed output
@@ -53,8 +55,8 @@ struct Function::State {
   bool values_matter = true;  // lengths depend on values of integer scalars, not on shapes alone
   bool bound = false;
   std::vector<DType> last_dtypes;
-  std::vector<Shape> last_shapes;
-  std::exception_ptr failure;  // thrown by what the entry called
+  std::vector<Shape> last_shapes;  // of the arguments, then of `changing_leaves`
+  std::exception_ptr failure;      // thrown by what the entry called
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
@@ -102,6 +104,11 @@ std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor>
 
 /// Makes what function() and only() call, of graph, options, inputs and outputs that callers see.
 void build(Function::State& state, size_t seen_outputs);
+
+/// A function of these outputs alone, on the same inputs and variables, with the same effects; without updates the
+/// inputs keep their values too.
+std::shared_ptr<Function::State> subset(const Function::State& state, const std::vector<size_t>& outputs,
+                                        bool with_updates);
 
 /// One call of the program, or through the references where there is none.
 std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);

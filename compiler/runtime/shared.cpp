@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "compiler/base/escape.h"
@@ -11,6 +12,19 @@
 namespace thtrain {
 static std::string called(const SharedStorage& storage) {
   return storage.name.empty() ? std::string("a shared variable") : escaped(storage.name);
+}
+
+// Has the value the type's dtype, rank and known lengths, and one value for each name?
+static bool value_fits(const Tensor& value, const Type& type) {
+  if (value.dtype() != type.dtype || value.rank() != type.rank()) return false;
+  std::map<std::string, int64_t> lengths;
+  for (size_t axis = 0; axis < type.rank(); ++axis) {
+    const Dim& dim = type.dims[axis];
+    const int64_t length = value.dim(axis);
+    if (dim.is_known() ? dim.value() != length : lengths.try_emplace(dim.text(), length).first->second != length)
+      return false;
+  }
+  return true;
 }
 
 Shared::Shared(const Tensor& value, std::string name, bool borrow, std::source_location where) {
@@ -22,6 +36,20 @@ Shared::Shared(const Tensor& value, std::string name, bool borrow, std::source_l
   leaf_ = make_shared_leaf(std::move(storage), where);
 }
 
+Shared Shared::of_lengths(const Dims& lengths, const Tensor& value, std::string name, std::source_location where) {
+  auto storage = std::make_shared<SharedStorage>();
+  storage->name = std::move(name);
+  storage->type = {.dtype = value.dtype(), .dims = lengths};
+  storage->value = value.copy();
+  storage->claim = claim_buffer(storage.get(), called(*storage), storage->value, Origin::here(where));
+  if (!value_fits(value, storage->type))
+    throw UserError({.what = str(called(*storage), ": the first value does not have the lengths"),
+                     .expected = readable(storage->type.text()),
+                     .got = value.type_text(),
+                     .node = Origin::here(where).text()});
+  return Shared(make_shared_leaf(std::move(storage), where));
+}
+
 Tensor Shared::get_value(bool borrow) const {
   return borrow ? storage().value : storage().value.copy();
 }
@@ -30,13 +58,13 @@ void Shared::set_value(const Tensor& value, bool borrow) const {
   SharedStorage& s = storage();
   if (value.dtype() != s.type.dtype)
     if (std::optional<Tensor> same_numbers = value.integers_as(s.type.dtype)) return set_value(*same_numbers, borrow);
-  if (!(type_of(value) == s.type))
+  if (!value_fits(value, s.type))
     throw UserError({.what = str("set_value of ", called(s), ": the value does not fit the variable's type"),
-                     .expected = s.type.text(),
+                     .expected = readable(s.type.text()),
                      .got = value.type_text(),
                      .node = leaf_.node().origin.text()});
-  if (!borrow) return s.value.assign(value);
-  Tensor own = value.contiguous();
+  if (!borrow && value.shape() == s.value.shape()) return s.value.assign(value);
+  Tensor own = borrow ? value.contiguous() : value.copy(s.value.is_on_host() ? nullptr : s.value.space());
   std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, leaf_.node().origin);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
@@ -57,10 +85,10 @@ void Shared::set_zero() const {
 }
 
 void Shared::swap_value(const Shared& other) const {
-  if (!(type() == other.type()))
+  if (!(type() == other.type()) || storage().value.shape() != other.storage().value.shape())
     throw UserError({.what = str("swap_value of ", called(storage()), ": the other variable has another type"),
-                     .expected = type().text(),
-                     .got = other.type().text(),
+                     .expected = storage().value.type_text(),
+                     .got = other.storage().value.type_text(),
                      .node = leaf_.node().origin.text()});
   Tensor &own = storage().value, &others = other.storage().value;
   if (!own.is_on_host() || !others.is_on_host()) {

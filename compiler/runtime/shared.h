@@ -9,7 +9,8 @@ namespace thtrain {
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-/// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler.
+/// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler,
+/// unless of_lengths() made it.
 /// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow).
 /// It lies where the first value does that is given with borrow, or on the host; programs compute on the host's.
 class Shared {
@@ -22,6 +23,10 @@ class Shared {
   requires std::is_arithmetic_v<T>
   explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
       : Shared(Tensor(value), std::move(name), true, where) {}
+  /// A variable of these lengths, of which names may be others in each value: Shared::of_lengths({"n", 784}, x, "data")
+  /// takes any number of rows. UserError where the first value does not have them.
+  static Shared of_lengths(const Dims& lengths, const Tensor& value, std::string name = {},
+                           std::source_location where = std::source_location::current());
 
   // A value changes by an update of a function, {{w, w - 1}}, or by set_value().
   template <class T>
@@ -47,20 +52,22 @@ class Shared {
 
   /// A copy on the host; with `borrow` the buffer itself, which the next call of a function may change.
   Tensor get_value(bool borrow = false) const;
-  /// Copies into the buffer; with `borrow` the tensor's buffer becomes the variable's. UserError unless it has the
-  /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable
+  /// Copies into the buffer, or into a new one where a length is another; with `borrow` the tensor's buffer becomes the
+  /// variable's. UserError unless it has the variable's dtype and known lengths (integers that the dtype holds exactly
+  /// are converted), and where another variable
   /// holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
   /// The value of a scalar, as a double. UserError where the variable has axes.
   double scalar() const;
   /// Makes every element 0.
   void set_zero() const;
-  /// Exchanges the elements with another variable's. UserError unless it has the same type.
+  /// Exchanges the elements with another variable's. UserError unless it has the same type and lengths.
   void swap_value(const Shared& other) const;
 
   SharedStorage& storage() const { return *leaf_.node().shared; }
 
  private:
+  explicit Shared(Expr leaf) : leaf_(std::move(leaf)) {}
   Expr leaf_;
 };
 

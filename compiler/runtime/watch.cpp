@@ -71,7 +71,7 @@ std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inp
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
   State& s = state_behind(state_);
-  const CallScope scope(s.mark, name());
+  const CallScope scope(*s.mark, name());
   std::vector<Tensor> completed;
   return take_next_values(s, watched_call(s, with_own_values(s, inputs, completed), callback));
 }

@@ -171,6 +171,7 @@ TEST(Function, OneThatWasMovedFromIsAnError) {
                                                      [&] { f.is_native(); },
                                                      [&] { f.is_compiling(); },
                                                      [&] { f.wait(); },
+                                                     [&] { f.free(); },
                                                      [&] { f.identity(); },
                                                      [&] { f.name(); },
                                                      [&] { f.explain(); },

@@ -129,6 +129,11 @@ TEST(Function, NothingReadsAnInput) {
                 "\n  hint:     leave it out, or set FunctionOptions::allow_unused_inputs"));
   Function f = function({x, y}, {x * 2}, {}, {.allow_unused_inputs = true});
   EXPECT_EQ(f({Tensor(2.0), numbers({3})})[0].text(), "4");
+  testing::internal::CaptureStderr();
+  Function warned = function({x, y}, {x * 2}, {}, {.warn_of_unused_inputs = true});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            str("warning: function: nothing reads the input y (built at ", __FILE__, ":", line, ")\n"));
+  EXPECT_EQ(warned({Tensor(2.0), numbers({3})})[0].text(), "4");
 }
 
 TEST(Function, ReadThroughItsLengthAlone) {
