@@ -141,8 +141,8 @@ std::string function_named(const std::string& signature, const std::string& of_c
 
 std::set<std::string> functions_of_the_page() {
   // Values that builders take, which are drawn.
-  static const std::set<std::string> kValues = {"KeepDims",    "Ddof",        "Axes", "Index",
-                                                "ConvPadding", "OpFromGraph", "Dim",  "Operand"};
+  static const std::set<std::string> kValues = {"KeepDims",    "Ddof",           "Axes", "Index",  "ConvPadding",
+                                                "OpFromGraph", "OpFromFunction", "Dim",  "Operand"};
   std::ifstream page("docs/library.md");
   std::set<std::string> out;
   std::string of_class, line;
