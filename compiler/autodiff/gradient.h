@@ -51,6 +51,11 @@ inline std::vector<Expr> grad(const Expr& cost, std::initializer_list<Expr> wrt,
 Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
           std::source_location where = std::source_location::current());
 
+/// The vector-Jacobian product: cotangents of `wrt` for these cotangents of `outputs` (an empty one: none).
+/// An empty result means "not connected".
+std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant = {});
+
 /// What subgraph_grad gives.
 struct SubgraphGradients {
   std::vector<Expr> of_wrt, of_end;
@@ -62,12 +67,5 @@ struct SubgraphGradients {
 SubgraphGradients subgraph_grad(const std::vector<Expr>& wrt, const std::vector<Expr>& end,
                                 const std::vector<std::pair<Expr, Expr>>& start, const Expr& cost = {},
                                 std::source_location where = std::source_location::current());
-
-// ---- for other parts of the compiler --------------------------------------------------------------------------------
-
-/// The vector-Jacobian product: cotangents of `wrt` for these cotangents of `outputs` (an empty one: none).
-/// An empty result means "not connected".
-std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
-                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant = {});
 
 }  // namespace thtrain

@@ -29,7 +29,7 @@ void add_graphs(std::vector<GarbageCall>& calls) {
     return multiclass_hinge(z, labels, margin);
   }));
   calls.push_back(garbage_call("confusion_matrix", [](const Operand& actual, const Operand& predicted) {
-    const ConfusionMatrix out = confusion_matrix(actual, predicted);
+    const ConfusionCounts out = confusion_matrix(actual, predicted);
     return std::vector{out.counts, out.classes};
   }));
   calls.push_back(garbage_call("ctc", [](const Operand& z, const Operand& labels, const std::optional<Operand>& steps,

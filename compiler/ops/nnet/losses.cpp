@@ -87,7 +87,7 @@ Expr multiclass_hinge(const Operand& z, const Operand& labels, double margin) {
   return maximum(0, margin + largest - pick_rows(x, t, Negative::kRefused));  // a tie's derivative goes to the 0
 }
 
-ConfusionMatrix confusion_matrix(const Operand& actual, const Operand& predicted) {
+ConfusionCounts confusion_matrix(const Operand& actual, const Operand& predicted) {
   const Origin origin = Origin::here(actual.where());
   InheritOrigin inherit(origin);
   const Expr a = actual.expr(), p = predicted.expr();

@@ -35,11 +35,11 @@ Expr binary_crossentropy_logits(const Operand& z, const Operand& targets);
 Expr multiclass_hinge(const Operand& z, const Operand& labels, double margin = 1);
 
 /// What confusion_matrix gives: Theano's two values.
-struct ConfusionMatrix {
+struct ConfusionCounts {
   Expr counts;   // int64 [k, k]: how often the actual class is classes[row] and the predicted one classes[column]
   Expr classes;  // [k]: those that are there, in ascending order
 };
 /// How often which class was taken for which, from integers of one length.
-ConfusionMatrix confusion_matrix(const Operand& actual, const Operand& predicted);
+ConfusionCounts confusion_matrix(const Operand& actual, const Operand& predicted);
 
 }  // namespace thtrain

@@ -54,6 +54,7 @@ TEST(GradOptions, AnOpWithoutARuleIsAnErrorOrZeroOrEmpty) {
   const Expr w = scalar("w");
   EXPECT_EQ(text_without_node([&] { grad(cost, w, {.null_gradients = NullGradients::kZero}); }),
             "error: grad: the cost does not depend on w float64[]\n"
+            "  got:      no path of the graph leads from w to the cost\n"
             "  hint:     leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}");
 }
 

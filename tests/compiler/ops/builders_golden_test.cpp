@@ -149,7 +149,7 @@ const std::map<std::string, Build> kOthers{
     {"multiclass_hinge", [](const Case& c) { return multiclass_hinge(c.x[0], c.x[1], c.real(0)); }},
     {"confusion_matrix",
      [](const Case& c) {
-       const ConfusionMatrix matrix = confusion_matrix(c.x[0], c.x[1]);
+       const ConfusionCounts matrix = confusion_matrix(c.x[0], c.x[1]);
        return c.integer(0) == 0 ? matrix.counts : matrix.classes;
      }},
     {"h_softmax",
