@@ -1,41 +1,15 @@
 #include "nn/activations.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <numbers>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/nnet/activations.h"
 #include "compiler/ops/nnet/softmax.h"
 
 namespace thtrain {
 
 namespace {
-
-// exp(x) - 1 below 0, where it cannot overflow; 0 above, with derivative 0.
-Expr expm1_below_0(const Expr& x) {
-  return expm1(minimum(x, 0));  // a tie's derivative goes to x
-}
-
-Expr elu(const Expr& x) {
-  return where(gt(x, 0), x, expm1_below_0(x));
-}
-
-Expr selu(const Expr& x) {
-  constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
-  return kScale * where(gt(x, 0), x, kAlpha * expm1_below_0(x));
-}
-
-// erfc keeps the digits that 1 + erf loses below 0.
-Expr gelu(const Expr& x) {
-  return 0.5 * x * erfc(-1 / std::numbers::sqrt2 * x);
-}
-
-// (1 + tanh(u)) / 2 = sigmoid(2 u)
-Expr gelu_tanh(const Expr& x) {
-  const double twice = 2 * std::sqrt(2 / std::numbers::pi);
-  return x * sigmoid(twice * (x + 0.044715 * x * x * x));
-}
 
 struct Row {
   const char* name;
@@ -47,16 +21,16 @@ const Row kRows[] = {
     {"linear", [](const Expr& x) { return x; }},
     {"tanh", [](const Expr& x) { return tanh(x); }},
     {"sigmoid", [](const Expr& x) { return sigmoid(x); }, true},
-    {"relu", [](const Expr& x) { return maximum(0, x); }},  // a tie's derivative goes to the 0
+    {"relu", [](const Expr& x) { return relu(x); }},
     {"softplus", [](const Expr& x) { return softplus(x); }},
-    {"elu", elu},
-    {"selu", selu},
-    {"gelu", gelu},
-    {"gelu_tanh", gelu_tanh},
-    {"leaky_relu", [](const Expr& x) { return where(gt(x, 0), x, 0.01 * x); }},
-    {"swish", [](const Expr& x) { return x * sigmoid(x); }},
-    {"hard_sigmoid", [](const Expr& x) { return maximum(0, minimum(1, (x + 3) / 6)); }, true},  // ties as relu's
-    {"softsign", [](const Expr& x) { return x / (1 + abs(x)); }},
+    {"elu", [](const Expr& x) { return elu(x); }},
+    {"selu", [](const Expr& x) { return selu(x); }},
+    {"gelu", [](const Expr& x) { return gelu(x); }},
+    {"gelu_tanh", [](const Expr& x) { return gelu_tanh(x); }},
+    {"leaky_relu", [](const Expr& x) { return relu(x, 0.01); }},
+    {"swish", [](const Expr& x) { return swish(x); }},
+    {"hard_sigmoid", [](const Expr& x) { return hard_sigmoid(x); }, true},
+    {"softsign", [](const Expr& x) { return softsign(x); }},
     {"softmax", [](const Expr& x) { return softmax(x, -1); }, true},
 };
 

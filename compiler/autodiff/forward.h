@@ -17,7 +17,7 @@ struct JvpOptions {
   /// computed from do not move them. One that is among `wrt` has the tangent that is given.
   std::vector<Expr> consider_constant = {};
   /// An output that depends on none of `wrt`, or a `wrt` that no output depends on: an error that names it, a warning
-  /// on stderr and a tangent of zeros, or zeros.
+  /// on stderr and a tangent of zeros, zeros, or an empty Expr.
   Disconnected disconnected = Disconnected::kError;
 };
 

@@ -43,6 +43,17 @@ std::vector<bool> inputs_that_need(const Node& node, const ValueSet& on_the_way,
   return out;
 }
 
+// What an output would have by way of an op without a rule, the inputs that it is connected to would have too.
+void spread_without_rule(const Node& node, const ValueSet& on_the_way, const ValueSet& constants,
+                         ValueSet& without_rule) {
+  for (size_t o = 0; o < node.types.size(); ++o) {
+    if (!without_rule.contains(node, o) || constants.contains(node, o)) continue;
+    const Connections connected(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (on_the_way.contains(node.inputs[i]) && connected(i, o)) without_rule.insert(node.inputs[i]);
+  }
+}
+
 }  // namespace
 
 static void check_cotangents(std::span<const Expr> outputs, std::span<const Expr> cotangents) {
@@ -60,9 +71,11 @@ static void check_cotangents(std::span<const Expr> outputs, std::span<const Expr
   }
 }
 
+// Where it is given, `without_rule` takes the values whose derivative would pass an op without a rule, which then does
+// not pass it.
 static std::vector<Expr> vector_jacobian(const DerivativeCall& called, std::span<const Expr> outputs,
                                          std::span<const Expr> cotangents, std::span<const Expr> wrt,
-                                         std::span<const Expr> consider_constant) {
+                                         std::span<const Expr> consider_constant, ValueSet* without_rule = nullptr) {
   check_cotangents(outputs, cotangents);
   std::vector<const Node*> order = topological_order(outputs);
   const ValueSet constants(consider_constant), on_the_way = values_from(order, wrt, constants);
@@ -88,6 +101,7 @@ static std::vector<Expr> vector_jacobian(const DerivativeCall& called, std::span
   for (const Expr& value : wrt) is_wrt.insert(&value.node());
   for (size_t i = order.size(); i-- > 0;) {
     const Node* node = order[i];
+    if (without_rule) spread_without_rule(*node, on_the_way, constants, *without_rule);
     auto at = cotangents_of.find(node);
     if (at == cotangents_of.end()) continue;
     std::vector<Expr> given = at->second;
@@ -95,7 +109,12 @@ static std::vector<Expr> vector_jacobian(const DerivativeCall& called, std::span
       if (constants.contains(*node, o)) given[o] = Expr();
     const std::vector<bool> needs = inputs_that_need(*node, on_the_way, given);
     if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
-    if (!node->op->gradient) fail_without_rule(*node, called, "no rule for its gradient");
+    if (!node->op->gradient) {
+      if (!without_rule) fail_without_rule(*node, called, "no rule for its gradient");
+      for (size_t k = 0; k < needs.size(); ++k)
+        if (needs[k]) without_rule->insert(node->inputs[k]);
+      continue;
+    }
     const Origin of_gradient = node->origin.of_gradient();
     InheritOrigin origin(of_gradient);
     std::vector<Expr> own;
@@ -196,12 +215,22 @@ std::vector<Expr> reverse_derivatives(const DerivativeCall& called, const Expr& 
                        .got = described(value),
                        .node = called.node(value),
                        .hint = "cast it to float before it is used"});
+  const bool passes_ops_without_rule = options.null_gradients != NullGradients::kError;
+  ValueSet without_rule;  // of the graph as it is written
   const DifferentiationRule reverse = [&](const Differentiation& d) {
-    return vector_jacobian(called, d.outputs, cotangents, d.wrt, d.constants);
+    return vector_jacobian(called, d.outputs, cotangents, d.wrt, d.constants,
+                           passes_ops_without_rule ? &without_rule : nullptr);
   };
   std::vector<Expr> out = in_both_forms({outputs, wrt, options.consider_constant, reverse});
   for (size_t i = 0; i < wrt.size(); ++i) {
-    if (out[i].has_value()) continue;
+    if (without_rule.contains(wrt[i])) {
+      if (options.null_gradients == NullGradients::kEmpty)
+        out[i] = Expr();
+      else if (!out[i].has_value())
+        out[i] = zeros_like(wrt[i]);
+      continue;
+    }
+    if (out[i].has_value() || options.disconnected == Disconnected::kEmpty) continue;
     Message message{
         .what = called.what(str(called.dependence, " ", described(wrt[i]))),
         .got = cut_paths_text(outputs, wrt[i], options.consider_constant, called.end),
@@ -218,6 +247,19 @@ std::vector<Expr> reverse_derivatives(const DerivativeCall& called, const Expr& 
 
 Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options, std::source_location where) {
   return grad(cost, std::vector<Expr>{wrt}, options, where)[0];
+}
+
+SubgraphGradients subgraph_grad(const std::vector<Expr>& wrt, const std::vector<Expr>& end,
+                                const std::vector<std::pair<Expr, Expr>>& start, const Expr& cost,
+                                std::source_location where) {
+  const DerivativeCall called{"subgraph_grad", "the part does not depend on", "its end", where};
+  if (start.empty()) require_value(cost, called.what("without cotangents of the start the cost"), where);
+  std::vector<Expr> all = wrt;
+  all.insert(all.end(), end.begin(), end.end());
+  const std::vector<Expr> gradients = reverse_derivatives(
+      called, cost, all, {.consider_constant = end, .known_grads = start, .disconnected = Disconnected::kZero});
+  const auto middle = gradients.begin() + static_cast<std::ptrdiff_t>(wrt.size());
+  return {{gradients.begin(), middle}, {middle, gradients.end()}};
 }
 
 }  // namespace thtrain

@@ -8,9 +8,20 @@
 
 namespace thtrain {
 
+// A derivative that is differentiated again, or lies in a loop, is a value.
+static void refuse_empty(const DerivativeCall& called, const GradOptions& options) {
+  if (options.disconnected == Disconnected::kEmpty || options.null_gradients == NullGradients::kEmpty)
+    throw UserError(
+        {.what = called.what("empty derivatives are given by grad and vjp alone"),
+         .expected = "Disconnected::kZero, NullGradients::kZero",
+         .got = options.disconnected == Disconnected::kEmpty ? "Disconnected::kEmpty" : "NullGradients::kEmpty",
+         .node = with_call("", called.name, called.origin)});
+}
+
 static std::vector<Expr> rows_of_derivatives(const DerivativeCall& called, const Expr& y, const std::vector<Expr>& wrt,
                                              const GradOptions& options) {
   require_value(y, called.what(called.end), called.where);
+  refuse_empty(called, options);
   const Expr indices = arange(size(y));
   // Of element i the cotangent is 1 there and 0 elsewhere.
   auto rows_of_element = [&](Expr i) {
@@ -40,6 +51,7 @@ Expr jacobian(const Expr& y, const Expr& wrt, const GradOptions& options, std::s
 // The gradient of a cost, which the call differentiates again.
 static std::vector<Expr> gradients_of(const DerivativeCall& called, const Expr& cost, const std::vector<Expr>& wrt,
                                       const GradOptions& options) {
+  refuse_empty(called, options);
   if (options.known_grads.empty()) require_value(cost, called.what(called.end), called.where);
   if (cost.has_value() && (!cost.type().is_scalar() || !is_float(cost.dtype())))
     throw UserError({.what = called.what("the cost must be a floating scalar"),

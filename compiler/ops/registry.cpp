@@ -1,6 +1,8 @@
 #include "compiler/ops/registry.h"
 
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace thtrain {
 
@@ -46,6 +48,30 @@ std::string_view family_of(const Op& op) {
   }();
   auto found = families.find(&op);
   return found == families.end() ? std::string_view() : found->second;
+}
+
+namespace {
+
+void collect_user_ops(const Graph& graph, std::unordered_set<const Op*>& listed, UserOps& out) {
+  for (const Node* node : topological_order(graph.roots())) {
+    for (const GraphPtr& body : node->bodies) collect_user_ops(*body, listed, out);
+    if (listed.count(node->op)) continue;
+    if (find_op(node->op->name) == node->op) {
+      listed.insert(node->op);
+      continue;
+    }
+    if (std::find(out.ops.begin(), out.ops.end(), node->op) == out.ops.end()) out.ops.push_back(node->op);
+    out.have_versions = out.have_versions && !node->props.get_or("version", std::string()).empty();
+  }
+}
+
+}  // namespace
+
+UserOps user_ops_of(const Graph& graph) {
+  std::unordered_set<const Op*> listed;  // known to be in the list
+  UserOps out;
+  collect_user_ops(graph, listed, out);
+  return out;
 }
 
 }  // namespace thtrain

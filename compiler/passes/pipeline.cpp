@@ -19,6 +19,7 @@
 #include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/fuse_scatters.h"
 #include "compiler/passes/hoist_from_loops.h"
+#include "compiler/passes/inline_calls.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/merge_loops.h"
 #include "compiler/passes/read_starts.h"
@@ -45,6 +46,7 @@ const std::vector<PipelineEntry>& pipeline() {
   static const std::vector<PipelineEntry> table{
       {{"choose_gradients", "stable_gradient(plain, stable) -> stable", choose_gradients}, "canonical"},
       {{"drop_gradient_ops", "stop_gradient(x) -> x", drop_gradient_ops}, "canonical"},
+      {{"inline_calls", "graph_call(x -> exp(x)) -> exp(x)", inline_calls}, "canonical"},
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},

@@ -8,6 +8,7 @@
 #include "compiler/base/content_hash.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/library_functions.h"
+#include "compiler/ops/registry.h"
 #include "compiler/tuning/refusals.h"
 
 namespace thtrain {
@@ -66,8 +67,9 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   auto program = std::make_shared<CompiledProgram>();
   const RefusalScope refusals;
   const kernel::Target& target = options.target;
+  const UserOps user = user_ops_of(canonical.graph);
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
-                   !options.pipeline.records && !options.pipeline.fired;
+                   !options.pipeline.records && !options.pipeline.fired && user.have_versions;
   Tuner tuner(tuner_options(options));
   std::string key;
   if (use_cache) {
@@ -77,11 +79,11 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
              join(options.mutable_inputs, " ", [](size_t i) { return str(i); })),
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
-      if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
+      if (std::optional<ProgramImage> image = from_bytes(*bytes, user.ops); image && tuner.agrees(image->choices)) {
         program->image = std::move(*image);
         program->from_cache = true;
         program->library = library_table(program->image.source.libraries);
-        if (load(*program).empty()) return {program, key, false};
+        if (load(*program).empty()) return {.program = program, .key = key};
         *program = {};
       }
   }
@@ -111,7 +113,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   program->plan = planned;
   program->seconds_passes = seconds_since(start);
 
-  return {program, key, use_cache};
+  return {program, key, user.ops, use_cache};
 }
 
 CompileOutcome finish(const PreparedProgram& prepared) {
@@ -119,7 +121,8 @@ CompileOutcome finish(const PreparedProgram& prepared) {
   if (program->object) return {program, {}};
   if (std::string reason = load(*program); !reason.empty()) return {nullptr, std::move(reason)};
   if (prepared.is_stored)
-    if (std::optional<std::string> bytes = to_bytes(program->image)) cache().store_program(prepared.key, *bytes);
+    if (std::optional<std::string> bytes = to_bytes(program->image, prepared.user_ops))
+      cache().store_program(prepared.key, *bytes);
   return {program, {}};
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/host/cache.h"
@@ -52,8 +53,9 @@ struct CompileOutcome {
 /// A program as it was found in the cache, or planned and printed, before the host compiler has seen it.
 struct PreparedProgram {
   std::shared_ptr<CompiledProgram> program;
-  std::string key;         // in the cache of finished programs
-  bool is_stored = false;  // there, when it is compiled
+  std::string key;                       // in the cache of finished programs
+  std::vector<const Op*> user_ops = {};  // of the graph, in the order of its text
+  bool is_stored = false;                // there, when it is compiled
 };
 
 /// The cache, or passes, planner and printer.

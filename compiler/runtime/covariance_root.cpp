@@ -83,7 +83,7 @@ Expr covariance_root(const Operand& covariance) {
       .calls_reference = true,
       .foldable = false,
       .connection = [](const Node&, size_t, size_t) { return false; }};
-  return apply(op, {cast(covariance, DType::kFloat64)}, {}, covariance.where());
+  return apply(op, {cast(covariance, DType::kFloat64)}, {{"version", std::string("1")}}, covariance.where());
 }
 
 }  // namespace thtrain

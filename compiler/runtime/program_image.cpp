@@ -1,13 +1,16 @@
 #include "compiler/runtime/program_image.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstring>
 #include <type_traits>
 
+#include "compiler/ops/registry.h"
+
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 9\n";
+constexpr std::string_view kMark = "thtrain program 10\n";
 
 // The fields of each part, in the order of the bytes: a Writer writes them, a Reader reads them.
 template <class T, class Part>
@@ -42,8 +45,11 @@ void fields(Archive& a, Is<ProgramImage> auto& p) {
   a(p.source, p.checks, p.shared_order, p.constants, p.arena_bytes, p.lower_bound, p.reference_steps, p.choices);
 }
 
+constexpr int64_t kListedOp = -1;  // in the place of a user's op
+
 class Writer {
  public:
+  explicit Writer(std::span<const Op* const> user_ops) : user_ops_(user_ops) {}
   template <class... Parts>
   void operator()(const Parts&... parts) {
     (put(parts), ...);
@@ -70,10 +76,12 @@ class Writer {
   }
   void put(const ReferenceStep& step) {
     const std::optional<std::string> call = call_text(*step.node);
-    failed = failed || !call;
+    const int64_t user_op = number_of(*step.node->op);
+    failed = failed || !call || user_op == static_cast<int64_t>(user_ops_.size());
     const Origin& origin = step.node->origin;
-    (*this)(step.number, call.value_or(""), std::string_view(origin.file), origin.line, origin.scope != nullptr,
-            origin.scope ? origin.scope->path : std::string(), origin.config(), step.inputs, step.values);
+    (*this)(step.number, user_op, call.value_or(""), std::string_view(origin.file), origin.line,
+            origin.scope != nullptr, origin.scope ? origin.scope->path : std::string(), origin.config(), step.inputs,
+            step.values);
   }
   template <class T>
   void put(const std::vector<T>& all) {
@@ -84,11 +92,18 @@ class Writer {
   template <class T>
   requires std::is_class_v<T>
   void put(const T& part) { fields(*this, part); }
+  // Among the user's ops; their number where the op is none of them.
+  int64_t number_of(const Op& op) const {
+    if (find_op(op.name) == &op) return kListedOp;
+    return std::find(user_ops_.begin(), user_ops_.end(), &op) - user_ops_.begin();
+  }
+
+  std::span<const Op* const> user_ops_;
 };
 
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  Reader(std::string_view bytes, std::span<const Op* const> user_ops) : rest_(bytes), user_ops_(user_ops) {}
   template <class... Parts>
   void operator()(Parts&... parts) {
     (get(parts), ...);
@@ -150,15 +165,17 @@ class Reader {
   void get(ReferenceStep& step) {
     std::string call, file;
     int line = 0;
+    int64_t user_op = kListedOp;
     bool has_scope = false;
     ScopeInfo scope;
-    (*this)(step.number, call, file, line, has_scope, scope.path, scope.config, step.inputs, step.values);
+    (*this)(step.number, user_op, call, file, line, has_scope, scope.path, scope.config, step.inputs, step.values);
     if (failed_ || step.inputs > step.values.size()) return fail();
+    if (user_op < kListedOp || user_op >= static_cast<int64_t>(user_ops_.size())) return fail();
     step.file = std::make_shared<const std::string>(std::move(file));
     Origin origin{step.file->c_str(), line, nullptr};
     if (has_scope) origin.scope = std::make_shared<const ScopeInfo>(std::move(scope));
     try {
-      step.node = read_call(call, origin);
+      step.node = read_call(call, origin, user_op == kListedOp ? nullptr : user_ops_[static_cast<size_t>(user_op)]);
     } catch (const Error&) {
       return fail();  // an InternalError too: rules of types take for granted what builders give
     }
@@ -177,6 +194,7 @@ class Reader {
   void fail() { failed_ = true; }
 
   std::string_view rest_;
+  std::span<const Op* const> user_ops_;
   bool failed_ = false;
 };
 
@@ -189,15 +207,15 @@ bool has_its_helpers(const SourceText& source) {
 
 }  // namespace
 
-std::optional<std::string> to_bytes(const ProgramImage& image) {
-  Writer writer;
+std::optional<std::string> to_bytes(const ProgramImage& image, std::span<const Op* const> user_ops) {
+  Writer writer(user_ops);
   writer(image);
   return writer.failed ? std::nullopt : std::optional(std::move(writer.bytes));
 }
 
-std::optional<ProgramImage> from_bytes(std::string_view bytes) {
+std::optional<ProgramImage> from_bytes(std::string_view bytes, std::span<const Op* const> user_ops) {
   if (!bytes.starts_with(kMark)) return std::nullopt;
-  Reader reader(bytes.substr(kMark.size()));
+  Reader reader(bytes.substr(kMark.size()), user_ops);
   ProgramImage out;
   reader(out);
   return reader.is_done() && has_its_helpers(out.source) ? std::optional(std::move(out)) : std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct ProgramImage {
   std::vector<kernel::Choice> choices;  // the tuner's answers that the program was made with
 };
 
-/// nullopt where a reference step has no text (see call_text).
-std::optional<std::string> to_bytes(const ProgramImage& image);
+/// `user_ops` are those of the user's graph, in the order of its text (user_ops_of). nullopt where a reference step has
+/// no text (see call_text).
+std::optional<std::string> to_bytes(const ProgramImage& image, std::span<const Op* const> user_ops = {});
 /// nullopt where the bytes are not of this version.
-std::optional<ProgramImage> from_bytes(std::string_view bytes);
+std::optional<ProgramImage> from_bytes(std::string_view bytes, std::span<const Op* const> user_ops = {});
 
 }  // namespace thtrain

@@ -41,16 +41,17 @@ std::optional<std::string> call_text(const Node& node) {
     if (!(made->types == node.types)) return std::nullopt;
     call.outputs.emplace_back(made);
     std::string text = graph_text(call);
-    read_call(text, node.origin);
+    read_call(text, node.origin, node.op);
     return text;
   } catch (const UserError&) {  // its types or its text cannot be told from the call alone
     return std::nullopt;
   }
 }
 
-std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin) {
+std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin, const Op* user_op) {
   InheritOrigin inherit(origin);
-  const Graph call = parse_graph(text, find_op);
+  const Graph call = parse_graph(
+      text, [&](std::string_view name) { return user_op && name == user_op->name ? user_op : find_op(name); });
   if (call.outputs.size() != 1 || call.outputs[0].node().is_leaf())
     throw UserError({.what = "the text of a call is not that of one node", .got = text});
   return call.outputs[0].node_ptr();

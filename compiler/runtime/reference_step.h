@@ -28,11 +28,12 @@ struct ReferenceStep {
 std::vector<ReferenceStep> reference_steps_of(const Program& program);
 
 /// The node on stand-ins for its inputs, as the text of a graph; constants stay. nullopt where that does not read back
-/// to the same types: an op that is not registered, a length that is the value of an input, a body with a constant of
-/// more than 64 elements.
+/// to the same types: a length that is the value of an input, a body with a constant of more than 64 elements or with
+/// an op of a user.
 std::optional<std::string> call_text(const Node& node);
-/// The node of such a text, with this origin. UserError where the text is another.
-std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin);
+/// The node of such a text, with this origin; `user_op` is its op where that is in no list, else null. UserError where
+/// the text is another.
+std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin, const Op* user_op);
 
 /// Such a step of the function's program in a call.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers);

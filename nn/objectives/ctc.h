@@ -7,16 +7,9 @@ namespace thtrain {
 
 /// l_i = -log of the sum, over all paths that spell the labels of sequence i, of the products of their probabilities
 ///
-/// A path is a class for each step; it spells the labels that are left of it when classes that are repeated are drawn
-/// together and blanks are taken out. z: the logits of a softmax output of sequences, or an output without logits (a
-/// linear layer's), [steps * batch, classes]; labels: int64 [batch, L], classes other than the blank; -1 or
-/// blanks follow the last one. The sum is taken by the forward variables alpha_t(s), in logarithms: A. Graves, S.
-/// Fernandez, F. Gomez, J. Schmidhuber, "Connectionist temporal classification: labelling unsegmented sequence data
-/// with recurrent neural networks", ICML 2006, eq. 5 to 8; its gradient is theirs, eq. 15. As PyTorch's ctc_loss of
-/// log_softmax(z) with reduction = "none"; the cost is the mean over sequences.
-///
-/// When it is read, an error: a label that is no class, or that follows a -1 or a blank; a sequence with fewer
-/// steps than its labels need (one for each, and one between equal ones), which no path spells.
+/// as ctc() of compiler/ops/nnet/ctc.h, which has the formula, its source and its errors. z: the logits of a softmax
+/// output of sequences, or an output without logits (a linear layer's), [steps * batch, classes]; labels: int64
+/// [batch, L], classes other than the blank; -1 or blanks follow the last one. The cost is the mean over sequences.
 class Ctc : public Objective {
  public:
   struct Options : ObjectiveOptions {

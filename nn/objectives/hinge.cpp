@@ -1,11 +1,7 @@
 #include "nn/objectives/hinge.h"
 
-#include <limits>
-
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/index/index.h"
-#include "compiler/ops/reduce/reduce.h"
-#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/nnet/losses.h"
 
 namespace thtrain {
 
@@ -26,25 +22,17 @@ std::optional<Message> Hinge::misfit(const ModelOutput& output, TargetForm form)
   return Message{.what = "", .expected = "a row of scores for each example", .got = type_text(output.value, output)};
 }
 
-// Of each row the largest score but that of the label; -inf where there is no other.
-static Expr largest_other(const Expr& z, const Expr& labels) {
-  Expr is_own = eq(arange(length(z, 1)), expand_dims(labels, {1}));
-  Expr others = where(is_own, -std::numeric_limits<double>::infinity(), z);
-  return pick_rows(others, argmax(others, 1));
-}
-
 Expr Hinge::elements(const ModelOutput& output, const Expr& targets, TargetForm form) const {
   const Expr& z = logits_of(output);
-  Expr missing;
+  Expr loss;
   if (form == TargetForm::kValues) {
-    missing = options_.margin - where(gt(targets, 0), z, -z);
+    loss = maximum(0, options_.margin - where(gt(targets, 0), z, -z));  // a tie's derivative goes to the 0
   } else if (is_single(z)) {
     Expr single = as_single(z);
-    missing = options_.margin - where(gt(binary_labels(targets, z.dtype()), 0), single, -single);
+    loss = maximum(0, options_.margin - where(gt(binary_labels(targets, z.dtype()), 0), single, -single));
   } else {
-    missing = options_.margin + largest_other(z, targets) - pick_rows(z, targets, Negative::kRefused);
+    loss = multiclass_hinge(z, targets, options_.margin);
   }
-  Expr loss = maximum(0, missing);  // a tie's derivative goes to the 0
   return options_.squared ? sqr(loss) : loss;
 }
 

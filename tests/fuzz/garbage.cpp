@@ -215,7 +215,8 @@ void Garbage::fill(JvpOptions& out) {
 void Garbage::fill(GradOptions& out) {
   if (one_in(3)) fill(out.consider_constant);
   if (one_in(3)) fill(out.known_grads);
-  out.disconnected = one_in(2) ? Disconnected::kZero : Disconnected::kError;
+  out.disconnected = one_in(2) ? Disconnected::kZero : one_in(3) ? Disconnected::kEmpty : Disconnected::kError;
+  fill(out.null_gradients);
 }
 void Garbage::fill(ScanOptions& out) {
   fill(out.sequences);

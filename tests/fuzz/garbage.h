@@ -89,7 +89,8 @@ class Garbage {
   static size_t count_of(NeighbourMode) { return 5; }
   static size_t count_of(PadMode) { return 4; }
   static size_t count_of(PoolMode) { return 4; }
-  static size_t count_of(Disconnected) { return 3; }
+  static size_t count_of(Disconnected) { return 4; }
+  static size_t count_of(NullGradients) { return 3; }
 
   int64_t integer();
   double number();

@@ -344,6 +344,12 @@ void add_control(std::vector<GarbageCall>& calls) {
                          [&](const auto& inputs, const auto&, const auto&) { return body_of(g, inputs); });
     return op(g.draw<std::vector<Expr>>());
   }));
+  calls.push_back(with_garbage("OpFromFunction.operator()", [](Garbage& g) {
+    const OpFromFunction op({.name = g.one_in(2) ? "mine" : g.draw<std::string>(),
+                             .version = g.draw<std::string>(),
+                             .compute = [](const std::vector<Tensor>& inputs) { return inputs; }});
+    return op(g.draw<std::vector<Expr>>());
+  }));
   calls.push_back(
       garbage_call("updated", [](const std::vector<Update>& updates, const Expr& x) { return updated(updates, x); }));
 }

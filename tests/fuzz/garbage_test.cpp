@@ -19,6 +19,7 @@ std::vector<GarbageCall> all_calls() {
   std::vector<GarbageCall> calls;
   add_builders(calls);
   add_array_builders(calls);
+  add_graphs(calls);
   add_streams(calls);
   add_objects(calls);
   add_models(calls);
@@ -141,8 +142,8 @@ std::string function_named(const std::string& signature, const std::string& of_c
 
 std::set<std::string> functions_of_the_page() {
   // Values that builders take, which are drawn.
-  static const std::set<std::string> kValues = {"KeepDims",    "Ddof",        "Axes", "Index",
-                                                "ConvPadding", "OpFromGraph", "Dim",  "Operand"};
+  static const std::set<std::string> kValues = {"KeepDims",    "Ddof",           "Axes", "Index",  "ConvPadding",
+                                                "OpFromGraph", "OpFromFunction", "Dim",  "Operand"};
   std::ifstream page("docs/library.md");
   std::set<std::string> out;
   std::string of_class, line;

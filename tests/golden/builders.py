@@ -217,5 +217,61 @@ for mode, indices in [("raise", ((3, 6, 6), (4, 5, 1))), ("clip", ((3, 9, -6), (
 case("ravel_multi_index", (4, 5, 6), 0, ints(3, 0), ints(1, 4), ints(4, 5),
      result=np.ravel_multi_index((ints(3, 0), ints(1, 4), ints(4, 5)), (4, 5, 6)))
 
+# ---- neural networks ----
+x = np.array([-8.0, -3.5, -3.0, -2.5, -1.0, -0.25, 0.0, 0.25, 1.0, 2.0, 2.5, 3.0, 3.4, 5.0, 6.0, 9.0])
+erf = np.vectorize(math.erf)
+case("relu", x, result=np.maximum(0, x))
+case("relu_slope", x, 0.1, result=np.where(x > 0, x, 0.1 * x))
+case("elu", x, 1.0, result=np.where(x > 0, x, np.expm1(np.minimum(x, 0))))
+case("elu", x, 0.5, result=np.where(x > 0, x, 0.5 * np.expm1(np.minimum(x, 0))))
+case("selu", x, result=1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0))))
+case("gelu", x[3:], result=x[3:] * (1 + erf(x[3:] / math.sqrt(2))) / 2)
+case("gelu_tanh", x[3:], result=x[3:] * (1 + np.tanh(math.sqrt(2 / math.pi) * (x[3:] + 0.044715 * x[3:] ** 3))) / 2)
+case("swish", x, result=x / (1 + np.exp(-x)))
+case("softsign", x, result=x / (1 + np.abs(x)))
+case("hard_sigmoid", x, 0, result=np.clip((x + 3) / 6, 0, 1))
+case("hard_sigmoid", x, 1, result=np.clip(0.2 * x + 0.5, 0, 1))
+half = np.abs(x) / 2
+z = np.where(half < 1.7, 1.5 * half / (1 + half),
+             np.where(half < 3, 0.935409070603099 + 0.0458812946797165 * (half - 1.7), 0.99505475368673))
+case("ultra_fast_sigmoid", x, result=(1 + np.sign(x) * z) / 2)
+
+scores, labels = values(4, 3) / 4, ints(2, 0, 1, 1)
+others = np.where(np.arange(3) == labels[:, None], -np.inf, scores).max(1)
+for margin in [1, 0.25]:
+    case("multiclass_hinge", scores, labels, margin,
+         result=np.maximum(0, margin + others - scores[np.arange(4), labels]))
+actual, predicted = ints(2, 0, 2, 7, 7, 2), ints(2, 2, 2, 7, 0, 3)
+classes = np.union1d(actual, predicted)
+counts = np.array([[np.sum((actual == a) & (predicted == p)) for p in classes] for a in classes])
+cases("confusion_matrix", actual, predicted, results=[counts, classes])
+
+
+def softmax(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+x, w, b = values(5, 2) / 3, values(2, 3, start=3) / 4, values(3, start=1) / 5
+v, c = values(3, 2, 4, start=2) / 4, values(3, 4, start=5) / 5
+probabilities = (softmax(x @ w + b)[:, :, None] * softmax(np.einsum("ni,gik->ngk", x, v) + c)).reshape(5, 12)
+case("h_softmax", x, w, b, v, c, 11, result=probabilities[:, :11])
+labels = ints(0, 11, 5, 7, 4)
+case("h_softmax_of_labels", x, w, b, v, c, labels, result=probabilities[np.arange(5), labels])
+
+# ---- reductions in other dtypes ----
+single, small = (values(3, 40) * 1e7 + 1).astype(np.float32), values(3, 5, dtype=np.int8)
+for axis in [None, 1]:
+    for name in ["sum", "mean"]:
+        function = getattr(np, name)
+        case(f"{name}_in", single, axis, "none", "float64",
+             result=np.asarray(function(single, axis, dtype=np.float64)).astype(np.float32))
+        case(f"{name}_in", single, axis, "float64", "none", result=function(single, axis, dtype=np.float64))
+        case(f"{name}_in", small, axis, "float32", "float64",
+             result=np.asarray(function(small, axis, dtype=np.float64)).astype(np.float32))
+    case("sum_in", small, axis, "int16", "none", result=np.sum(small, axis, dtype=np.int16))
+    case("prod_in", small + np.int8(6), axis, "float64", "none",
+         result=np.prod(small + np.int8(6), axis, dtype=np.float64))
+
 path = pathlib.Path(__file__).with_suffix(".txt")
 path.write_text("\n".join(lines) + "\n")

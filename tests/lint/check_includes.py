@@ -74,6 +74,7 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
+    (re.compile(r"compiler/passes/inline_calls\."), {"control"}),
     (re.compile(r"compiler/passes/accumulations\."), {"reduce", "shape"}),  # over iterations, one state after another
     (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
     (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
@@ -92,6 +93,7 @@ NAMES_OPS = {
     "compiler/passes/batch_loops.cpp": {"scan"},  # of whose iterations one computation is made
     "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose iterations run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
+    "compiler/passes/inline_calls.cpp": {"graph_call", "graph_call_with_tangents"},  # which it puts graphs in place of
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
     "compiler/passes/merge_loops.cpp": {"scan"},  # whose bodies are compared
     "compiler/passes/stable_forms.cpp": {"cast"},

@@ -1,8 +1,12 @@
 #include "compiler/ops/nnet/losses.h"
 
+#include <limits>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/order/order.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -67,6 +71,32 @@ Expr binary_crossentropy_logits(const Operand& z, const Operand& targets) {
   std::vector<Expr> both = resolve({&z, &targets});
   const Expr &x = both[0], &t = both[1];
   return softplus(x) - x * t;
+}
+
+Expr multiclass_hinge(const Operand& z, const Operand& labels, double margin) {
+  const Origin origin = Origin::here(z.where());
+  InheritOrigin inherit(origin);
+  const Expr x = z.expr(), t = labels.expr();
+  if (x.rank() != 2 || !are_labels(t, x))
+    fail_build(z.where(), "multiclass_hinge: no rows of scores with a label each", "scores [n, classes], integers [n]",
+               str(value_text(x), ", labels ", value_text(t)));
+  // Of each row the largest score but that of the label; -inf where there is no other.
+  const Expr is_own = eq(arange(length(x, 1)), expand_dims(t, {1}));
+  const Expr others = where(is_own, -std::numeric_limits<double>::infinity(), x);
+  const Expr largest = pick_rows(others, argmax(others, 1));
+  return maximum(0, margin + largest - pick_rows(x, t, Negative::kRefused));  // a tie's derivative goes to the 0
+}
+
+ConfusionCounts confusion_matrix(const Operand& actual, const Operand& predicted) {
+  const Origin origin = Origin::here(actual.where());
+  InheritOrigin inherit(origin);
+  const Expr a = actual.expr(), p = predicted.expr();
+  if (!is_int(a.dtype()) || !is_int(p.dtype()) || a.rank() != 1 || p.rank() != 1)
+    fail_build(actual.where(), "confusion_matrix: the classes are no vectors of integers", "integers [n], integers [n]",
+               str(value_text(a), ", predicted ", value_text(p)));
+  const Expr classes = unique(concatenate({a, p}, 0)).values;
+  const auto is_class = [&](const Expr& x) { return cast(eq(expand_dims(x, {1}), classes), DType::kInt64); };
+  return {dot(is_class(a).T(), is_class(p)), classes};
 }
 
 }  // namespace thtrain

@@ -28,4 +28,18 @@ Expr binary_crossentropy(const Operand& p, const Operand& targets);
 /// Finite for every finite z. dz = sigmoid(z) - t.
 Expr binary_crossentropy_logits(const Operand& z, const Operand& targets);
 
+/// The hinge loss of several classes, max(0, margin + the largest other score - the score of the label), one for each
+/// row of the scores z [n, classes] and labels [n]. Where it is above 0, dz is 1 at the first of the largest other
+/// scores and -1 at the label's; else 0. A label out of range, or below 0, is an error. K. Crammer, Y. Singer, "On the
+/// algorithmic implementation of multiclass kernel-based vector machines", JMLR 2, 2001.
+Expr multiclass_hinge(const Operand& z, const Operand& labels, double margin = 1);
+
+/// What confusion_matrix gives: Theano's two values.
+struct ConfusionCounts {
+  Expr counts;   // int64 [k, k]: how often the actual class is classes[row] and the predicted one classes[column]
+  Expr classes;  // [k]: those that are there, in ascending order
+};
+/// How often which class was taken for which, from integers of one length.
+ConfusionCounts confusion_matrix(const Operand& actual, const Operand& predicted);
+
 }  // namespace thtrain

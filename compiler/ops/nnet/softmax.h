@@ -18,6 +18,19 @@ Expr softmax(const Operand& x, int64_t axis = -1);
 /// x - log(sum(exp(x))) for each row; finite for every finite x. dx = dy - exp(y) sum(dy).
 Expr log_softmax(const Operand& x, int64_t axis = -1);
 
+/// The two levels of h_softmax: of the groups, w [inputs, groups] and b [groups]; of the classes in each group,
+/// [groups, inputs, size] and [groups, size].
+struct HSoftmaxWeights {
+  Operand groups_w, groups_b, classes_w, classes_b;
+};
+/// A softmax of many classes in two levels: class k is number k % size of group k / size, with the probability
+/// softmax(x groups_w + groups_b)[group] softmax(x classes_w[group] + classes_b[group])[number]. x: [n, inputs]. With
+/// labels [n] the probability of each one's own class, [n], for which one group is computed, not all; without them
+/// those of the first `classes` ones, [n, classes]. A label that is no class is an error. J. Goodman, "Classes for fast
+/// maximum entropy training", ICASSP 2001; Theano's h_softmax.
+Expr h_softmax(const Operand& x, const HSoftmaxWeights& weights, const Operand& labels);
+Expr h_softmax(const Operand& x, const HSoftmaxWeights& weights, int64_t classes);
+
 // ---- reduce --------------------------------------------------------------------------------------------------------
 
 /// log(sum(exp(x))) over any axes, without overflow: m + log(sum(exp(x - m))) with m = max(x), or 0 where that is

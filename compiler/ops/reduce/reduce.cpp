@@ -87,6 +87,26 @@ Expr mean(const Operand& operand, const Axes& axes, KeepDims keepdims) {
 }
 
 // As in NumPy, never below 0.
+template <class Reduce>
+static Expr in_dtypes(const Operand& operand, const ReduceDTypes& dtypes, const Reduce& reduced) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const Expr x = operand.expr();
+  const std::optional<DType> inside = dtypes.acc_dtype ? dtypes.acc_dtype : dtypes.dtype;
+  const DType outside = dtypes.dtype ? *dtypes.dtype : reduced(x).dtype();
+  return cast(reduced(inside ? cast(x, *inside) : x), outside);
+}
+
+Expr sum(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes) {
+  return in_dtypes(x, dtypes, [&](const Expr& v) { return sum(v, axes, keepdims); });
+}
+Expr prod(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes) {
+  return in_dtypes(x, dtypes, [&](const Expr& v) { return prod(v, axes, keepdims); });
+}
+Expr mean(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes) {
+  return in_dtypes(x, dtypes, [&](const Expr& v) { return mean(v, axes, keepdims); });
+}
+
 static Expr divisor_of(const Expr& count, Ddof ddof) {
   return ddof.count() > 0 ? maximum(count - ddof.count(), 0) : count - ddof.count();
 }

@@ -70,6 +70,19 @@ Expr prod(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// The mean: sum / number of elements. Integers and bool give floatX. Without elements: NaN.
 Expr mean(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
+/// Theano's dtype and acc_dtype.
+struct ReduceDTypes {
+  /// Of the result; none: what it is without the elements' conversion, so that float32 in float64 gives float32.
+  std::optional<DType> dtype = {};
+  /// The elements are converted to it first; none: to `dtype`.
+  std::optional<DType> acc_dtype = {};
+};
+/// The same in other dtypes: sum(x, {}, false, {.acc_dtype = DType::kFloat64}) of float32 adds in float64 and rounds
+/// once.
+Expr sum(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes);
+Expr prod(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes);
+Expr mean(const Operand& x, const Axes& axes, KeepDims keepdims, const ReduceDTypes& dtypes);
+
 /// The variance: sum(|x - mean(x)|^2) / (number of elements - ddof), in two passes and corrected by the rounding error
 /// of the mean; real, never below 0. Integers and bool give floatX.
 Expr var(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));

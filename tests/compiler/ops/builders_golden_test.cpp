@@ -48,6 +48,12 @@ struct Case {
   std::optional<int64_t> axis(size_t i) const {
     return words[i] == "none" ? std::optional<int64_t>() : std::optional(integer(i));
   }
+  Axes axes(size_t i) const { return axis(i) ? Axes(*axis(i)) : Axes(); }
+  // The words 1 and 2.
+  ReduceDTypes dtypes() const {
+    const auto given = [&](size_t i) { return words[i] == "none" ? std::optional<DType>() : dtype_of(words[i]); };
+    return {.dtype = given(1), .acc_dtype = given(2)};
+  }
   std::vector<Operand> operands(size_t from = 0) const { return {x.begin() + static_cast<int64_t>(from), x.end()}; }
   // The first operand and i times the second.
   Expr complex() const { return x[0] + x[1] * make_constant(Tensor(std::complex<double>(0, 1))); }
@@ -130,6 +136,33 @@ const std::map<std::string, Build> kOthers{
     {"inverse_permutation", [](const Case& c) { return inverse_permutation(c.x[0]); }},
     {"choose", [](const Case& c) { return choose(c.x[0], c.operands(1), c.out_of_range(0)); }},
     {"unravel_index", [](const Case& c) { return c.one_of(unravel_index(c.x[0], Shape(c.list(1)))); }},
+    {"relu", [](const Case& c) { return relu(c.x[0]); }},
+    {"relu_slope", [](const Case& c) { return relu(c.x[0], c.real(0)); }},
+    {"elu", [](const Case& c) { return c.real(0) == 1 ? elu(c.x[0]) : elu(c.x[0], c.real(0)); }},
+    {"selu", [](const Case& c) { return selu(c.x[0]); }},
+    {"gelu", [](const Case& c) { return gelu(c.x[0]); }},
+    {"gelu_tanh", [](const Case& c) { return gelu_tanh(c.x[0]); }},
+    {"swish", [](const Case& c) { return swish(c.x[0]); }},
+    {"softsign", [](const Case& c) { return softsign(c.x[0]); }},
+    {"hard_sigmoid", [](const Case& c) { return hard_sigmoid(c.x[0], static_cast<HardSigmoid>(c.integer(0))); }},
+    {"ultra_fast_sigmoid", [](const Case& c) { return ultra_fast_sigmoid(c.x[0]); }},
+    {"multiclass_hinge", [](const Case& c) { return multiclass_hinge(c.x[0], c.x[1], c.real(0)); }},
+    {"confusion_matrix",
+     [](const Case& c) {
+       const ConfusionCounts matrix = confusion_matrix(c.x[0], c.x[1]);
+       return c.integer(0) == 0 ? matrix.counts : matrix.classes;
+     }},
+    {"h_softmax",
+     [](const Case& c) {
+       return h_softmax(c.x[0], {c.x[1], c.x[2], c.x[3], c.x[4]}, c.integer(0));
+     }},
+    {"h_softmax_of_labels",
+     [](const Case& c) {
+       return h_softmax(c.x[0], {c.x[1], c.x[2], c.x[3], c.x[4]}, c.x[5]);
+     }},
+    {"sum_in", [](const Case& c) { return sum(c.x[0], c.axes(0), false, c.dtypes()); }},
+    {"prod_in", [](const Case& c) { return prod(c.x[0], c.axes(0), false, c.dtypes()); }},
+    {"mean_in", [](const Case& c) { return mean(c.x[0], c.axes(0), false, c.dtypes()); }},
     {"ravel_multi_index",
      [](const Case& c) { return ravel_multi_index(c.operands(), Shape(c.list(0)), c.out_of_range(1)); }},
 };

@@ -202,5 +202,104 @@ TEST(OpFromGraph, ItsBodyLeavesWhatOthersReadLater) {
     }
 }
 
+// ---- derivatives of single arguments, forward mode -----------------------------------------------------------------
+
+Expr doubled(const Values&, const Values&, const Values& d) {
+  return 2 * d[0];
+}
+
+// x y c, c captured.
+Values product(const Expr& x, const Expr& y, const Expr& c, GraphOpOptions options) {
+  return OpFromGraph([&](const Values& in) { return Values{in[0] * in[1] * c}; }, std::move(options))({x, y});
+}
+
+TEST(GraphCalls, TheDerivativeOfOneArgumentMayBeGivenAndTheOthersAreTheGraphs) {
+  const Expr x = vector("x", {2}), y = vector("y", {2}), c = vector("c", {2}), v = vector("v", {2});
+  GraphOpOptions options;
+  options.gradient_of[0] = doubled;
+  const Expr out = product(x, y, c, options)[0];
+  const Values gradients = grad(sum(out), {x, y, c});
+  const std::vector<Tensor> got = values_in_modes(
+      {x, y, c, v}, {gradients[0], gradients[1], gradients[2], jvp(out, x, v), jvp(out, y, v), jvp(out, c, v)},
+      {Tensor::vector({1.0, 2.0}), Tensor::vector({3.0, 4.0}), Tensor::vector({5.0, 6.0}),
+       Tensor::vector({1.0, 10.0})});
+  const char* const texts[] = {"[2, 2]", "[5, 12]", "[3, 8]", "[2, 20]", "[5, 120]", "[3, 80]"};
+  for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k].text(), texts[k]) << k;
+}
+
+TEST(GraphCalls, AnArgumentWhoseGivenDerivativeIsEmptyIsDisconnected) {
+  const Expr x = vector("x", {2}), y = vector("y", {2}), c = vector("c", {2});
+  GraphOpOptions options;
+  options.gradient_of[1] = [](const Values&, const Values&, const Values&) { return Expr(); };
+  const Expr out = product(x, y, c, options)[0];
+  const Values gradients = grad(sum(out), {x, y}, {.disconnected = Disconnected::kZero});
+  const std::vector<Tensor> got = values_in_modes(
+      {x, y, c}, gradients, {Tensor::vector({1.0, 2.0}), Tensor::vector({3.0, 4.0}), Tensor::vector({5.0, 6.0})});
+  EXPECT_EQ(got[0].text(), "[15, 24]");
+  EXPECT_EQ(got[1].text(), "[0, 0]");
+}
+
+TEST(GraphCalls, ForwardModeMayBeGiven) {
+  const Expr x = vector("x", {2}), y = vector("y", {2}), c = vector("c", {2}), v = vector("v", {2});
+  GraphOpOptions options;
+  options.tangents = [](const Values& in, const Values& results, const Values& d) {
+    return Values{100 * results[0] + in[0] * d[1] + d[0]};
+  };
+  const Expr out = product(x, y, c, options)[0];
+  const std::vector<Tensor> got =
+      values_in_modes({x, y, c, v},
+                      {jvp(out, x, v), jvp(out, y, v), jvp(out, c, v), jvp(Values{out}, Values{x, c}, Values{v, v})[0],
+                       grad(sum(out), x), jvp(jvp(out, y, v), x, v)},
+                      {Tensor::vector({1.0, 2.0}), Tensor::vector({3.0, 4.0}), Tensor::vector({5.0, 6.0}),
+                       Tensor::vector({1.0, 10.0})});
+  // x y c = [15, 48]. The derivative of a derivative is that of the graph that is given.
+  const char* const texts[] = {"[1501, 4810]", "[1501, 4820]", "[3, 80]", "[1504, 4890]", "[15, 24]", "[1, 100]"};
+  for (size_t k = 0; k < 5; ++k) EXPECT_EQ(got[k].text(), texts[k]) << k;
+}
+
+TEST(GraphCalls, AResultWithoutAGivenTangentDoesNotMove) {
+  const Expr x = vector("x", {2}), v = vector("v", {2});
+  GraphOpOptions options;
+  options.tangents = [](const Values&, const Values&, const Values& d) { return Values{Expr(), 3 * d[0]}; };
+  const Values out = OpFromGraph([](const Values& in) { return Values{exp(in[0]), 2 * in[0]}; }, options)({x});
+  const std::vector<Tensor> got = values_in_modes({x, v}, jvp(out, {x}, {v}, {.disconnected = Disconnected::kZero}),
+                                                  {Tensor::vector({1.0, 2.0}), Tensor::vector({1.0, 10.0})});
+  EXPECT_EQ(got[0].text(), "[0, 0]");
+  EXPECT_EQ(got[1].text(), "[3, 30]");
+}
+
+TEST(GraphCalls, MistakesInGivenDerivativesAreUserErrors) {
+  const Expr x = vector("x", {3});
+  const auto text = [&](GraphOpOptions options) {
+    return text_without_node(
+        [&] { OpFromGraph([](const Values& in) { return Values{exp(in[0])}; }, std::move(options))({x}); });
+  };
+  const auto none = [](const Values&, const Values&, const Values&) { return Values{}; };
+  GraphOpOptions options{.gradient = none};
+  EXPECT_EQ(text(options),
+            "error: op_from_graph: the gradient gives another number of cotangents\n"
+            "  expected: 1, one for each argument\n  got:      0");
+  options.gradient_of[0] = doubled;
+  EXPECT_EQ(text(options),
+            "error: op_from_graph: the gradient is given twice\n  expected: gradient, or gradient_of\n"
+            "  got:      both");
+  options.gradient = nullptr;
+  options.gradient_of[1] = doubled;
+  EXPECT_EQ(text(options),
+            "error: op_from_graph: a gradient is given of an argument that is not there\n"
+            "  expected: arguments 0 to 0\n  got:      1");
+  options.gradient_of = {{0, [](const Values&, const Values&, const Values& d) { return sum(d[0]); }}};
+  EXPECT_EQ(text(options),
+            "error: op_from_graph: the gradient gives a cotangent of another type for argument 0\n"
+            "  expected: float64[3]\n  got:      float64[]");
+  EXPECT_EQ(text({.tangents = none}),
+            "error: op_from_graph: forward mode gives another number of tangents\n"
+            "  expected: 1, one for each result\n  got:      0");
+  const auto scalar_tangent = [](const Values&, const Values&, const Values& d) { return Values{sum(d[0])}; };
+  EXPECT_EQ(text({.tangents = scalar_tangent}),
+            "error: op_from_graph: forward mode gives a tangent of another type for result 0\n"
+            "  expected: float64[3]\n  got:      float64[]");
+}
+
 }  // namespace
 }  // namespace thtrain::graph_calls_test
