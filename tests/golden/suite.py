@@ -1,4 +1,4 @@
-"""What the suite_*.py share: cases written with PyTensor 2.30.3, for tests/compiler/suites/.
+"""What the suite_*.py share: cases written with PyTensor (2.30.3 or 3.0.7) and NumPy, for tests/compiler/suites/.
 
 A line is an output of a case: its name, its group, its dtype, "=", shape, values, or "name group = error".
 """

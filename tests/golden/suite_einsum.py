@@ -110,7 +110,7 @@ for k, (a, b) in enumerate([((3,), (3,)), ((2, 3), (3,)), ((2,), (2, 3)), ((2, 3
 s.group = "errors"
 for text, *shapes in [("ij", (3,)), ("...ij", (3,)), ("i...j", (3,)), ("i..", (2,)), (".i...", (2,)), ("j->..j", (2,)),
                       ("i%...", (2,)), ("i->&", (2,)), ("i->ij", (2,)), ("ij->jij", (2, 2)),
-                      ("i,", (2,)), ("i", ()), ("mp,pn->mn", (2, 3, 4), (2, 4, 3)),
+                      ("ii", (2, 3)), ("ii->i", (2, 3)), ("i,", (2,)), ("i", ()), ("mp,pn->mn", (2, 3, 4), (2, 4, 3)),
                       ("ij,jk", (2, 3), (4, 2))]:
     s.error(E + f"test_einsum_errors[{text}]", lambda t=text, o=shapes: np.einsum(t, *operands(o)))
 s.error("TestMatMul.test_op[scalar]", lambda: np.matmul(np.float64(2), spread(3)))

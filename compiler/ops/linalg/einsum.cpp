@@ -12,6 +12,7 @@
 #include "compiler/ops/linalg/contraction.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
 namespace {
@@ -128,6 +129,9 @@ class Einsum {
             order.push_back(static_cast<int64_t>(k));
             labels.push_back(x.labels[k]);
           }
+        Dims lengths = x.value.dims();
+        lengths[j] = lengths[i];
+        x.value = specify_lengths(x.value, lengths, "einsum");
         const Expr numbers = arange(length(x.value, static_cast<int64_t>(i)));
         x = {gather(transpose(x.value, order), {numbers, numbers}), labels};
         return without_repeats(x);

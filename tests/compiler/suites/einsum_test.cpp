@@ -2,8 +2,7 @@
 // tensordot, batched_dot and matmul.
 //
 // Not expressed: operands as lists of numbers, out=, casting=, object arrays. PyTensor sums an ellipsis that the result
-// lacks, which NumPy refuses (test_ellipsis). A letter twice in an operand, of lengths that differ, is an error in
-// NumPy.
+// lacks, which NumPy refuses (test_ellipsis).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -212,6 +211,8 @@ TEST(EinsumSuite, GoldenErrors) {
                           EINSUM_ERROR("i->&", {2}),
                           EINSUM_ERROR("i->ij", {2}),
                           EINSUM_ERROR("ij->jij", {2, 2}),
+                          EINSUM_ERROR("ii", {2, 3}),
+                          EINSUM_ERROR("ii->i", {2, 3}),
                           EINSUM_ERROR("i,", {2}),
                           EINSUM_ERROR("i", Shape{}),
                           EINSUM_ERROR("mp,pn->mn", {2, 3, 4}, {2, 4, 3}),

@@ -1,13 +1,8 @@
 // After PyTensor's tests/tensor/test_subtensor.py and test_inc_subtensor.py: slices, writes and their gradients.
 //
-// 252 cases in the three files subtensor_*_test.cpp. 13 tests, or parts of tests, cannot be expressed:
-// - set_subtensor of elements that integers name: test_1d_set_adv_selection, and that half of
-//   test_advanced1_inc_and_set, test_adv1_inc_sub_notlastdim, _2didx, _1_2dval_broadcast and _1_2dval_no_broadcast (6);
-// - several arrays of integers after a slice, or integers and a mask, in one index: test_adv_grouped with two indices,
-//   n[[0], mask] of test_boolean (2);
-// - take(mode="clip") and "wrap": two variants of TestTake.test_take (2);
-// - test_err_subslice, which does not compile; test_long_too_big, for Python's integers (2);
-// - slices as inputs, slicetype of test_adv_sub_slice: their ends are inputs here (1).
+// 252 cases in the three files subtensor_*_test.cpp; parts_test.cpp has several indices at once. Not expressed:
+// test_err_subslice, which does not compile; test_long_too_big, for Python's integers; slices as inputs, slicetype of
+// test_adv_sub_slice: their ends are inputs here.
 // Tests of one graph's identity, of text and of infer_shape have no counterpart, and are not counted.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Cases written after the tests of PyTensor 2.30.3 and Theano 1.0.5. Each is named after the test it follows,
+// Cases written after the tests of PyTensor, Theano 1.0.5 and NumPy. Each is named after the test it follows,
 // "class.test" and the variant in brackets; tests/golden/suite_*.py writes the same case with PyTensor, whose values
 // are expected.
 #pragma once

@@ -54,7 +54,7 @@ const std::vector<Survivors>& survivors() {
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
       {"only where the one element that decides a slice is in the last lane, or goes through one of four accumulators: "
        "no draw has it there",
-       {"all: <= for <", "all: does not read the last lane"}},
+       {"all: <= for <", "all: does not read the last lane", "any: does not read the last lane"}},
       {"complex numbers: a comparison with the limit between two rules, which agree there in the draws that meet it",
        {"arccos: <= for <",     "arccosh: <= for <", "arcsin: <= for <",     "arcsinh: <= for <",
         "arctan: <= for <",     "arctan: >= for >",  "arctanh: <= for <",    "arctanh: >= for >",
