@@ -128,6 +128,7 @@ Length Garbage::draw<Length>() {
 }
 template <>
 Index Garbage::draw<Index>() {
+  if (one_in(8)) return one_in(2) ? Index(ellipsis()) : Index(new_axis());
   if (one_in(3)) return Index(draw<Slice>());
   return one_in(2) ? Index(integer()) : Index(draw<Expr>());
 }

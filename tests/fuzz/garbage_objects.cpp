@@ -97,6 +97,9 @@ void add_variables(std::vector<GarbageCall>& calls) {
   calls.push_back(
       garbage_call("Shared.set_value", [](const Shared& s, const Shared& t) { s.set_value(t.get_value(true), true); }));
   calls.push_back(garbage_call("Shared.get_value", [](const Shared& s, bool borrow) { (void)s.get_value(borrow); }));
+  calls.push_back(garbage_call("Shared.of_lengths", [](const Dims& lengths, const Tensor& x, const std::string& name) {
+    (void)Shared::of_lengths(lengths, x, name);
+  }));
   calls.push_back(garbage_call("Shared.scalar", [](const Shared& s) { (void)s.scalar(); }));
   calls.push_back(garbage_call("Shared.set_zero", [](const Shared& s) { s.set_zero(); }));
   calls.push_back(garbage_call("Shared.swap_value", [](const Shared& s, const Shared& t) { s.swap_value(t); }));
@@ -159,6 +162,9 @@ void add_functions(std::vector<GarbageCall>& calls) {
   add("Function.operator()", [](Function& f, Arrays x) { f(x); });
   add("Function.operator()", [](Function& f, Arrays x) { f({x[0], x[1]}); });
   add("Function.operator()", [](Function& f, Arrays x) { f(std::map<std::string, Tensor>{{"x", x[0]}, {"i", x[1]}}); });
+  add("Function.named", [](Function& f, Arrays x) { (void)f.named(x); });
+  add("Function.only", [](Function& f, Arrays x) { (void)f.only({0, "y", -1}, x); });
+  add("Function.free", [](Function& f, Arrays) { f.free(); });
   add("Function.watch", [](Function& f, Arrays x) { f.watch(x, [](const StepEvent&) {}); });
   add("Function.wait", [](Function& f, Arrays) { f.wait(); });
   add("Function.Function", [](Function& f, Arrays x) {

@@ -224,7 +224,9 @@ Expr masked(const Operand& x, const Operand& mask) {
   const Expr chosen = mask.expr();
   if (!is_bool(chosen.dtype()) || chosen.rank() == 0 || chosen.rank() > x.expr().rank())
     fail_build(mask.where(), "masked: the mask does not fit the value",
-               x.expr().rank() == 0 ? "a value with axes" : str("bools with 1 to ", x.expr().rank(), " axes"),
+               x.expr().rank() == 0   ? "a value with axes"
+               : x.expr().rank() == 1 ? "a bool vector"
+                                      : str("bools with 1 to ", x.expr().rank(), " axes"),
                str(value_text(x.expr()), " and ", value_text(chosen)));
   return subtensor(x, {Index(chosen, mask.where())});
 }
