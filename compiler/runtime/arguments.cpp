@@ -58,14 +58,13 @@ std::span<const Tensor> in_own_memory(const Function::State& s, std::span<const 
   return given;
 }
 
-std::vector<Tensor> take_next_values(Function::State& s, std::vector<Tensor> returned) {
+void take_next_values(Function::State& s, std::vector<Tensor>& returned) {
   for (size_t i = s.inputs.size(); i-- > 0;) {
     InOptions& input = s.inputs[i];
     if (!input.update.has_value()) continue;
     input.value = std::move(returned.back());
     returned.pop_back();
   }
-  return returned;
 }
 
 }  // namespace thtrain

@@ -27,6 +27,6 @@ std::span<const Tensor> in_own_memory(const Function::State& state, std::span<co
                                       std::vector<Tensor>& copies);
 
 /// What a call returned, without the next values of inputs, which these get.
-std::vector<Tensor> take_next_values(Function::State& state, std::vector<Tensor> returned);
+void take_next_values(Function::State& state, std::vector<Tensor>& returned);
 
 }  // namespace thtrain

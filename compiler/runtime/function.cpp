@@ -147,7 +147,11 @@ void check_count(const State& s, size_t given) {
                    .got = variable.value.space()->name()});
 }
 
-// The arena may be another function's too, which made it larger or gave it back.
+// The arena may be another function's too, which made it larger or gave it back: it is another one then.
+bool has_arena(const State& s) {
+  return s.context.arena == s.arena->address();
+}
+
 void provide_arena(State& s) {
   if (!s.program) return;
   try {
@@ -228,7 +232,8 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   std::vector<Tensor> copies;
   if (!are_plain)
     for (const Tensor& t : given) copies.push_back(t.on_host().contiguous());
-  const std::span<const Tensor> inputs = in_own_memory(s, are_plain ? given : copies, copies);
+  std::span<const Tensor> inputs = are_plain ? given : std::span<const Tensor>(copies);
+  if (s.overwrites_inputs) inputs = in_own_memory(s, inputs, copies);
   if (shapes_changed(s, inputs)) {
     s.bound = false;
     bind_shapes(s, inputs);
@@ -241,7 +246,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
     for (size_t leaf : s.changing_leaves) s.last_shapes.push_back(s.storages[leaf]->value.shape());
     s.bound = true;
   }
-  provide_arena(s);
+  if (!has_arena(s)) provide_arena(s);
   if (!s.program) return run_reference(s, inputs);
 
   size_t n = 0;
@@ -336,20 +341,33 @@ Function::Function(Function&&) noexcept = default;
 Function& Function::operator=(Function&&) noexcept = default;
 Function::~Function() = default;
 
+static bool have_own_dtypes(const State& s, std::span<const Tensor> inputs) {
+  return inputs.size() == s.graph.inputs.size() &&
+         std::equal(inputs.begin(), inputs.end(), s.graph.inputs.begin(),
+                    [](const Tensor& value, const Expr& input) { return value.dtype() == input.dtype(); });
+}
+
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   State& s = state_behind(state_);
   const CallScope scope(*s.mark, name());
   std::vector<Tensor> completed, converted;
-  inputs = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
-  return take_next_values(s, s.options.mode == Mode::kDebug ? debug_call(s, inputs) : call_program(s, inputs));
+  if (inputs.size() < s.inputs.size()) inputs = with_own_values(s, inputs, completed);
+  if (!have_own_dtypes(s, inputs)) inputs = in_own_dtypes(s, inputs, converted);
+  std::vector<Tensor> out = s.options.mode == Mode::kDebug ? debug_call(s, inputs) : call_program(s, inputs);
+  if (s.next_values > 0) take_next_values(s, out);
+  return out;
 }
 
 void build(State& s, size_t seen_outputs) {
   EffectScope own;  // what compiling builds belongs to no body that is being built
-  size_t next_values = 0;
-  for (const InOptions& input : s.inputs) next_values += input.update.has_value();
-  s.lengths.names.resize(s.graph.outputs.size() - seen_outputs - next_values);
-  s.borrowed.resize(seen_outputs + next_values, false);
+  s.next_values = 0;
+  s.overwrites_inputs = !s.graph.updates.empty();
+  for (const InOptions& input : s.inputs) {
+    s.next_values += input.update.has_value();
+    s.overwrites_inputs |= input.is_mutable;
+  }
+  s.lengths.names.resize(s.graph.outputs.size() - seen_outputs - s.next_values);
+  s.borrowed.resize(seen_outputs + s.next_values, false);
   s.own_outputs.resize(s.graph.outputs.size());
   s.borrowed.resize(s.graph.outputs.size(), true);
   prepare(s);

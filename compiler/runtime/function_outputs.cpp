@@ -102,8 +102,10 @@ std::vector<Tensor> Function::only(const std::vector<OutputKey>& outputs, const 
     if (!part) part = subset(s, numbers, /*with_updates=*/true);
     std::vector<Tensor> completed, converted;
     const std::span<const Tensor> given = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
-    return take_next_values(s,
-                            part->options.mode == Mode::kDebug ? debug_call(*part, given) : call_program(*part, given));
+    std::vector<Tensor> out =
+        part->options.mode == Mode::kDebug ? debug_call(*part, given) : call_program(*part, given);
+    take_next_values(s, out);
+    return out;
   } catch (...) {
     rethrow_called_at(name(), where);
   }

@@ -51,8 +51,10 @@ struct Function::State {
   std::vector<Shape> output_shapes;  // [0] for those that the data decides, until their lengths are known
   DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
-  bool fixed = false;         // no length depends on a call
-  bool values_matter = true;  // lengths depend on values of integer scalars, not on shapes alone
+  bool fixed = false;              // no length depends on a call
+  size_t next_values = 0;          // outputs that are inputs' values in the next call
+  bool overwrites_inputs = false;  // updates, or inputs that are mutable: arguments that others have are copied
+  bool values_matter = true;       // lengths depend on values of integer scalars, not on shapes alone
   bool bound = false;
   std::vector<DType> last_dtypes;
   std::vector<Shape> last_shapes;  // of the arguments, then of `changing_leaves`

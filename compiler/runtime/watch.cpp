@@ -73,7 +73,9 @@ std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
   State& s = state_behind(state_);
   const CallScope scope(*s.mark, name());
   std::vector<Tensor> completed;
-  return take_next_values(s, watched_call(s, with_own_values(s, inputs, completed), callback));
+  std::vector<Tensor> out = watched_call(s, with_own_values(s, inputs, completed), callback);
+  take_next_values(s, out);
+  return out;
 }
 
 }  // namespace thtrain
