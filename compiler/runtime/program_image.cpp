@@ -45,7 +45,7 @@ void fields(Archive& a, Is<ProgramImage> auto& p) {
   a(p.source, p.checks, p.shared_order, p.constants, p.arena_bytes, p.lower_bound, p.reference_steps, p.choices);
 }
 
-constexpr int64_t kListedOp = -1;  // in the place of a user's op
+constexpr int64_t kListedOp = -1;  // marks an op of the user's
 
 class Writer {
  public:

@@ -32,7 +32,7 @@ using GraphTangents = std::function<std::vector<Expr>(const std::vector<Expr>& i
 
 /// What an OpFromGraph may be told.
 struct GraphOpOptions {
-  /// The cotangents of all arguments, in the place of the graph's own derivative.
+  /// The cotangents of all arguments, instead of the graph's own derivative.
   GraphGradient gradient = nullptr;
   /// Those of single arguments, by their number; of the others the derivative is the graph's own.
   std::map<size_t, GraphCotangent> gradient_of = {};

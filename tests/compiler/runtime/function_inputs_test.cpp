@@ -116,9 +116,9 @@ TEST(FunctionInputs, TemporariesAreWrittenOverMutableOnes) {
   const std::string first = with_value({before})[0].text();
   EXPECT_EQ(with_value({before})[0].text(), first);
   Shared held(before, "held");
-  Function beside = function({In(x, InOptions{.is_mutable = true})}, {dot(tanh(x), held)});
+  Function other = function({In(x, InOptions{.is_mutable = true})}, {dot(tanh(x), held)});
   const Tensor buffer = held.get_value(/*borrow=*/true);
-  beside({buffer});
+  other({buffer});
   EXPECT_EQ(held.get_value().text(), before.text());
   for (Mode mode : {Mode::kReference, Mode::kDebug, Mode::kNanGuard}) {
     Function f = function({In(x, InOptions{.is_mutable = true}), w}, {y}, {}, {.mode = mode});
