@@ -250,7 +250,8 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   if (!s.program) return run_reference(s, inputs);
 
   size_t n = 0;
-  s.args.resize(inputs.size() + s.leaves.size() + s.program->image.constants.size() + s.graph.outputs.size());
+  s.args.resize(inputs.size() + s.program->image.shared_order.size() + s.program->image.constants.size() +
+                s.graph.outputs.size());
   // The program writes into outputs and updated variables alone.
   auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.address()), t.shape().data()}; };
   for (const Tensor& t : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs) : inputs) bind(t);

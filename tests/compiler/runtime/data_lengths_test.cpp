@@ -133,6 +133,16 @@ TEST(Mask, ValuesOfTwoMasksAreCheckedAgainstEachOther) {
   }
 }
 
+// The mask is always true: the program reads no variable, though the function has one.
+TEST(Mask, OfAVariableThatTheProgramDoesNotRead) {
+  const Expr x = tensor("x", {5}, DType::kFloat32);
+  const Shared w(Tensor::vector<int64_t>({0, 2, 1, -2, 2}), "w");
+  for (Mode mode : {Mode::kReference, Mode::kNative, Mode::kDebug}) {
+    Function f = function({x}, {x[{eq(w, w), new_axis()}]}, {}, {.mode = mode});
+    EXPECT_EQ(f({Tensor::vector<float>({1, 2, 3, 4, 5})})[0].text(), "[[1], [2], [3], [4], [5]]");
+  }
+}
+
 TEST(Mask, MustHaveTheLengthOfTheAxis) {
   for (Mode mode : kModes) {
     Function f = function({x, mask}, {x[mask]}, {}, {.mode = mode});
