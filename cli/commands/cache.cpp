@@ -94,8 +94,7 @@ int run_cache(const CacheArguments& arguments) {
   if (arguments.action == "limit") entries = entries_beyond(entries, bytes_of(arguments.size));
   if (arguments.days)
     std::erase_if(entries, [&](const CacheEntry& entry) { return now - entry.used < *arguments.days * 24 * 3600; });
-  remove_cache_entries(folder, geteuid(), entries);
-  print_text("removed: " + total_text(entries, folder));
+  print_text("removed: " + total_text(remove_cache_entries(folder, geteuid(), entries), folder));
   return kDone;
 }
 

@@ -56,14 +56,15 @@ std::vector<CacheEntry> cache_entries(const std::string& folder, uid_t owner) {
   return out;
 }
 
-int64_t remove_cache_entries(const std::string& folder, uid_t owner, const std::vector<CacheEntry>& entries) {
-  int64_t bytes = 0;
+std::vector<CacheEntry> remove_cache_entries(const std::string& folder, uid_t owner,
+                                             const std::vector<CacheEntry>& entries) {
+  std::vector<CacheEntry> removed;
   const auto kinds = open_kinds(folder, owner);
   for (const CacheEntry& entry : entries) {
     const auto kind = kinds.find(entry.kind);
-    if (kind != kinds.end() && unlinkat(kind->second->get(), entry.name.c_str(), 0) == 0) bytes += entry.bytes;
+    if (kind != kinds.end() && unlinkat(kind->second->get(), entry.name.c_str(), 0) == 0) removed.push_back(entry);
   }
-  return bytes;
+  return removed;
 }
 
 std::vector<CacheEntry> entries_beyond(const std::vector<CacheEntry>& entries, int64_t limit) {

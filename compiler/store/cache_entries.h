@@ -21,8 +21,9 @@ struct CacheEntry {
 /// others could change it, or it cannot be read.
 std::vector<CacheEntry> cache_entries(const std::string& folder, uid_t owner);
 
-/// Removes these; programs that need one make it again. Gives the bytes of those that were there.
-int64_t remove_cache_entries(const std::string& folder, uid_t owner, const std::vector<CacheEntry>& entries);
+/// Removes these; programs that need one make it again. Gives those that are removed.
+std::vector<CacheEntry> remove_cache_entries(const std::string& folder, uid_t owner,
+                                             const std::vector<CacheEntry>& entries);
 
 /// The first of `entries`, so many that the others have `limit` bytes at most.
 std::vector<CacheEntry> entries_beyond(const std::vector<CacheEntry>& entries, int64_t limit);
