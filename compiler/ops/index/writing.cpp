@@ -49,13 +49,30 @@ Expr under_view(const Node& view, const Expr& y) {
   return dimshuffle(y, back);
 }
 
+bool is_of_mask(const Node& node) {
+  return node.op == &gather_op() && !is_by_row(node) && node.inputs.size() == 2 &&
+         node.inputs[1].node().op == &nonzero_op();
+}
+
+// One number where a mask is true: which elements these are need not be found. Empty for other parts and values.
+Expr written_where(const Node& node, const Expr& y, bool set) {
+  const bool is_number = y.node().op == &broadcast_to_op() && y.node().inputs[0].rank() == 0;
+  if (!is_of_mask(node) || !is_number || (!set && is_bool(y.dtype()))) return {};
+  const Expr &x = node.inputs[0], &mask = node.inputs[1].node().inputs[0], &number = y.node().inputs[0];
+  const auto axis = static_cast<size_t>(node.props.get<Ints>("axes")[0]);
+  if (!(mask.dims()[0] == x.dims()[axis])) return {};  // as of compress(), whose vector may be shorter
+  Ints order(x.rank(), -1);
+  order[axis] = 0;
+  return where(dimshuffle(mask, order), set ? number : x + number, x);
+}
+
 // Input 0 of the node with the elements that it reads replaced by y, or increased.
 Expr written_at(const Node& node, const Expr& y, bool set, const std::source_location& where) {
+  if (const Expr out = written_where(node, y, set); out.has_value()) return out;
   if (node.op == &gather_op()) {
     // The scatter checks the length of a mask itself: into the value as it is, which may then be written in place.
     const Node& x = node.inputs[0].node();
-    const bool is_checked =
-        x.op == &specify_lengths_op() && node.inputs.size() == 2 && node.inputs[1].node().op == &nonzero_op();
+    const bool is_checked = is_of_mask(node) && x.op == &specify_lengths_op();
     return scatter_like(node, is_checked ? x.inputs[0] : node.inputs[0], y, set, where);
   }
   std::vector<Expr> inputs = node.inputs;
