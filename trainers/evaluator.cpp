@@ -107,7 +107,7 @@ Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t coun
     for (const MetricPart& part : parts) outputs.emplace_back(part.value, true);
   FunctionOptions options = options_;
   options.background = background;
-  options.allow_unused_inputs = true;  // the targets of an autoencoder
+  options.unused_inputs = UnusedInputs::kAllowed;  // the targets of an autoencoder
   return functions_.emplace(key, Compiled{function(of_chunk.inputs(), outputs, {}, options), of_chunk.parts})
       .first->second;
 }

@@ -212,7 +212,7 @@ static Predictions predict_rows(const Experiment& experiment, const ExampleRows&
     out.outputs.push_back(empty_prediction(of, count));
   }
   FunctionOptions options = function_options(experiment.compiler, "predict");
-  options.allow_unused_inputs = true;  // lengths, of layers that look at no other step
+  options.unused_inputs = UnusedInputs::kAllowed;  // lengths, of layers that look at no other step
   Function f = function(inputs, values, {}, options);
   Tensor lengths = Tensor::empty(DType::kInt64, {rows.has_lengths ? count : 0});
   for (int64_t begin = 0; begin < count; begin += chunk) {

@@ -266,7 +266,7 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   }
   FunctionOptions options = function_options(experiment_.compiler, "train");
   options.background = experiment_.compiler.background;
-  options.allow_unused_inputs = true;  // streamed targets of an autoencoder
+  options.unused_inputs = UnusedInputs::kAllowed;  // streamed targets of an autoencoder
   return function(batch.inputs, {}, updates, options);
 }
 

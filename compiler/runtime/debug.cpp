@@ -49,7 +49,7 @@ std::vector<const Step*> steps_of(const Program& program) {
 class Snapshot {
  public:
   explicit Snapshot(const Function::State& s) {
-    add("the arena", s.arena->raw(), s.arena->bytes());
+    add("the arena", s.arena->memory.raw(), s.arena->memory.bytes());
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
       add("the shared variable " + storage->name, storage->value.raw(), storage->value.bytes());
     // The entry's arguments: inputs, shared variables, constants, outputs.

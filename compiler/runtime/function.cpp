@@ -147,22 +147,19 @@ void check_count(const State& s, size_t given) {
                    .got = variable.value.space()->name()});
 }
 
-// The arena may be another function's too, which made it larger or gave it back: it is another one then.
-bool has_arena(const State& s) {
-  return s.context.arena == s.arena->address();
-}
-
+// Another function that shares the arena may have made it larger, or have given it back.
 void provide_arena(State& s) {
   if (!s.program) return;
   try {
-    if (s.arena_bytes > s.arena->bytes())
-      *s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)});
+    if (s.arena_bytes > s.arena->memory.bytes())
+      s.arena->replace(Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)}));
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
     throw UserError(std::move(message));
   }
-  s.context.arena = static_cast<char*>(s.arena->raw());
+  s.context.arena = static_cast<char*>(s.arena->memory.raw());
+  s.arena_replaced = s.arena->replaced;
 }
 
 // Lengths, checks, buffers: everything that depends on shapes. Nothing is changed where this throws.
@@ -246,7 +243,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
     for (size_t leaf : s.changing_leaves) s.last_shapes.push_back(s.storages[leaf]->value.shape());
     s.bound = true;
   }
-  if (!has_arena(s)) provide_arena(s);
+  if (s.arena_replaced != s.arena->replaced) provide_arena(s);
   if (!s.program) return run_reference(s, inputs);
 
   size_t n = 0;
@@ -348,15 +345,20 @@ static bool have_own_dtypes(const State& s, std::span<const Tensor> inputs) {
                     [](const Tensor& value, const Expr& input) { return value.dtype() == input.dtype(); });
 }
 
-std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
-  State& s = state_behind(state_);
-  const CallScope scope(*s.mark, name());
+std::vector<Tensor> call_of(State& s, State& program, std::span<const Tensor> inputs) {
   std::vector<Tensor> completed, converted;
   if (inputs.size() < s.inputs.size()) inputs = with_own_values(s, inputs, completed);
   if (!have_own_dtypes(s, inputs)) inputs = in_own_dtypes(s, inputs, converted);
-  std::vector<Tensor> out = s.options.mode == Mode::kDebug ? debug_call(s, inputs) : call_program(s, inputs);
+  std::vector<Tensor> out =
+      program.options.mode == Mode::kDebug ? debug_call(program, inputs) : call_program(program, inputs);
   if (s.next_values > 0) take_next_values(s, out);
   return out;
+}
+
+std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
+  State& s = state_behind(state_);
+  const CallScope scope(*s.mark, name());
+  return call_of(s, s, inputs);
 }
 
 void build(State& s, size_t seen_outputs) {

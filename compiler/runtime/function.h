@@ -29,6 +29,9 @@ enum class Mode {
   kNanGuard,   // native; the first value that is NaN, infinite or too large is an error that names what made it
 };
 
+/// What function() does about an input that nothing reads: an error, a line on standard error, or nothing.
+enum class UnusedInputs { kRefused, kWarned, kAllowed };
+
 /// What function() may be told.
 struct FunctionOptions {
   Mode mode = Mode::kNative;
@@ -50,8 +53,7 @@ struct FunctionOptions {
   /// "log1p_of_exp"}. UserError for another name.
   std::set<std::string> without = {};
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
-  /// An input that nothing reads: an error, or allowed; allowed with a warning on standard error.
-  bool allow_unused_inputs = false, warn_of_unused_inputs = false;
+  UnusedInputs unused_inputs = UnusedInputs::kRefused;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
   /// The largest error that an implementation of a convolution may have that computes other terms than its definition

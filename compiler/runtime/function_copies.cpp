@@ -16,7 +16,7 @@ Function::Function(const Function& other)
           (require_no_call(*state_behind(other.state_).mark, other.name()), std::make_shared<State>(*other.state_))) {
   State& s = *state_;
   s.mark = std::make_shared<CallMark>();
-  s.arena = std::make_shared<Tensor>(Tensor::empty(DType::kUInt8, {0}));
+  s.arena = std::make_shared<Arena>();
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
@@ -67,7 +67,7 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap, cons
 }
 
 static void free_buffers(Function::State& s) {
-  *s.arena = Tensor::empty(DType::kUInt8, {0});
+  s.arena->replace(Tensor::empty(DType::kUInt8, {0}));
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
   if (s.fixed_arguments) s.fixed_arguments.emplace();

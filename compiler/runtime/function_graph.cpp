@@ -101,12 +101,12 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
                   .expected = "an input with an axis of that length",
                   .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   for (const Expr& input : graph.inputs) {
-    if (options.allow_unused_inputs || used.count(&input.node())) continue;
+    if (options.unused_inputs == UnusedInputs::kAllowed || used.count(&input.node())) continue;
     const UserError error({.what = str("function: nothing reads the input ", escaped(input.name())),
                            .got = described(input),
                            .node = input.node().origin.text(),
-                           .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
-    if (!options.warn_of_unused_inputs) throw error;
+                           .hint = "leave it out, or set FunctionOptions::unused_inputs"});
+    if (options.unused_inputs == UnusedInputs::kRefused) throw error;
     std::fprintf(stderr, "warning: function: nothing reads the input %s (%s)\n", printable(input.name()).c_str(),
                  printable(input.node().origin.text()).c_str());
   }

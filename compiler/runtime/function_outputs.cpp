@@ -5,9 +5,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/base/nearest_name.h"
 #include "compiler/ir/effects.h"
-#include "compiler/runtime/arguments.h"
 #include "compiler/runtime/data_lengths.h"
-#include "compiler/runtime/debug.h"
 #include "compiler/runtime/function.h"
 #include "compiler/runtime/function_state.h"
 
@@ -100,12 +98,7 @@ std::vector<Tensor> Function::only(const std::vector<OutputKey>& outputs, const 
   try {
     std::shared_ptr<State>& part = s.subsets[numbers];
     if (!part) part = subset(s, numbers, /*with_updates=*/true);
-    std::vector<Tensor> completed, converted;
-    const std::span<const Tensor> given = in_own_dtypes(s, with_own_values(s, inputs, completed), converted);
-    std::vector<Tensor> out =
-        part->options.mode == Mode::kDebug ? debug_call(*part, given) : call_program(*part, given);
-    take_next_values(s, out);
-    return out;
+    return call_of(s, *part, inputs);
   } catch (...) {
     rethrow_called_at(name(), where);
   }

@@ -18,6 +18,17 @@ class NanGuard;          // runtime/nan_guard.h
 class Profiler;          // runtime/profiler.h
 struct CheckedRewrites;  // runtime/debug_rewrites.h
 
+/// Memory for values inside, of one function or of several that share it.
+struct Arena {
+  Tensor memory = Tensor::empty(DType::kUInt8, {0});
+  size_t replaced = 0;  // how often: an address that was taken before is another one's
+
+  void replace(Tensor by) {
+    memory = std::move(by);
+    ++replaced;
+  }
+};
+
 struct Function::State {
   State();
 
@@ -39,8 +50,9 @@ struct Function::State {
   // One call.
   std::shared_ptr<CallMark> mark = std::make_shared<CallMark>();  // with `arena` that of another function, maybe
   ThContext context{};
-  std::shared_ptr<Tensor> arena = std::make_shared<Tensor>(Tensor::empty(DType::kUInt8, {0}));
-  size_t arena_bytes = 0;  // that these lengths need
+  std::shared_ptr<Arena> arena = std::make_shared<Arena>();
+  size_t arena_bytes = 0;     // that these lengths need
+  size_t arena_replaced = 0;  // Arena::replaced when the context got its address
   std::vector<ThTensor> args;
   std::optional<FixedArguments> fixed_arguments;  // where the target replays calls
   struct OwnOutput {                              // of a borrowed output
@@ -114,5 +126,8 @@ std::shared_ptr<Function::State> subset(const Function::State& state, const std:
 
 /// One call of the program, or through the references where there is none.
 std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);
+/// What callers of a function call: `program`, its own or that of some of its outputs, on the arguments, with values of
+/// the function's own behind them, which then get their next ones.
+std::vector<Tensor> call_of(Function::State& state, Function::State& program, std::span<const Tensor> inputs);
 
 }  // namespace thtrain

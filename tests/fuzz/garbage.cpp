@@ -237,7 +237,7 @@ void Garbage::fill(FunctionOptions& out) {
   if (one_in(4)) fill(out.effects);
   if (one_in(3)) out.no_default_updates = draw<std::vector<Expr>>();
   if (one_in(6)) out.without = {draw<std::string>()};
-  out.allow_unused_inputs = one_in(2);
+  out.unused_inputs = one_in(2) ? UnusedInputs::kAllowed : UnusedInputs::kRefused;
   if (one_in(6)) fill(out.conv_tolerance);
   if (one_in(6)) out.candidates = {{draw<std::string>(), draw<std::string>()}};
 }

@@ -92,7 +92,7 @@ void compute(const std::vector<Expr>& values, Garbage& garbage) {
     for (const Expr& leaf : leaves_of(roots))
       if (is_float(leaf.dtype())) roots.push_back(grad(sum(roots[0]), leaf, {.disconnected = Disconnected::kZero}));
   const std::vector<Out> outputs(roots.begin(), roots.end());
-  Function f = function(inputs, outputs, {}, {.mode = Mode::kReference, .allow_unused_inputs = true});
+  Function f = function(inputs, outputs, {}, {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed});
   f(arguments);
 }
 

@@ -119,7 +119,7 @@ std::string as_cpp(const ProgramPlan& plan) {
   for (const auto& [leaf, index] : plan.updates)
     updates += str(updates.empty() ? "" : ", ", "{", value_name(plan, leaf), ", ", value_name(plan, index), "}");
   out += str("Function f = function({", inputs, "}, {", outputs, "}, {", updates,
-             "}, {.mode = Mode::kDebug, .allow_unused_inputs = true});\n");
+             "}, {.mode = Mode::kDebug, .unused_inputs = UnusedInputs::kAllowed});\n");
   for (const std::vector<Tensor>& call : plan.calls) {
     std::string given;
     for (const Tensor& t : call) given += str(given.empty() ? "" : ",\n   ", tensor_text(t));

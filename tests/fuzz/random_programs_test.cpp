@@ -25,7 +25,7 @@ void keep_quiet(const std::string&) {}
 
 Function compiled(const BuiltProgram& built, Mode mode) {
   return function(built.inputs, built.outputs, built.updates,
-                  {.mode = mode, .threads = 1, .allow_unused_inputs = true, .on_note = keep_quiet});
+                  {.mode = mode, .threads = 1, .unused_inputs = UnusedInputs::kAllowed, .on_note = keep_quiet});
 }
 
 Graph graph_of(const BuiltProgram& built) {

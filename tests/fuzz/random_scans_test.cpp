@@ -25,7 +25,7 @@ void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want
 
 std::vector<Tensor> call(const RandomScan& random, const std::vector<Expr>& outputs, Mode mode) {
   return function({random.inputs().begin(), random.inputs().end()}, {outputs.begin(), outputs.end()}, {},
-                  {.mode = mode, .allow_unused_inputs = true})(random.values());
+                  {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(random.values());
 }
 
 int64_t steps_that_run(const RandomScan& random) {
@@ -156,7 +156,7 @@ TEST(RandomScans, UpdateTheirVariables) {
     const std::vector<Tensor> wanted = call(c.random, c.random.unrolled(c.steps, false).shared, Mode::kReference);
     Function f =
         function({c.random.inputs().begin(), c.random.inputs().end()}, {c.scan.outputs.begin(), c.scan.outputs.end()},
-                 c.scan.updates, {.mode = mode, .allow_unused_inputs = true});
+                 c.scan.updates, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed});
     f(c.random.values());
     std::vector<Tensor> got;
     for (const Shared& variable : c.random.shared()) got.push_back(variable.get_value());

@@ -61,7 +61,7 @@ class SmoothCase {
   }
   std::vector<Tensor> run(const std::vector<Expr>& outputs, Mode mode) const {
     return function({variables_.begin(), variables_.end()}, {outputs.begin(), outputs.end()}, {},
-                    {.mode = mode, .allow_unused_inputs = true})(values_);
+                    {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(values_);
   }
 
  private:

@@ -159,7 +159,7 @@ TEST(Objectives, NativeCodeComputesThem) {
     outputs.emplace_back(golden.build(line));
   }
   FunctionOptions options;
-  options.allow_unused_inputs = true;
+  options.unused_inputs = UnusedInputs::kAllowed;
   std::vector<Tensor> got = function(inputs, outputs, {}, options)(arguments);
   for (size_t i = 0; i < lines.size(); ++i) golden.expect(*lines[i], got[i]);
 }

@@ -42,7 +42,7 @@ Function CaseProgram::compiled(const kernel::Target& target, bool optimized) con
   for (const PipelineEntry& entry : pipeline())
     if (!optimized) without.insert(entry.pass.name);
   return function({variables.begin(), variables.end()}, {outputs.begin(), outputs.end()}, {},
-                  {.target = target, .without = without, .allow_unused_inputs = true});
+                  {.target = target, .without = without, .unused_inputs = UnusedInputs::kAllowed});
 }
 
 void CaseProgram::expect_references(Function& f, bool optimized) const {

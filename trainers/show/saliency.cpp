@@ -91,7 +91,7 @@ Tensor score_gradient(const TrainedModel& model, const Tensor& x, int64_t number
   const Expr which = tensor("which", score.dims(), of.dtype());
   const Expr gradient = grad(sum(score * which), input);
   FunctionOptions options = model.options("saliency");
-  options.allow_unused_inputs = true;  // the gradient of linear scores is the same everywhere
+  options.unused_inputs = UnusedInputs::kAllowed;  // the gradient of linear scores is the same everywhere
   Function f = function({input, which}, {gradient}, {}, options);
   Tensor chosen = Tensor::zeros(DType::kFloat64, shape);
   const int64_t outputs = chosen.size();

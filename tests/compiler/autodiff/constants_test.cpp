@@ -12,7 +12,8 @@ const Expr x = vector("x", {2}), w = vector("w", {2});
 const std::vector<Tensor> kAt{Tensor::vector({1.0, 2.0}), Tensor::vector({0.5, 3.0})};
 
 std::string text_of(const Expr& value) {
-  return function({x, w}, {value}, {}, {.mode = Mode::kReference, .allow_unused_inputs = true})(kAt)[0].text();
+  return function({x, w}, {value}, {}, {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed})(kAt)[0]
+      .text();
 }
 
 // Values of x and w of which the first is x w and the second x^2.

@@ -26,7 +26,7 @@ const Tensor at = Tensor::vector({1.0, -2.0, 3.0});
 std::string text_of(const Expr& value) {
   const std::string out = evaluate({value}, {{x, at}})[0].text();
   for (Mode mode : {Mode::kNative, Mode::kReference, Mode::kDebug})
-    EXPECT_EQ(function({x}, {value}, {}, {.mode = mode, .allow_unused_inputs = true})({at})[0].text(), out);
+    EXPECT_EQ(function({x}, {value}, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})({at})[0].text(), out);
   return out;
 }
 

@@ -14,7 +14,8 @@ class Brackets : public testing::Test {
   std::string value(const Expr& part) {
     std::vector<int64_t> numbers;
     for (int64_t n = 0; n < 12; ++n) numbers.push_back(n);
-    Function f = function({x, i, which}, {part}, {}, {.mode = Mode::kReference, .allow_unused_inputs = true});
+    Function f =
+        function({x, i, which}, {part}, {}, {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed});
     return f({Tensor::of(numbers, {3, 4}), Tensor(int64_t{-2}), Tensor::vector<int64_t>({2, -1, 0})})[0].text();
   }
 };
@@ -93,7 +94,7 @@ TEST_F(Brackets, WhatIsRefused) {
 TEST_F(Brackets, PickedRowsCountFromTheEndAsTakeDoes) {
   Expr rows = tensor("rows", {3}, DType::kInt64), p = tensor("p", {3, 4}, DType::kFloat64);
   for (Mode mode : {Mode::kNative, Mode::kReference}) {
-    const FunctionOptions options{.mode = mode, .allow_unused_inputs = true};
+    const FunctionOptions options{.mode = mode, .unused_inputs = UnusedInputs::kAllowed};
     Tensor numbers = Tensor::matrix<double>({{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}});
     Function f =
         function({p, rows}, {pick_rows(p, rows), grad(sum(pick_rows(p, rows)), p), take(p, rows, 1)}, {}, options);

@@ -214,8 +214,8 @@ TEST_P(BuildersOfNumPy, AreOurs) {
       outputs.emplace_back(result_of(c));
     }
     for (Mode mode : {Mode::kReference, Mode::kNative}) {
-      const std::vector<Tensor> got =
-          function(inputs, outputs, {}, {.mode = mode, .allow_unused_inputs = true, .tune = Tune::kNever})(values);
+      const std::vector<Tensor> got = function(
+          inputs, outputs, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed, .tune = Tune::kNever})(values);
       for (size_t i = 0; i < cases.size(); ++i) {
         const Tensor expected = cases[i].line->result(cases[i].dtype());
         ASSERT_EQ(got[i].shape(), expected.shape()) << cases[i].line->text;
@@ -416,8 +416,8 @@ TEST(Builders, MistakesOfACallAreTold) {
   for (const Row& row : rows)
     for (Mode mode : {Mode::kReference, Mode::kNative})
       EXPECT_EQ(text_without_node([&] {
-                  function({i, x}, {row.value}, {},
-                           {.mode = mode, .allow_unused_inputs = true})({row.index, Tensor::vector({1.0, 2.0})});
+                  function({i, x}, {row.value}, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(
+                      {row.index, Tensor::vector({1.0, 2.0})});
                 }),
                 row.text);
 }

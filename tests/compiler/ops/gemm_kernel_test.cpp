@@ -172,9 +172,9 @@ TEST(GemmKernel, AScaledProductAndAScaledAddendAreOneStep) {
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     std::vector<In> inputs{a, b, z, t, m, n, c};
-    const FunctionOptions options{.allow_unused_inputs = true, .tune = Tune::kNever};
+    const FunctionOptions options{.unused_inputs = UnusedInputs::kAllowed, .tune = Tune::kNever};
     Function f = function(inputs, {row.value}, {}, options);
-    Function g = function(inputs, {row.value}, {}, {.mode = Mode::kReference, .allow_unused_inputs = true});
+    Function g = function(inputs, {row.value}, {}, {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed});
     const std::string program = f.explain().program;
     auto count = [&](const std::string& what) {
       int out = 0;

@@ -8,6 +8,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
 #include "tests/support/golden_lines.h"
+#include "tests/support/slice_text.h"
 
 namespace thtrain {
 namespace {
@@ -115,15 +116,7 @@ class IndexCase {
           out.emplace_back(known_ == Known::kOnlyData ? from_data(part) : number(part).expr());
         continue;
       }
-      std::vector<std::string> ends;
-      std::istringstream in(part);
-      for (std::string end; std::getline(in, end, ':');) ends.push_back(end);
-      ends.resize(3);
-      Slice slice;
-      if (!ends[0].empty()) slice.start = number(ends[0]);
-      if (!ends[1].empty()) slice.stop = number(ends[1]);
-      if (!ends[2].empty()) slice.step = std::stoll(ends[2]);
-      out.emplace_back(slice);
+      out.emplace_back(slice_of(part, [&](const std::string& end) { return number(end); }));
     }
     return out;
   }

@@ -8,6 +8,7 @@
 #include "compiler/api.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/golden_lines.h"
+#include "tests/support/slice_text.h"
 
 namespace thtrain {
 namespace {
@@ -67,15 +68,7 @@ class IndexedCase {
       } else if (part.find(':') == std::string::npos) {
         out.emplace_back(number(part).expr());
       } else {
-        std::vector<std::string> ends;
-        std::istringstream in(part);
-        for (std::string end; std::getline(in, end, ':');) ends.push_back(end);
-        ends.resize(3);
-        Slice slice;
-        if (!ends[0].empty()) slice.start = number(ends[0]);
-        if (!ends[1].empty()) slice.stop = number(ends[1]);
-        if (!ends[2].empty()) slice.step = number(ends[2]);
-        out.emplace_back(slice);
+        out.emplace_back(slice_of(part, [&](const std::string& end) { return number(end); }));
       }
     }
     return out;

@@ -50,7 +50,8 @@ TEST_P(OpCases, NativeEqualsReference) {
   std::set<std::string> without;
   for (const PipelineEntry& entry : pipeline()) without.insert(entry.pass.name);
   for (bool optimized : {false, true}) {
-    FunctionOptions options{.without = optimized ? std::set<std::string>{} : without, .allow_unused_inputs = true};
+    FunctionOptions options{.without = optimized ? std::set<std::string>{} : without,
+                            .unused_inputs = UnusedInputs::kAllowed};
     Function f = function(ins, outs, {}, options);
     for (const std::vector<Tensor>& values : draws) {
       std::vector<std::pair<Expr, Tensor>> bound;

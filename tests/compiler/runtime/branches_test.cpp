@@ -16,7 +16,7 @@ std::vector<std::string> texts(const std::vector<Expr>& inputs, const Values& ou
   for (const Mode mode : {Mode::kReference, Mode::kNative, Mode::kDebug}) {
     std::vector<std::string> got;
     for (const Tensor& value : function({inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, {},
-                                        {.mode = mode, .allow_unused_inputs = true})(values))
+                                        {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(values))
       got.push_back(value.text());
     if (mode == Mode::kReference) out = got;
     EXPECT_EQ(got, out);

@@ -84,6 +84,9 @@ TEST(FunctionCopies, FreeGivesMemoryBack) {
     f.only({0}, {at});
     f.free();
     EXPECT_EQ(f.only({0}, {at})[0].text(), first);
+    f.free();
+    f.free();
+    EXPECT_EQ(f({at})[0].text(), first);
   }
   Expr x = scalar("x");
   Function f = function({x}, {exp(x)}, {}, {.name = "f"});

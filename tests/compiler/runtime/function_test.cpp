@@ -126,11 +126,11 @@ TEST(Function, NothingReadsAnInput) {
               function({x, y}, {x * 2});
             }),
             str("error: function: nothing reads the input y\n  got:      y float64[y.0]\n", built_at(line),
-                "\n  hint:     leave it out, or set FunctionOptions::allow_unused_inputs"));
-  Function f = function({x, y}, {x * 2}, {}, {.allow_unused_inputs = true});
+                "\n  hint:     leave it out, or set FunctionOptions::unused_inputs"));
+  Function f = function({x, y}, {x * 2}, {}, {.unused_inputs = UnusedInputs::kAllowed});
   EXPECT_EQ(f({Tensor(2.0), numbers({3})})[0].text(), "4");
   testing::internal::CaptureStderr();
-  Function warned = function({x, y}, {x * 2}, {}, {.warn_of_unused_inputs = true});
+  Function warned = function({x, y}, {x * 2}, {}, {.unused_inputs = UnusedInputs::kWarned});
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             str("warning: function: nothing reads the input y (built at ", __FILE__, ":", line, ")\n"));
   EXPECT_EQ(warned({Tensor(2.0), numbers({3})})[0].text(), "4");

@@ -68,11 +68,11 @@ TEST(SecondDerivatives, ThroughEveryBodyAreThoseOfTheFormulaWrittenOut) {
                                Tensor::of(std::vector{0.5, -1.0, 0.25, 2.0, 0.75, -0.125, 0.1, 0.3, -0.6}, {3, 3})};
   for (const Body& body : bodies()) {
     SCOPED_TRACE(body.name);
-    const Tensor wanted =
-        function({u, w}, {second(body.plain)}, {}, {.mode = Mode::kReference, .allow_unused_inputs = true})(at)[0];
+    const Tensor wanted = function({u, w}, {second(body.plain)}, {},
+                                   {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed})(at)[0];
     for (const Mode mode : {Mode::kReference, Mode::kNative, Mode::kDebug}) {
       const Tensor got =
-          function({u, w}, {second(body.looped)}, {}, {.mode = mode, .allow_unused_inputs = true})(at)[0];
+          function({u, w}, {second(body.looped)}, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(at)[0];
       for (int64_t i = 0; i < wanted.size(); ++i)
         EXPECT_NEAR(got.as_double(i), wanted.as_double(i), 1e-12) << "element " << i;
     }

@@ -70,9 +70,9 @@ void expect_nothing_lost(DType dtype, const Dims& lengths, const Shape& m_k_n, c
   const Values v = values_of(dtype, lengths);
   std::vector<Out> outputs;
   for (const Form& form : forms()) outputs.emplace_back(form.build(v));
-  const FunctionOptions native{.without = without, .allow_unused_inputs = true, .tune = Tune::kNever};
+  const FunctionOptions native{.without = without, .unused_inputs = UnusedInputs::kAllowed, .tune = Tune::kNever};
   Function f = function(v.inputs(), outputs, {}, native);
-  Function g = function(v.inputs(), outputs, {}, {.mode = Mode::kReference, .allow_unused_inputs = true});
+  Function g = function(v.inputs(), outputs, {}, {.mode = Mode::kReference, .unused_inputs = UnusedInputs::kAllowed});
   const int64_t m = m_k_n[0], k = m_k_n[1], n = m_k_n[2];
   for (auto [s, t] : {std::pair(0.0, 1.0), {1.0, 0.0}, {0.0, 0.0}, {-0.0, 0.5}, {0.5, -0.0}, {0.5, 2.0}}) {
     const std::vector<Tensor> arguments{Tensor(s).cast(dtype),  Tensor(t).cast(dtype),  hard(dtype, {m, k}, 1),

@@ -25,7 +25,7 @@ TEST(FunctionSuite, GoldenErrors) {
        [] {
          const Shared data(Tensor::zeros(DType::kFloat64, {10, 10}), "data");
          const Expr x = matrix("x");
-         function({x}, {}, {{data, sum(data + 0)}}, {.allow_unused_inputs = true});
+         function({x}, {}, {{data, sum(data + 0)}}, {.unused_inputs = UnusedInputs::kAllowed});
        }},
       {"TestPfunc.test_duplicate_updates",
        [] {

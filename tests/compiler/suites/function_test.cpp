@@ -169,8 +169,8 @@ TEST(FunctionSuite, ArgumentsAndResults) {
       {"TestFunction.test_disconnected_input[ignore]",
        [](Mode mode) {
          const Expr a = scalar("a"), v = vector("v");
-         return elements(
-             function({a, v}, {v * 2}, {}, {.mode = mode, .allow_unused_inputs = true})({number(1), vector_of({1})}));
+         return elements(function({a, v}, {v * 2}, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(
+             {number(1), vector_of({1})}));
        },
        {2}},
       {"TestFunctionIn.test_in_strict",

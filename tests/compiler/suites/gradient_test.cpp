@@ -1,13 +1,15 @@
 // After PyTensor's tests/test_gradient.py: grad, its options, jacobian and hessian.
 //
-// 120 cases in gradient_test.cpp, rop_test.cpp and graph_ops_test.cpp. 17 tests cannot be expressed:
+// 120 cases in gradient_test.cpp, rop_test.cpp and graph_ops_test.cpp. 17 tests are not written here:
 // - derivatives with respect to integers, which are errors: test_grad_int, test_known_grads_integers, test_dxdx of an
 //   integer (3); a known gradient of one in test_known_grads is left out;
-// - NullType and DisconnectedType as values: test_unimplemented_grad_func, test_undefined_grad_func,
-//   test_undefined_grad_grad, test_undefined_cost_grad, test_disconnected_cost_grad, test_undefined_grad_opt (6);
+// - NullType and DisconnectedType as values, which docs/limitations.md names: test_unimplemented_grad_func,
+//   test_undefined_grad_func, test_undefined_grad_grad, test_undefined_cost_grad, test_disconnected_cost_grad,
+//   test_undefined_grad_opt (6);
 // - connection patterns that a user's op states: test_disconnected_nan, TestDisconnectedGrad.test_connection_pattern,
 //   TestOpFromGraph.test_connection_pattern and test_connection_pattern_override (4);
-// - a tangent of a user's own: TestOpFromGraph.test_rop_override (1); names of gradients: test_grad_name (1);
+// - a tangent of a user's own, which graph_calls_test.cpp has: TestOpFromGraph.test_rop_override (1); names of
+//   gradients: test_grad_name (1);
 // - tangents of lengths and of argmax, which are integers: TestRopLop.test_shape, test_argmax (2).
 #include <gtest/gtest.h>
 

@@ -231,7 +231,7 @@ TEST(SubtensorSuite, SlicesOfEveryEndAndStep) {
       parts.push_back(x[slice]);
     }
     for (const Mode mode : {Mode::kReference, Mode::kNative}) {
-      Function f = function({x, start, stop}, parts, {}, {.mode = mode, .allow_unused_inputs = true});
+      Function f = function({x, start, stop}, parts, {}, {.mode = mode, .unused_inputs = UnusedInputs::kAllowed});
       std::vector<std::vector<double>> elements(parts.size());
       for (const int64_t from : has_start ? ends : none)
         for (const int64_t to : has_stop ? ends : none) {

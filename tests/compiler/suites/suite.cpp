@@ -67,7 +67,7 @@ struct BuiltCase {
 std::vector<Tensor> call(const Given& given, const All& outputs, Mode mode) {
   return function(std::vector<In>(given.inputs.begin(), given.inputs.end()),
                   std::vector<Out>(outputs.begin(), outputs.end()), {},
-                  {.mode = mode, .allow_unused_inputs = true})(given.values);
+                  {.mode = mode, .unused_inputs = UnusedInputs::kAllowed})(given.values);
 }
 
 void compare(const std::vector<BuiltCase>& cases, const std::vector<Tensor>& results, const Lines& lines,
