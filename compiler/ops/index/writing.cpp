@@ -60,6 +60,8 @@ Expr written_where(const Node& node, const Expr& y, bool set) {
   if (!is_of_mask(node) || !is_number || (!set && is_bool(y.dtype()))) return {};
   const Expr &x = node.inputs[0], &mask = node.inputs[1].node().inputs[0], &number = y.node().inputs[0];
   const auto axis = static_cast<size_t>(node.props.get<Ints>("axes")[0]);
+  // Lengths that only a call compares: the scatter does, and its message is about the mask.
+  if (x.node().op == &specify_lengths_op()) return {};
   if (!(mask.dims()[0] == x.dims()[axis])) return {};  // as of compress(), whose vector may be shorter
   Ints order(x.rank(), -1);
   order[axis] = 0;
