@@ -107,12 +107,13 @@ class RowLoops {
     return out;
   }
 
-  // Vectors run along the direction in which most operands are contiguous.
+  // Vectors run along the direction in which most operands are contiguous, of those that move in both.
   void choose_direction() {
     if (kept_.empty()) return;
     const LoopAxis& next = kept_.back();
     int along = 0, over = 0;
     auto count = [&](size_t track) {
+      if (next.strides[track].is(0)) return;
       along += tracks_.is_contiguous(track, reduced_.back());
       over += tracks_.is_contiguous(track, next);
     };
