@@ -9,6 +9,7 @@
 
 #include "bench/large_graphs.h"
 #include "bench/scratch_folder.h"
+#include "bench/start.h"
 #include "bench/worker.h"
 #include "compiler/api.h"
 #include "compiler/codegen/emit.h"
@@ -121,7 +122,12 @@ std::optional<std::pair<std::string, int64_t>> large_graph_case(const std::strin
   return std::pair{kind, *nodes};
 }
 
+bool is_start_case(const std::string& what) {
+  return std::ranges::find(start_cases(), what) != start_cases().end();
+}
+
 double seconds_to_build_case(const std::string& what, const WorkloadOptions& options) {
+  if (is_start_case(what)) return seconds_to_first_step(what, options);
   if (auto large = large_graph_case(what)) return seconds_to_build_graph(large->first, large->second, options);
   return seconds_to_build(what, options);
 }
@@ -157,7 +163,7 @@ void check_compile_case(const std::string& text) {
         Message{.what = "bench: no such case",
                 .expected = "a graph and its nodes, such as mlp/1000, or a start, such as cold/784-500-10/20",
                 .got = text});
-  if (what != "1000-layers" && !large_graph_case(what)) net_case(what);
+  if (what != "1000-layers" && !is_start_case(what) && !large_graph_case(what)) net_case(what);
 }
 
 Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options) {

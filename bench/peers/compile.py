@@ -2,10 +2,11 @@
 
 A case is "mlp/1000": a deep network with its gradient and updates (about 20 nodes a layer), a chain of elementwise
 functions, or a wide sum (4 nodes a term). Rates are nodes a second. A case that would take over two minutes, going by a
-smaller one before it, is refused.
+smaller one before it, is refused. "cold/mlp_digits" is a start (start.py).
 """
 import time
 
+import start
 from worker import Form
 
 UNITS, NODES_OF_LAYER, NODES_OF_TERM = 16, 20, 4
@@ -93,6 +94,7 @@ SECONDS = {
     "jax_jit": (lambda case, dtype: jax_seconds(case, dtype, True), "user", "jax"),
     "jax_lower": (lambda case, dtype: jax_seconds(case, dtype, False), "best", "jax"),
     "pytensor_rewrite": (pytensor_seconds, "user", "pytensor"),
+    "torch_compile": (None, "user", "torch"),
 }
 
 
@@ -100,7 +102,11 @@ def form_of(name, seconds_of, kind, needs):
     per_node = {}  # of each kind of graph: seconds, at the largest size met
 
     def make_rate(case, dtype, threads):
+        if case.startswith("cold/"):
+            return start.rate(name, case.removeprefix("cold/"), dtype)
         graph, nodes, _ = parts(case)
+        if seconds_of is None:
+            raise RuntimeError("has no such case")
         if per_node.get(graph, 0) * nodes > MOST_SECONDS:
             raise RuntimeError(f"{case} would take over two minutes")
         rates = []
@@ -127,9 +133,14 @@ def check():
     for name, (seconds_of, _, needs) in SECONDS.items():
         if importlib.util.find_spec(needs) is None:
             continue
+        if seconds_of is None:
+            continue
         worker.prepare(needs, "float64", 1)
         for case in ("mlp/40", "chain/10", "sum/10"):
             assert seconds_of(case, "float64") > 0
+        if name == "jax_jit":
+            for case in start.BATCH:
+                assert start.jax_seconds(case, "float32") > 0
         ready.append(name)
     print(f"{', '.join(ready) or 'nobody'}: ready")
     sys.exit(0 if ready else 77)

@@ -149,6 +149,20 @@ TEST(BenchReport, TheExponentOfGrowth) {
   EXPECT_EQ(compile_tables({}), "");
 }
 
+TEST(BenchReport, StartsAreComparedWithPeers) {
+  std::vector<Measurement> all{measured("thtrain", "", {2}), measured("jax_jit", "user", {1}),
+                               measured("torch_compile", "user", {0.1})};
+  for (Measurement& m : all) {
+    m.bench = "start";
+    m.unit = "starts/s";
+    m.case_name = "cold/mlp_digits";
+  }
+  EXPECT_EQ(compile_tables(all),
+            "| start | dtype | threads | seconds | spread | peers |\n"
+            "| --- | --- | --- | --- | --- | --- |\n"
+            "| cold/mlp_digits | float32 | 1 | 0.5 | 0.5-0.5 | jax_jit 1 s: 2.00x, torch_compile 10 s: 20.00x |\n");
+}
+
 TEST(BenchReport, RatesAsText) {
   EXPECT_EQ(rate_text(5.257), "5.26");
   EXPECT_EQ(rate_text(57123.4), "57,123");
