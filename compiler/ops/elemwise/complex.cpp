@@ -72,6 +72,41 @@ const Op& conj_op() {
   return op;
 }
 
+static std::optional<Signature> complex_of_parts(std::span<const DType> inputs, const Props& props) {
+  std::optional<Signature> out = floats_to_same(kFloats)(inputs, props);
+  if (out) out->outputs = {out->inputs[0] == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128};
+  return out;
+}
+
+const Op& complex_op() {
+  static const ScalarOp record{
+      .name = "complex",
+      .doc =
+          "The complex number of a real and an imaginary part.\n"
+          "Gradient: the cotangent of the real part is the real part of the result's, that of the imaginary part the "
+          "negative imaginary one.\n"
+          "Edge cases: none: infinities and NaN stay in their part.\n"
+          "Example: of 3 and 4: 3 + 4i",
+      .arity = 2,
+      .signature = complex_of_parts,
+      .reference = reference2<kFloats>([](auto re, auto im) { return std::complex(re, im); }),
+      .complex_code = complex2([](const Parts& re, const Parts& im) { return Parts(re.re, im.re); }),
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            // Forward mode gives a real tangent instead of a cotangent.
+            if (!is_complex(g.dout().dtype())) return Exprs{g.dout(), complex(0, g.dout())};
+            return Exprs{real(g.dout()), neg(imag(g.dout()))};
+          },
+      .spread = [](const double*, const double* e, double) { return std::hypot(e[0], e[1]); },
+      .rounding = Rounding::kExact};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr complex(const Operand& re, const Operand& im) {
+  return binary(complex_op(), re, im);
+}
+
 // Of a real value: itself, 0, itself.
 Expr real(const Operand& x) {
   Expr value = x.expr();

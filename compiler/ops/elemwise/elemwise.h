@@ -114,6 +114,8 @@ Expr cast(const Operand& x, DType dtype);
 Expr real(const Operand& x);
 Expr imag(const Operand& x);
 Expr conj(const Operand& x);
+/// The complex number of a real and an imaginary part: complex64 of float32, complex128 of float64.
+Expr complex(const Operand& re, const Operand& im);
 
 // ---- arithmetic ----------------------------------------------------------------------------------------------------
 

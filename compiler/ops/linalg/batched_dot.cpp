@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/iterations_rule.h"
@@ -46,14 +45,6 @@ std::vector<Expr> gradient_of_batch(const GradientArgs& args) {
   const Expr &a = args.input(0), &b = args.input(1), &d = args.cotangent();
   if (!is_float(a.dtype()) && !is_complex(a.dtype())) return {Expr(), Expr()};
   return {batch_product(d, matrix_transpose(b)), batch_product(matrix_transpose(a), d)};
-}
-
-void lower_batched(kernel::StepBuilder& b) {
-  const DType dtype = b.output().type.dtype;
-  if (is_float(dtype)) return lower_matrix_product(b);
-  ProductNest product(b.input(0), b.input(1), b.output());
-  product.store();
-  kernel::schedule(b, product.nest, "batched_dot", str("out0 = batched_dot(in0, in1) of ", name_of(dtype)));
 }
 
 std::vector<OpCase> cases_of_batches() {
@@ -110,7 +101,7 @@ const Op& batched_dot_op() {
           [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[0].shape().back()) + 2); },
       .gradient = gradient_of_batch,
       .jvp = multilinear_jvp,
-      .lower = lower_batched,
+      .lower = lower_matrix_product,
       .iterations = &kSameOpOfIterations,
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {

@@ -1,7 +1,6 @@
 // The matrix product: the op on vectors and matrices, and NumPy's dot of every rank on top of it.
 #include <algorithm>
 
-#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
@@ -67,13 +66,8 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 void lower_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1);
   DType dtype = x.type.dtype;
-  if (!has_blas(dtype)) {
-    ProductNest product(x, y, b.output());
-    product.store();
-    return kernel::schedule(b, product.nest, "dot", str("out0 = dot(in0, in1) of ", name_of(dtype)));
-  }
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
-  if (!b.target().has_libraries()) return lower_loops_loop_products(b);
+  if (!b.target().has_libraries() || !has_blas(dtype)) return lower_loops_loop_products(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;

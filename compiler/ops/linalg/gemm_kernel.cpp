@@ -102,9 +102,16 @@ class Gemm {
                p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
   }
 
+  // Integers wrap around.
+  Term multiply_add(const Term& a, const Term& b, const Term& sum) const {
+    return is_float(p_.dtype) ? fma(a, b, sum) : sum + a * b;
+  }
+
   // A number as it is (1 and 0 are left out where they appear), an input as a vector of its value.
   Term factor(const GemmFactor& factor) {
-    if (const double* number = std::get_if<double>(&factor)) return kernel::constant(p_.dtype, *number);
+    if (const double* number = std::get_if<double>(&factor))
+      return is_float(p_.dtype) ? kernel::constant(p_.dtype, *number)
+                                : kernel::constant_int(p_.dtype, static_cast<int64_t>(*number));
     Term scalar = builder_.load(builder_.input(static_cast<size_t>(std::get<int>(factor))), 0);
     return code_.let("factor", scalar);
   }
@@ -223,7 +230,7 @@ class Gemm {
         for (int64_t j = int64_t{w} * lanes_; j < int64_t{w + 1} * lanes_; ++j)
           square.push_back(j < block.columns
                                ? code_.let("b", builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(j)), lanes_))
-                               : kernel::splat(kernel::constant(p_.dtype, 0), lanes_));
+                               : kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_));
         square = transposed(code_, std::move(square));
         for (int q = 0; q < lanes_; ++q)
           code_.store(panel_, panel_index(block, p + Term(q), w), 1, square[static_cast<size_t>(q)]);
@@ -250,7 +257,7 @@ class Gemm {
   // The accumulators of rows [i, i + rows) of the tile, over the slab, and their way into C.
   void rows_block(const Block& block, const Slab& s, const Term& i, Source source) {
     std::vector<std::vector<Term>> sums(static_cast<size_t>(block.rows));
-    Term zero = kernel::splat(kernel::constant(p_.dtype, 0), lanes_);
+    Term zero = kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_);
     for (int r = 0; r < block.rows; ++r)
       for (int w = 0; w < block.vectors; ++w)
         sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
@@ -278,7 +285,7 @@ class Gemm {
         Term a = code_.let(str("a", r), kernel::splat(builder_.load(call_.a, a_index(i + Term(r), inner)), lanes_));
         for (int w = 0; w < block.vectors; ++w) {
           const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          code_.assign(sum, fma(a, b[static_cast<size_t>(w)], sum));
+          code_.assign(sum, multiply_add(a, b[static_cast<size_t>(w)], sum));
         }
       }
     });
@@ -428,7 +435,7 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
 }
 
 bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {
-  if (!is_float(p.dtype) || registers_of(tiling) > target.registers() || tiling.rows > kMaxRows) return false;
+  if (!has_tilings(p.dtype) || registers_of(tiling) > target.registers() || tiling.rows > kMaxRows) return false;
   const int64_t tile_bytes =
       int64_t{tiling.vectors} * target.lanes_of(p.dtype) * static_cast<int64_t>(size_of(p.dtype));
   if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
@@ -438,7 +445,7 @@ bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel:
 
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
   const MatrixProduct& p = call.product;
-  TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
+  TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && has_tilings(p.dtype), "gemm: no such product");
   TH_CHECK(is_possible(tiling, p, builder.target(), call.epilogue), "gemm: ", name_of(tiling), " does not fit");
   Gemm(builder, call, tiling).run();
 }

@@ -47,6 +47,11 @@ struct GemmTiling {
 std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
+/// Floats and integers.
+inline bool has_tilings(DType dtype) {
+  return is_float(dtype) || is_int(dtype);
+}
+
 /// Does it fit the registers of the target, and do its local arrays fit the stack?
 /// With an epilogue and more than one slab, that is a column tile of the sums too.
 bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, const kernel::Target& target,
@@ -65,7 +70,7 @@ struct GemmCall {
   std::vector<BatchAxis> batch = {};        // of known lengths and steps, product.count in all; then without the two
 };
 
-/// Adds the kernel to the step. float32 and float64.
+/// Adds the kernel to the step. Of integers alpha is 1, and beta 0.
 void lower_gemm(kernel::StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling);
 
 }  // namespace thtrain

@@ -53,6 +53,11 @@ void lower_loops_loop_products(StepBuilder& b) {
   const DType dtype = b.output().type.dtype;
   ProductNest product(step.a, step.b, b.output());
   kernel::Nest& nest = product.nest;
+  if (!is_float(dtype)) {
+    product.store();
+    return kernel::schedule(b, nest, "product_loops",
+                            str("out0 = in0 . in1 of ", name_of(dtype), ", by its definition"));
+  }
   // A factor that is known, or the scalar in an input.
   const auto factor = [&](const GemmFactor& of) {
     if (const double* number = std::get_if<double>(&of)) return kernel::constant(dtype, *number);

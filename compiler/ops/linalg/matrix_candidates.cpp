@@ -60,9 +60,16 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
   return out;
 }
 
+GemmTiling column_tiling(const MatrixProduct& p, const Target& target) {
+  const auto [rows, vectors] = shapes_of(p, target).front();
+  // A^T is read in columns: a slab of few rows of it stays in the first cache.
+  return {rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)};
+}
+
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
+  if (!is_float(p.dtype)) return target.has_fma() ? name_of(column_tiling(p, target)) : "loops";
   // Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each used once, which
   // OpenBLAS's small kernels, those of AVX-512, do better.
   constexpr double kMaxProducts = 1e9;
@@ -75,11 +82,10 @@ std::string rule(const ChoiceKey& key, const Target& target, int threads, double
   // next.
   if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
     return name_of(tilings.front());
-  auto [rows, vectors] = shapes_of(p, target).front();
-  if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000)
+  const GemmTiling tiling = column_tiling(p, target);
+  if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors && p.m * p.n * p.k > 500'000)
     return "library";
-  // A^T is read in columns: a slab of few rows of it stays in the first cache.
-  return name_of(GemmTiling{rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
+  return name_of(tiling);
 }
 
 // An operand as it is stored, and as the product reads it.
@@ -172,6 +178,7 @@ CandidateSource library_products() {
       kComputation,
       [](const ChoiceKey& key, const Target&) {
         const MatrixProduct p = *product_of(key.properties);
+        if (!is_float(p.dtype)) return std::vector<Candidate>();
         return std::vector{by_function("library", p.count ? batched_gemm_function(p.dtype) : gemm_function(p.dtype))};
       },
       nullptr,
@@ -214,10 +221,10 @@ ChoiceKey key_of(const MatrixProduct& p) {
 std::optional<MatrixProduct> product_of(const std::string& properties) {
   MatrixProduct p;
   KeyReader reader(properties);
-  if (reader.take("float64 "))
-    p.dtype = DType::kFloat64;
-  else if (!reader.take("float32 "))
-    return std::nullopt;
+  const std::string dtype = properties.substr(0, properties.find(' '));
+  const std::optional<DType> named = dtype_named(dtype);
+  if (!named || !has_tilings(*named) || !reader.take(dtype) || !reader.take(" ")) return std::nullopt;
+  p.dtype = *named;
   if (!reader.numbers({&p.m, &p.k, &p.n}, 1, int64_t{1} << 40) || !reader.take(" ") ||
       !take_transpose(reader, p.trans_a) || !take_transpose(reader, p.trans_b))
     return std::nullopt;

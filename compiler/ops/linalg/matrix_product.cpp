@@ -70,12 +70,14 @@ ProductStep product_step(StepBuilder& builder) {
 void lower_matrix_product(StepBuilder& builder) {
   const ProductStep step = product_step(builder);
   const bool is_batch = step.a.type.rank() > 2;
+  const DType dtype = builder.output().type.dtype;
   // A library's function goes over two axes that lie apart.
-  if (is_batch && batch_axes(step.a, step.b, builder.output()).size() > 2) return lower_loops_loop_products(builder);
+  const bool is_plain = !is_batch || batch_axes(step.a, step.b, builder.output()).size() <= 2;
+  if (!is_plain || !has_tilings(dtype)) return lower_loops_loop_products(builder);
   if (std::optional<MatrixProduct> known = known_product(builder.node(), step.a.layout, step.b.layout))
     return lower_chosen(builder, key_of(*known));
-  if (!builder.target().has_libraries()) return lower_loops_loop_products(builder);
-  call_product(builder, is_batch ? batched_gemm_function(step.a.type.dtype) : gemm_function(step.a.type.dtype));
+  if (!builder.target().has_libraries() || !is_float(dtype)) return lower_loops_loop_products(builder);
+  call_product(builder, is_batch ? batched_gemm_function(dtype) : gemm_function(dtype));
 }
 
 kernel::LibraryArgument factor_at(const StepBuilder& builder, const GemmFactor& factor) {

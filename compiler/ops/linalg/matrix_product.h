@@ -1,4 +1,5 @@
-// Products of two float matrices, by dot or gemm: what they ask a choice for, and how a candidate writes their step.
+// Products of two matrices, by dot, batched_dot or gemm: what they ask a choice for, and how a candidate writes their
+// step.
 #pragma once
 
 #include <optional>
@@ -28,7 +29,8 @@ struct ProductStep {
 /// Of a step whose node is a product, and whose layouts a library can take.
 ProductStep product_step(kernel::StepBuilder& builder);
 
-/// Writes the step: by the chosen candidate where the lengths are known, else by the library.
+/// Writes the step: by the chosen candidate where the lengths are known, else by the library; by its definition where
+/// there is none.
 void lower_matrix_product(kernel::StepBuilder& builder);
 
 /// By its definition; also a product of vectors, and gemv.
@@ -46,7 +48,7 @@ void lower_tiled_product(kernel::StepBuilder& builder, const MatrixProduct& prod
 /// other operands may have axes of a batch.
 struct ProductNest {
   ProductNest(const kernel::Operand& a, const kernel::Operand& b, const kernel::Operand& out);
-  void store();
+  void store();  // the sums as they are
 
   kernel::Nest nest;
   Parts sum;

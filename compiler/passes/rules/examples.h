@@ -16,6 +16,12 @@ inline Type f64(Dims dims) {
 inline Type f32(Dims dims) {
   return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
+inline Type c64(Dims dims) {
+  return {.dtype = DType::kComplex64, .dims = std::move(dims)};
+}
+inline Type c128(Dims dims) {
+  return {.dtype = DType::kComplex128, .dims = std::move(dims)};
+}
 inline Type i64(Dims dims) {
   return {.dtype = DType::kInt64, .dims = std::move(dims)};
 }

@@ -1,8 +1,10 @@
 // Products of matrices: transposes, factors and signs move out, and chains are computed in the cheapest order.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/parts.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/linalg/contraction.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -54,6 +56,38 @@ Expr dot_of_single(const Expr& value, RuleContext&) {
   if (a.rank() != 2 || b.rank() != 2 || !a.dims()[1].is(1) || !b.dims()[0].is(1)) return {};
   if (a.dtype() != value.dtype() || b.dtype() != value.dtype()) return {};
   return a * b;
+}
+
+// Multiplications of a product of complex matrices, from which on it is one of real ones.
+constexpr int64_t kManyMultiplications = 512;
+
+bool is_small(const Expr& a, const Expr& b) {
+  const Dim count = a.dims()[a.rank() - 2] * a.dims().back() * b.dims().back();
+  return count.is_known() && count.value() < kManyMultiplications;
+}
+
+// The real and imaginary part; no imaginary one of a value that was cast from real numbers.
+std::pair<Expr, Expr> parts_of(const Expr& x) {
+  if (is_op(x, cast_op()) && !is_complex(input_of(x, 0).dtype()))
+    return {cast(input_of(x, 0), real_dtype(x.dtype())), Expr()};
+  return {real(x), imag(x)};
+}
+
+// dot(a, b) of complex matrices, or batches of them, is made of products of their parts, for which there are fast
+// implementations. With a vector it is bound by memory, and is a sum.
+Expr dot_of_complex(const Expr& value, RuleContext&) {
+  const Expr &a = input_of(value, 0), &b = input_of(value, 1);
+  if (b.rank() == 1) return sum(a * b, -1);
+  if (a.rank() == 1) return sum(expand_dims(a, {1}) * b, 0);
+  if (is_small(a, b)) return {};
+  const auto [re_a, im_a] = parts_of(a);
+  const auto [re_b, im_b] = parts_of(b);
+  auto product = [&](const Expr& x, const Expr& y) { return apply(*value.node().op, {x, y}); };
+  const Expr re = product(re_a, re_b);
+  if (!im_a.has_value() && !im_b.has_value()) return cast(re, value.dtype());
+  if (!im_a.has_value()) return complex(re, product(re_a, im_b));
+  if (!im_b.has_value()) return complex(re, product(im_a, re_b));
+  return complex(re - product(im_a, im_b), product(re_a, im_b) + product(im_a, re_b));
 }
 
 // sum(x[:, :, None] * y[None], 1) -> dot(x, y): where each factor has axes of the result to itself, the elements of the
@@ -192,6 +226,19 @@ const std::vector<Rule>& matrix_rules() {
        .examples = {{{f64({3, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }},
                     {{f32({3}), f32({2})}, [](In in) { return dot(expand_dims(in[0], {1}), expand_dims(in[1], {0})); }},
                     {{f64({0, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }}}},
+      {.name = "dot_of_complex",
+       .safety = kReassociating,
+       .kinds = kComplexes,
+       .values_only = true,
+       .rewrite = dot_of_complex,
+       .roots = {&dot_op(), &batched_dot_op()},
+       .examples = {{{c128({9, 8}), c128({8, 10})}, [](In in) { return dot(in[0], in[1]); }},
+                    {{c64({9, 8}), c64({10, 8})}, [](In in) { return dot(in[0], transpose(in[1])); }},
+                    {{f64({9, 8}), c128({8, 10})}, [](In in) { return dot(in[0], in[1]); }},
+                    {{c64({9, 8}), f32({8, 10})}, [](In in) { return dot(in[0], in[1]); }},
+                    {{c128({2, 8, 9}), c128({2, 9, 10})}, [](In in) { return matmul(in[0], in[1]); }},
+                    {{c128({9, 8}), c128({8})}, [](In in) { return dot(in[0], in[1]); }},
+                    {{c64({8}), c64({8, 3})}, [](In in) { return dot(in[0], in[1]); }}}},
       {.name = "product_of_repeated",
        .safety = kReassociating,
        .rewrite = product_of_repeated,

@@ -114,6 +114,44 @@ TEST(GemmKernel, IsTheDefinitionOfABatch) {
       }
 }
 
+// The sums wrap around as the products do.
+template <class T>
+void expect_integers(MatrixProduct p, int vector_bytes) {
+  p.dtype = dtype_of<T>();
+  SCOPED_TRACE(str(name_of(p.dtype), ", ", vector_bytes, " bytes"));
+  const std::vector<std::string> tilings = {"tile 6x2x64", "tile 4x3x7", "rows 6x2"};
+  GemmCandidates candidates(p, tilings, 1, 0, vector_bytes);
+  auto drawn = [](int64_t count, uint64_t seed) {
+    const std::vector<int64_t> values = RandomState(seed).integers(0, int64_t{1} << 62, static_cast<size_t>(count));
+    return std::vector<T>(values.begin(), values.end());
+  };
+  const std::vector<T> a = drawn(p.m * p.k, 1), b = drawn(p.k * p.n, 2);
+  for (size_t t = 0; t < tilings.size(); ++t) {
+    std::vector<T> c(static_cast<size_t>(p.m * p.n), 1);
+    ThContext context = context_of(2);
+    candidates.run(t, context, a.data(), b.data(), c.data());
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        uint64_t sum = 0;
+        for (int64_t l = 0; l < p.k; ++l)
+          sum += static_cast<uint64_t>(p.trans_a ? a[l * p.m + i] : a[i * p.k + l]) *
+                 static_cast<uint64_t>(p.trans_b ? b[j * p.k + l] : b[l * p.n + j]);
+        ASSERT_EQ(c[i * p.n + j], static_cast<T>(sum)) << tilings[t] << " at " << i << ", " << j;
+      }
+  }
+}
+
+TEST(GemmKernel, IntegersWrapAround) {
+  int iteration = 0;
+  for (const int width : {64, 32, 16}) {
+    const MatrixProduct p{.m = 13, .n = 70, .k = 31, .trans_a = iteration % 2 == 1, .trans_b = ++iteration % 2 == 0};
+    expect_integers<int8_t>(p, width);
+    expect_integers<uint16_t>(p, width);
+    expect_integers<int32_t>(p, width);
+    expect_integers<int64_t>(p, width);
+  }
+}
+
 TEST(GemmKernel, IsTheDefinitionOfTheLargeProductsOfAnMlp) {
   expect_product({DType::kFloat32, 60, 500, 784, false, false, false}, {1, 0}, {"tile 6x4x392", "tile 8x3x196"}, 64);
   expect_product({DType::kFloat64, 784, 500, 60, true, false, true}, {-0.01, 1}, {"tile 6x4x60", "rows 4x6"}, 64);
