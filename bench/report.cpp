@@ -171,8 +171,8 @@ std::string compile_tables(const std::vector<Measurement>& all) {
       if (is_peer(peer) && same_row(peer, m))
         peers.push_back(str(peer.implementation, format(" %.3g s: %.2fx", 1 / peer.value, m.value / peer.value)));
     out += row_text({m.case_name == "cold/1000-layers" ? "cold/1000-layers (limit 120 s)" : m.case_name, m.dtype,
-                     std::to_string(m.threads), format("%.3g", 1 / m.value),
-                     format("%.3g-%.3g", 1 / m.high, 1 / m.low), join(peers, ", ")});
+                     std::to_string(m.threads), format("%.3g", 1 / m.value), format("%.3g-%.3g", 1 / m.high, 1 / m.low),
+                     join(peers, ", ")});
   }
   return out;
 }

@@ -53,7 +53,7 @@ class Gemm {
     if (call_.epilogue) {
       call_.epilogue->begin();
       sums_ = code_.local_array("sums", {p_.dtype, 1, 0}, summed_rows(tiling_, p_) * tile_columns_).node().name;
-    } else {
+    } else if (is_float(p_.dtype)) {  // of integers there are none
       alpha_ = factor(call_.alpha);
       beta_ = factor(call_.beta);
     }
@@ -102,16 +102,13 @@ class Gemm {
                p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
   }
 
-  // Integers wrap around.
   Term multiply_add(const Term& a, const Term& b, const Term& sum) const {
     return is_float(p_.dtype) ? fma(a, b, sum) : sum + a * b;
   }
 
   // A number as it is (1 and 0 are left out where they appear), an input as a vector of its value.
   Term factor(const GemmFactor& factor) {
-    if (const double* number = std::get_if<double>(&factor))
-      return is_float(p_.dtype) ? kernel::constant(p_.dtype, *number)
-                                : kernel::constant_int(p_.dtype, static_cast<int64_t>(*number));
+    if (const double* number = std::get_if<double>(&factor)) return kernel::constant(p_.dtype, *number);
     Term scalar = builder_.load(builder_.input(static_cast<size_t>(std::get<int>(factor))), 0);
     return code_.let("factor", scalar);
   }
