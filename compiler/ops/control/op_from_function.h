@@ -19,8 +19,8 @@ struct FunctionOpRules {
   std::string name;
   /// Any text, another one when the function computes something else: compiled programs are kept on disk under both.
   std::string version;
-  /// The results. Inputs are row-major, are only read, and are valid while the function runs. What is computed follows
-  /// from them alone. Several threads may call it at once where the program calls functions from several threads.
+  /// The results. Inputs are row-major, only read, and valid while the function runs. What is computed follows from
+  /// them alone. Threads that call functions may call it at once. Where it throws, updated variables may have changed.
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> compute;
   /// The types of the results; none: one result, of the type of the first argument.
   std::function<std::vector<Type>(const std::vector<Type>& inputs)> types = nullptr;

@@ -340,7 +340,7 @@ class CallBuilder {
           (is_own ? own : disconnected).push_back(static_cast<int64_t>(i));
           continue;
         }
-        out.push_back(typed_as(given[i], values[i].type()));
+        out.push_back(typed_as(given[i], values[i].type(), {}, where_));
         if (!(out.back().type() == values[i].type()))
           fail_derivative(where_, "the gradient gives ", str("a cotangent of another type for argument ", i),
                           readable(values[i].type().text()), value_text(out.back()));
@@ -368,7 +368,7 @@ class CallBuilder {
           unmoved.push_back(static_cast<int64_t>(o));
           continue;
         }
-        out.push_back(typed_as(given[o], results[o].type()));
+        out.push_back(typed_as(given[o], results[o].type(), {}, where_));
         if (!(out.back().type() == results[o].type()))
           fail_derivative(where_, "forward mode gives ", str("a tangent of another type for result ", o),
                           readable(results[o].type().text()), value_text(out.back()));
@@ -420,6 +420,9 @@ class CallBuilder {
 }  // namespace
 
 std::vector<Expr> OpFromGraph::operator()(const std::vector<Expr>& arguments, std::source_location where) const {
+  if (!build_)
+    fail_build(where, "op_from_graph: there is no function that builds the graph", "a GraphBuilder",
+               "an empty std::function", {});
   for (const Expr& value : arguments) require_value(value, "op_from_graph: an argument", where);
   const bool has_some = !options_.gradient_of.empty();
   if (options_.gradient && has_some)

@@ -36,12 +36,6 @@ bool OverIterations::follows(const Node& node) const {
 // A loop of one node.
 static Expr mapped(const Node& node, size_t output, const Dim& iterations, const std::vector<Expr>& inputs,
                    const std::vector<bool>& varies) {
-  if (node.op->defines)
-    throw UserError({.what = "vmap: the data of each element decides a length",
-                     .expected = "lengths that are those of all elements",
-                     .node = node.origin.text(),
-                     .config = node.origin.config(),
-                     .hint = "map() is a loop, whose body may define lengths"});
   auto body = std::make_shared<Graph>();
   std::vector<Expr> own(inputs.size()), outside;
   size_t sequences = 0;

@@ -2,8 +2,10 @@
 
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
+#include "compiler/ir/op.h"
 #include "compiler/ops/control/over_iterations.h"
 #include "compiler/ops/index/strided_slice.h"
 #include "compiler/ops/shape/shape.h"
@@ -66,13 +68,24 @@ std::vector<Expr> vmap_all(const ScanStep& step, const std::vector<Operand>& xs,
     over.know(elements[i], all[i], true);
     varying.insert(&elements[i].node());
   }
-  for (const Node* node : topological_order(results.outputs)) {
+  // What a length is computed from is no input of the value that has the length.
+  std::vector<Expr> read = definitions_of(results.outputs);
+  read.insert(read.end(), results.outputs.begin(), results.outputs.end());
+  for (const Node* node : topological_order(read)) {
     for (const Expr& input : node->inputs)
       if (varying.contains(&input.node())) varying.insert(node);
+    if (node->op->defines && varying.contains(node))
+      throw UserError({.what = "vmap: the data of each element decides a length",
+                       .expected = "lengths that are those of all elements",
+                       .node = node->origin.text(),
+                       .config = node->origin.config(),
+                       .hint = "map() is a loop, whose body may define lengths"});
     if (!varying.contains(node))
       for (size_t o = 0; o < node->types.size(); ++o) over.know((*node)[o], (*node)[o], false);
   }
   over.find(results.outputs);
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   std::vector<Expr> out;
   for (const Expr& result : results.outputs) out.push_back(over.all(result));
   return out;

@@ -1,5 +1,7 @@
 #include "compiler/ops/elemwise/scalar_op.h"
 
+#include <algorithm>
+
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_cases.h"
@@ -35,7 +37,9 @@ Signature signature_of(const ScalarOp& record, const TypeArgs& args) {
   std::optional<Signature> signature = record.signature(dtypes, args.props);
   if (signature) return *signature;
   if (dtypes.size() > 1 && !promote_all(dtypes))
-    args.fail("no dtype holds both int64 and uint64", {}, "cast one of them");
+    args.fail(
+        str("no dtype holds both ", name_of(*std::find_if(dtypes.begin(), dtypes.end(), is_signed_int)), " and uint64"),
+        {}, "cast one of them");
   args.fail("is not defined for these dtypes", accepted_kinds(record, args.props), record.hint);
 }
 

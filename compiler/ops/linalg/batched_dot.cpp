@@ -125,8 +125,10 @@ static Expr product_of_batches(const Expr& a, const Expr& b, const Dims& batch, 
   const int64_t rank = static_cast<int64_t>(batch.size()) + 2;
   const bool is_single = a.dims().back().is(1), agree = is_single == b.dims()[b.rank() - 2].is(1);
   if (agree && is_single) return mul({a, where}, b);
-  if (agree && a.dims()[a.rank() - 2].is(1)) return sum(mul({matrix_transpose(a), where}, b), rank - 2, true);
-  if (agree && b.dims().back().is(1)) return sum(mul({a, where}, matrix_transpose(b)), rank - 1, true);
+  // A sum of small integers is int64, a product is of their own dtype.
+  if (agree && a.dims()[a.rank() - 2].is(1))
+    return cast(sum(mul({matrix_transpose(a), where}, b), rank - 2, true), a.dtype());
+  if (agree && b.dims().back().is(1)) return cast(sum(mul({a, where}, matrix_transpose(b)), rank - 1, true), a.dtype());
   auto repeated = [&](const Expr& x) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x.dims().end() - 2, x.dims().end());
@@ -152,6 +154,8 @@ static Dims batch_of(const Expr& a, const Expr& b, const std::source_location& w
 
 Expr matmul(const Operand& left, const Operand& right) {
   const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   std::vector<Expr> x = resolve({&left, &right});
   const std::optional<DType> dtype = promote(x[0].dtype(), x[1].dtype());
   for (Expr& e : x) {
@@ -170,6 +174,8 @@ Expr matmul(const Operand& left, const Operand& right) {
 
 Expr batched_dot(const Operand& left, const Operand& right) {
   const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   const Expr a = left.expr(), b = right.expr();
   for (const Expr& x : {a, b})
     if (x.rank() < 2 || x.rank() > 3)

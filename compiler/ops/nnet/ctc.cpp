@@ -34,9 +34,9 @@ Spelled spell(const Expr& targets, int64_t blank, int64_t classes) {
   const Dim batch = targets.dims()[0], length = targets.dims()[1];
   const Expr blank_symbol = make_constant(Tensor(blank)), first = full({batch, 1}, blank_symbol);
   const Expr is_label = logical_and(ge(targets, 0), neq(targets, blank));
-  const Expr is_behind = concatenate(
-      {full({batch, 1}, make_constant(Tensor(false))), logical_not(slice_axis(is_label, 1, 0, length - 1))}, 1);
-  const Expr fits = logical_and(lt(targets, classes), logical_not(logical_and(is_label, is_behind)));
+  const Expr is_behind = concatenate({full({batch, 1}, make_constant(Tensor(false))), logical_not(is_label)}, 1);
+  const Expr fits =
+      logical_and(lt(targets, classes), logical_not(logical_and(is_label, slice_axis(is_behind, 1, 0, length))));
   const Expr checked =
       check(cast(targets, DType::kInt64), fits,
             str("ctc: labels are classes from 0 to ", classes - 1, ", and none follows a -1 or a ", "blank, ", blank));
@@ -44,7 +44,7 @@ Spelled spell(const Expr& targets, int64_t blank, int64_t classes) {
   const Expr blanks = full({batch, length}, blank_symbol);
   Spelled out;
   out.symbols = concatenate({first, reshape(stack({labels, blanks}, 2), {batch, 2 * length})}, 1);
-  const Expr before = concatenate({first, first, slice_axis(out.symbols, 1, 0, 2 * length - 1)}, 1);
+  const Expr before = slice_axis(concatenate({first, first, out.symbols}, 1), 1, 0, 2 * length + 1);
   out.may_skip = logical_and(neq(out.symbols, blank), neq(out.symbols, before));
   out.count = sum(cast(is_label, DType::kInt64), 1);
   const Expr is_repeated = logical_and(neq(out.symbols, blank), eq(out.symbols, before));

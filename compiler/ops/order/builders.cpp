@@ -11,11 +11,11 @@
 
 namespace thtrain {
 
-static void require_elements(const Operand& operand, const Dim& k, int64_t axis) {
+static void require_elements(const Operand& operand, const Dim& k, int64_t axis, std::string_view builder) {
   const Expr x = operand.expr();
-  const Dim& n = x.dims()[axis_of(axis, x, "topk", operand.where())];
+  const Dim& n = x.dims()[axis_of(axis, x, builder, operand.where())];
   if (k.is_known() && (k.value() < 0 || (n.is_known() && k.value() > n.value())))
-    fail_build(operand.where(), str("topk: ", k.value(), " elements are asked for"),
+    fail_build(operand.where(), str(builder, ": ", k.value(), " elements are asked for"),
                str("from 0 to ", n.is_known() ? n.text() : "the length of the axis"), value_text(x));
 }
 
@@ -55,7 +55,7 @@ static Expr first_of_blocks(const Expr& rows, int64_t length, const Dim& k, Extr
 }
 
 Expr argtopk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
-  require_elements(x, k.dim(), axis);
+  require_elements(x, k.dim(), axis, "argtopk");
   Props props{{"count", Dims{k.dim()}}};
   if (extreme == Extreme::kLargest) props.set("descending", true);
   return along_last_axis(x, axis, "argtopk", [&](const Expr& rows) {
@@ -66,6 +66,7 @@ Expr argtopk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
 }
 
 Expr topk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
+  require_elements(x, k.dim(), axis, "topk");
   return take_along_axis(x, argtopk(x, k, axis, extreme), axis);
 }
 
@@ -79,6 +80,8 @@ static Expr are_first(const Expr& sorted) {
 }
 
 Unique unique(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = operand.expr(), flat = flatten(operand);
   const Expr order = argsort(flat, 0), sorted = sort(Operand(flat, operand.where()), 0);
   const Expr is_first = are_first(sorted), firsts = flatnonzero(is_first);
@@ -91,6 +94,8 @@ Unique unique(const Operand& operand) {
 }
 
 Expr diff(const Operand& operand, int64_t n, int64_t axis) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   Expr x = operand.expr();
   const size_t along = axis_of(axis, x, "diff", operand.where());
   if (n < 0) fail_build(operand.where(), "diff: a negative number of differences", "n >= 0", std::to_string(n));

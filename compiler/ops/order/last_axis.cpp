@@ -20,6 +20,8 @@ Expr with_last_axis(const Expr& x, size_t axis) {
 
 Expr along_last_axis(const Operand& operand, std::optional<int64_t> axis, std::string_view builder,
                      const std::function<Expr(const Expr& rows)>& of_rows) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = axis ? operand.expr() : flatten(operand);
   const size_t along = axis_of(axis.value_or(0), x, builder, operand.where());
   if (along + 1 == x.rank()) return of_rows(x);

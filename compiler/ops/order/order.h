@@ -34,9 +34,9 @@ Expr searchsorted(const Operand& sorted, const Operand& values, Side side = Side
 /// that belongs to it: 0 below all bins, as many as there are bins above.
 Expr digitize(const Operand& x, const Operand& bins, Side closed = Side::kLeft);
 
-/// How often each of the numbers 0, 1, ... comes in a vector of integers, up to the largest one and at least up to
-/// minlength - 1; with weights the sum of those. The data decides the length. A negative number is an error of the
-/// call.
+/// How often each of the numbers 0, 1, ... comes in a vector of integers or bools, up to the largest one and at least
+/// up to minlength - 1; with weights the sum of those. The data decides the length. A negative number is an error of
+/// the call.
 Expr bincount(const Operand& x, const std::optional<Operand>& weights = {}, int64_t minlength = 0);
 
 /// What a histogram is of.
@@ -49,7 +49,7 @@ struct Histogram {
   Expr counts, edges;
 };
 /// How many elements of x lie in each of so many bins of one width. A bin has its lower edge, the last one the upper
-/// edge too; what lies outside, and NaN, is in none.
+/// edge too; what lies outside, and NaN, is in none. Of no elements, where that is known, the bins go from 0 to 1.
 Histogram histogram(const Operand& x, int64_t bins = 10, const HistogramOptions& options = {});
 /// The same of bins between these ascending edges.
 Histogram histogram(const Operand& x, const Expr& edges, const HistogramOptions& options = {});

@@ -161,10 +161,12 @@ Expr digitize(const Operand& x, const Operand& bins, Side closed) {
 }
 
 Expr bincount(const Operand& operand, const std::optional<Operand>& weights, int64_t minlength) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = operand.expr();
-  if (x.rank() != 1 || !is_int(x.dtype()) || minlength < 0)
+  if (x.rank() != 1 || !(is_int(x.dtype()) || is_bool(x.dtype())) || minlength < 0)
     fail_build(operand.where(), "bincount: the numbers are no integer vector, or the least length is negative",
-               "integers along one axis, minlength >= 0", str(value_text(x), ", minlength ", minlength));
+               "integers or bools along one axis, minlength >= 0", str(value_text(x), ", minlength ", minlength));
   const Expr numbers = cast(check(x, x >= 0, "bincount: a number is negative"), DType::kInt64);
   const Expr least = make_constant(Tensor::vector({minlength - 1}), operand.where());
   const Dim length = computed_length(Operand(max(join(0, {numbers, least})) + 1, operand.where()));
@@ -177,6 +179,8 @@ Expr bincount(const Operand& operand, const std::optional<Operand>& weights, int
 
 static Histogram counted(const Expr& x, const Expr& edges, const HistogramOptions& options,
                          const std::source_location& where) {
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   const Expr flat = flatten(Operand(x, where));
   const Dim bins = edges.dims()[0] - Dim(1);
   const Expr last = length(edges, 0) - 2,
@@ -202,15 +206,19 @@ Histogram histogram(const Operand& operand, const Expr& edges, const HistogramOp
 
 // NumPy's linspace: the last edge is the end itself. Bins of no width are moved apart by 1.
 Histogram histogram(const Operand& operand, int64_t bins, const HistogramOptions& options) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = operand.expr();
   if (bins < 1 || is_complex(x.dtype()))
     fail_build(operand.where(), "histogram: there is no bin, or no order of the elements",
                "one bin at least, of bool, integers or floats", str(bins, " bins of ", value_text(x)));
   const bool are_numbers = options.range && options.range->first.is_literal() && options.range->second.is_literal();
   const DType dtype = are_numbers ? DType::kFloat64 : to_float(x.dtype());
+  const bool is_empty = x.type().elements().is(0);  // NumPy's bins are then those from 0 to 1
   const auto end = [&](const Operand* given, bool is_first) {
     const Expr value = given      ? given->is_literal() ? given->for_dtype(dtype) : given->expr()
-                            : is_first ? min(x)
+                            : is_empty ? Operand(is_first ? 0.0 : 1.0).for_dtype(dtype)
+                       : is_first ? min(x)
                                   : max(x);
     return cast(Operand(value, operand.where()), dtype);
   };

@@ -202,6 +202,7 @@ const Op& argsort_op() {
                     "Edge cases: NaN counts as larger than any number.\n"
                     "Example: of [3, 1, 2]: [1, 2, 0]",
                     true, argsort_op);
+    argsort.called = [](const Props& props) { return std::string(props.has("count") ? "argtopk" : "argsort"); };
     argsort.connection = [](const Node&, size_t, size_t) { return false; };
     return argsort;
   }();

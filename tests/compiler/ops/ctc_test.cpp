@@ -50,6 +50,17 @@ TEST(CtcBuilder, WithoutStepsAllAreTaken) {
   EXPECT_EQ(got[0].as_double(), got[1].as_double());
 }
 
+TEST(CtcBuilder, WithoutLabelsEveryStepIsABlank) {
+  const Expr z = tensor("z", {2, 1, 2}, DType::kFloat64), none = tensor("none", {1, 0}, DType::kInt64);
+  const Expr losses = ctc(z, none);
+  const std::vector<Tensor> got = function({z, none}, {losses, grad(sum(losses), z)})(
+      {Tensor::of(std::vector<double>{1, 2, -1, 3}, {2, 1, 2}), Tensor::zeros(DType::kInt64, {1, 0})});
+  // PyTorch's ctc_loss of log_softmax(z)
+  EXPECT_NEAR(got[0].as_double(), 5.331411615436032, 1e-14);
+  const double gradient[] = {-0.731058578630005, 0.731058578630005, -0.9820137900379085, 0.9820137900379085};
+  for (int64_t i = 0; i < 4; ++i) EXPECT_NEAR(got[1].as_double(i), gradient[i], 1e-14);
+}
+
 TEST(CtcBuilder, MistakesAreUserErrors) {
   const Expr z = tensor("z", {2, 3, 4}, DType::kFloat64), labels = tensor("labels", {3, 2}, DType::kInt64);
   const auto text = [](const Expr& x, const Expr& y, const CtcOptions& options = {}) {

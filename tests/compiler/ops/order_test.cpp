@@ -157,6 +157,19 @@ TEST(OrderDerivatives, ForwardsAndTwice) {
   expect_equal(got[4], doubles({100 * 18, 6, 1000 * 24, 10 * 12}));
 }
 
+// ---- counts
+
+// As NumPy's: without elements the bins of a histogram go from 0 to 1.
+TEST(Counts, OfNothingAndOfBools) {
+  const Expr none = tensor("none", {2, 0}, DType::kInt32), truths = tensor("truths", {"n"}, DType::kBool);
+  const Histogram h = histogram(none, 2);
+  const std::vector<Tensor> got = function({none, truths}, {h.counts, h.edges, bincount(truths, {}, 3)})(
+      {Tensor::zeros(DType::kInt32, {2, 0}), Tensor::vector({true, false, true})});
+  expect_equal(got[0], Tensor::vector({int64_t{0}, int64_t{0}}));
+  expect_equal(got[1], doubles({0, 0.5, 1}));
+  expect_equal(got[2], Tensor::vector({int64_t{1}, int64_t{2}, int64_t{0}}));
+}
+
 // ---- loops
 
 TEST(Order, LeavesLoopsOverRows) {
@@ -190,7 +203,7 @@ TEST(OrderErrors, WhenBuilt) {
        "  expected: from 0 to 5\n"
        "  got:      v float64[5]",
        [=] { topk(v, 6); }},
-      {"error: topk: -1 elements are asked for\n"
+      {"error: argtopk: -1 elements are asked for\n"
        "  expected: from 0 to 5\n"
        "  got:      v float64[5]",
        [=] { argtopk(v, -1); }},
@@ -203,11 +216,11 @@ TEST(OrderErrors, WhenBuilt) {
        "  got:      complex128[3], complex128[5]",
        [=] { searchsorted(z, v); }},
       {"error: bincount: the numbers are no integer vector, or the least length is negative\n"
-       "  expected: integers along one axis, minlength >= 0\n"
+       "  expected: integers or bools along one axis, minlength >= 0\n"
        "  got:      v float64[5], minlength 0",
        [=] { bincount(v); }},
       {"error: bincount: the numbers are no integer vector, or the least length is negative\n"
-       "  expected: integers along one axis, minlength >= 0\n"
+       "  expected: integers or bools along one axis, minlength >= 0\n"
        "  got:      int32[2], minlength -1",
        [=] {
          bincount(make_constant(Tensor::vector({1, 2})), {}, -1);
@@ -256,6 +269,17 @@ TEST(OrderErrors, WhenCalled) {
             })),
             "error: take_along_axis: the index 3 is outside axis 1\n"
             "  expected: -3 <= index < 3");
+  const Expr v = vector("v");
+  Function first = function({v}, {topk(v, 3)}), edges = function({v}, {histogram(v).edges});
+  EXPECT_EQ(without_call(text_without_node([&] {
+              first({Tensor::vector({1.0, 2.0})});
+            })),
+            "error: argtopk: more elements are asked for than there are\n"
+            "  expected: 3 <= v.0\n"
+            "  got:      3 and 2");
+  EXPECT_EQ(without_call(text_without_node([&] { edges({Tensor::zeros(DType::kFloat64, {0})}); })),
+            "error: max: the maximum or minimum of no elements is undefined\n"
+            "  expected: at least 1 element along the reduced axes");
 }
 
 }  // namespace

@@ -125,6 +125,20 @@ TEST(Products, AnInnerLengthOfOneIsNotRepeated) {
   EXPECT_THROW(g({operand({4, 1}, 0), operand({2, 3}, 1)}), UserError);
 }
 
+// Whatever lengths are known to be 1.
+TEST(Products, KeepTheDtypeOfTheirOperands) {
+  for (DType dtype : {DType::kBool, DType::kInt8, DType::kUInt16, DType::kFloat32}) {
+    const auto of = [&](const Dims& dims) { return tensor("x", dims, dtype); };
+    const Expr rows = matmul(of({1, 4}), of({5, 4, 3})), columns = matmul(of({5, 2, 4}), of({5, 4, 1})),
+               batched = batched_tensordot(of({5, 3, 1}), of({5, 3, 2}), {1}, {1});
+    for (const Expr& product : {rows, columns, batched}) EXPECT_EQ(product.dtype(), dtype);
+  }
+  const Expr a = tensor("a", {1, 2}, DType::kInt8), b = tensor("b", {1, 2, 1}, DType::kInt8);
+  const Tensor y = function({a, b}, {matmul(a, b)})({Tensor::vector<int8_t>({100, 50}).view({1, 2}, {2, 1}, 0),
+                                                     Tensor::vector<int8_t>({1, 1}).view({1, 2, 1}, {2, 1, 1}, 0)})[0];
+  EXPECT_EQ(y.text(), "[[[-106]]]");  // 150 - 256, as in NumPy
+}
+
 TEST(Products, MistakesAreTold) {
   const Expr a = of_shape("a", {2, 3}), b = of_shape("b", {4, 5}), v = of_shape("v", {3}), s = of_shape("s", {}),
              t = of_shape("t", {2, 3, 4}), u = of_shape("u", {3, 4, 5});

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/print.h"
@@ -194,6 +197,15 @@ TEST(Vmap, MistakesAreTold) {
       text([&] { vmap([](Expr a) { return sum(a[a > 0]); }, {x}); }),
       "error: vmap: the data of each element decides a length\n  expected: lengths that are those of all elements\n  "
       "hint:     map() is a loop, whose body may define lengths");
+  const Expr i = imatrix("i");  // the length is read from an element, by no input of the result
+  for (const auto& [name, of_row] : std::map<std::string, std::function<Expr(Expr)>>{
+           {"arange", [](Expr row) { return sum(arange(row[0])); }},
+           {"bincount", [](Expr row) { return bincount(row); }},
+           {"slice", [](Expr row) { return sum(row[Slice{.stop = row[0]}]); }}})
+    EXPECT_EQ(text([&] { vmap(of_row, {i}); }),
+              "error: vmap: the data of each element decides a length\n  expected: lengths that are those of all "
+              "elements\n  hint:     map() is a loop, whose body may define lengths")
+        << name;
   EXPECT_EQ(text([&] {
               vmap(twice, {x}, {0, 1});
             }),

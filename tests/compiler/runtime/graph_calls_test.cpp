@@ -275,6 +275,9 @@ TEST(GraphCalls, MistakesInGivenDerivativesAreUserErrors) {
         [&] { OpFromGraph([](const Values& in) { return Values{exp(in[0])}; }, std::move(options))({x}); });
   };
   const auto none = [](const Values&, const Values&, const Values&) { return Values{}; };
+  EXPECT_EQ(text_without_node([&] { OpFromGraph(nullptr)({x}); }),
+            "error: op_from_graph: there is no function that builds the graph\n"
+            "  expected: a GraphBuilder\n  got:      an empty std::function");
   GraphOpOptions options{.gradient = none};
   EXPECT_EQ(text(options),
             "error: op_from_graph: the gradient gives another number of cotangents\n"
