@@ -139,16 +139,17 @@ class Function {
                                  std::source_location where = std::source_location::current()) {
     return call_at(inputs, where);
   }
-  /// By name; inputs with a value of their own may be left out.
-  std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs,
+  /// By name: f({{"x", x}, {"rate", 0.1}}). UserError for a name that no input has, or that two have, and where an
+  /// input without a value of its own is left out.
+  std::vector<Tensor> operator()(const Arguments& arguments,
                                  std::source_location where = std::source_location::current());
 
   /// The outputs by their names. UserError where an output has none, or two have the same.
-  std::map<std::string, Tensor> named(const std::vector<Tensor>& inputs,
+  std::map<std::string, Tensor> named(const Arguments& arguments,
                                       std::source_location where = std::source_location::current());
   /// These outputs, in this order, computed without the others; the updates are those of every call. The first call for
   /// a set of outputs compiles a program of its own, which this function keeps.
-  std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
+  std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const Arguments& arguments,
                            std::source_location where = std::source_location::current());
 
   /// The same program on other shared variables (of the same types) than those that this one uses, where `swap` pairs

@@ -126,6 +126,9 @@ std::shared_ptr<Function::State> subset(const Function::State& state, const std:
 
 /// One call of the program, or through the references where there is none.
 std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);
+/// The arguments in the order of the inputs. UserError, with the line of the call, where names do not tell it.
+std::vector<Tensor> in_order(const Function::State& state, const Arguments& arguments,
+                             const std::source_location& where);
 /// What callers of a function call: `program`, its own or that of some of its outputs, on the arguments, with values of
 /// the function's own behind them, which then get their next ones.
 std::vector<Tensor> call_of(Function::State& state, Function::State& program, std::span<const Tensor> inputs);
