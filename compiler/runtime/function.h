@@ -157,6 +157,12 @@ class Function {
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap, const CopyOptions& options = {}) const;
   /// Gives the memory of temporaries and of borrowed outputs back; the next call allocates it again.
   void free();
+  /// The variables that it reads or updates, each once: w = f.shared_variables()[0], f.copy({{w, own}}).
+  std::vector<Shared> shared_variables() const;
+  /// Writes it to a file that load_function() reads: graph, options, inputs and their values, outputs' names, updates,
+  /// and the values of its shared variables. UserError where the file cannot be written, for a function with passes of
+  /// its own or for another target than this machine, and where two of its OpFromFunction have one name.
+  void save(const std::string& path) const;
 
   const ProgramInfo& info() const;
   /// Did the last call run native code? (Before the first: is there some to run?)

@@ -7,6 +7,8 @@
 
 namespace thtrain {
 
+class Function;
+
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 /// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler,
@@ -68,6 +70,7 @@ class Shared {
 
  private:
   explicit Shared(Expr leaf) : leaf_(std::move(leaf)) {}
+  friend Function;
   Expr leaf_;
 };
 
