@@ -165,7 +165,10 @@ std::string function_bytes(const Function::State& s) {
     image.inputs.push_back(
         {input.value, input.update.has_value(), input.is_mutable, input.strict, input.allow_downcast});
   Graph graph = s.graph;
-  graph.outputs.resize(s.output_names.size() + s.next_values);  // those that define lengths follow from the others
+  // The values of resized variables are updates, and what defines lengths follows from the others.
+  const size_t kept = s.output_names.size() + s.next_values - s.resized.size();
+  for (size_t i = 0; i < s.resized.size(); ++i) graph.updates.push_back({s.resized[i], graph.outputs[kept + i]});
+  graph.outputs.resize(kept);
   image.ops = ops_of_users(graph, s.options.name);
   image.graph = graph_text(graph);
   GraphDetails details = details_of(graph);
@@ -315,7 +318,9 @@ std::vector<Shared> Function::shared_variables() const {
   const State& s = state_behind(state_);
   std::vector<Shared> out;
   for (size_t i = 0; i < s.leaves.size(); ++i)
-    out.push_back(Shared(s.leaves[i].node().shared == s.storages[i] ? s.leaves[i] : make_shared_leaf(s.storages[i], std::source_location::current())));
+    out.push_back(Shared(s.leaves[i].node().shared == s.storages[i]
+                             ? s.leaves[i]
+                             : make_shared_leaf(s.storages[i], std::source_location::current())));
   return out;
 }
 

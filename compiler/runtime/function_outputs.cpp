@@ -59,8 +59,10 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
     out->output_names.push_back(s.output_names[k]);
     out->borrowed.push_back(s.borrowed[k]);
   }
+  out->resized = s.resized;
   if (!with_updates) {
     out->graph.updates.clear();
+    out->resized.clear();
     for (InOptions& input : out->inputs) input.update = {};
   }
   const size_t seen_or_next = s.graph.outputs.size() - s.lengths.names.size();

@@ -33,8 +33,10 @@ struct Function::State {
   State();
 
   FunctionOptions options;
-  Graph graph;  // the user's, givens applied; after its outputs the next values of inputs, then those that are lengths
+  // The user's, givens applied; after its outputs the next values of inputs and variables, then those that are lengths.
+  Graph graph;
   std::vector<InOptions> inputs;          // their values are those of the next call
+  std::vector<Expr> resized;              // variables that an update may give another length
   std::vector<std::string> output_names;  // of the outputs that callers see
   std::vector<bool> borrowed;             // outputs
   CanonicalGraph canonical;
@@ -64,7 +66,7 @@ struct Function::State {
   DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
   bool fixed = false;              // no length depends on a call
-  size_t next_values = 0;          // outputs that are inputs' values in the next call
+  size_t next_values = 0;          // outputs that inputs and then `resized` have as values in the next call
   bool overwrites_inputs = false;  // updates, or inputs that are mutable: arguments that others have are copied
   bool values_matter = true;       // lengths depend on values of integer scalars, not on shapes alone
   bool bound = false;
