@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/toml_config.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "trainers/replaced_kinds.h"
 
 namespace thtrain {

@@ -18,8 +18,8 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/base/unfinished_files.h"
 #include "compiler/tuning/trial_process.h"
-#include "datasets/unfinished_files.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cli/text.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "reports/json.h"

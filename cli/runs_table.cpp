@@ -6,9 +6,9 @@
 
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/base/utf8.h"
 #include "config/config_node.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

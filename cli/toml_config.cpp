@@ -14,11 +14,11 @@
 
 #include "cli/toml_check.h"
 #include "cli/toml_nesting.h"
+#include "compiler/base/file.h"
 #include "compiler/base/nearest_name.h"
 #include "compiler/base/system_error.h"
 #include "compiler/base/utf8.h"
 #include "datasets/content.h"
-#include "datasets/file.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

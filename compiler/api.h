@@ -44,6 +44,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/eval.h"
 #include "compiler/runtime/function.h"
+#include "compiler/runtime/function_file.h"
 #include "compiler/runtime/mrg_streams.h"
 #include "compiler/runtime/random_streams.h"
 #include "compiler/runtime/shared.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 struct gzFile_s;
 

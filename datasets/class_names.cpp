@@ -3,9 +3,9 @@
 #include <map>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "datasets/content.h"
 #include "datasets/csv_text.h"
-#include "datasets/file.h"
 #include "datasets/text_lines.h"
 
 namespace thtrain {

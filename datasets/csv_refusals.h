@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/base/file.h"
 #include "datasets/csv.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

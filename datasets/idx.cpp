@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "compiler/base/file.h"
 #include "datasets/byte_stream.h"
 #include "datasets/content.h"
-#include "datasets/file.h"
 #include "datasets/memory.h"
 #include "datasets/npy.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/base/file.h"
 #include "datasets/class_names.h"
 #include "datasets/cut.h"
-#include "datasets/file.h"
 #include "datasets/memory.h"
 #include "datasets/weight_sums.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "compiler/base/file.h"
 #include "compiler/ir/tensor.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

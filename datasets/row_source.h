@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "compiler/base/file.h"
 #include "compiler/ir/tensor.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

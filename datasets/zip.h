@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/row_source.h"
 
 namespace thtrain {

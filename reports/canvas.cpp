@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/base/file.h"
 #include "compiler/base/utf8.h"
-#include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/raster.h"
 #include "reports/svg.h"

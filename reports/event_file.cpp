@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "compiler/base/error.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/text_lines.h"
 #include "reports/json.h"
 

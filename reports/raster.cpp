@@ -12,8 +12,8 @@
 #include <cmath>
 #include <map>
 
+#include "compiler/base/file.h"
 #include "compiler/base/utf8.h"
-#include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/polyline.h"
 

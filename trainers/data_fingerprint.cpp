@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/base/content_hash.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/text_lines.h"
 #include "reports/json.h"
 #include "reports/thinned_epochs.h"

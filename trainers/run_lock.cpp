@@ -13,8 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
-#include "datasets/file.h"
 #include "nn/metric.h"
 #include "trainers/checkpoint.h"
 #include "trainers/config_edits.h"

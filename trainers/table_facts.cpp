@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "reports/json.h"
 
 namespace thtrain {

@@ -17,8 +17,8 @@
 #include "cli/command.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/host/cpu.h"
-#include "datasets/file.h"
 #include "reports/font.h"
 
 namespace thtrain {

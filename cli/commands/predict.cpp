@@ -8,7 +8,7 @@
 #include "cli/run_hints.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "datasets/sources/csv.h"
 #include "datasets/sources/png_folders.h"

@@ -9,8 +9,8 @@
 #include "cli/report/gather.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/host/machine.h"
-#include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/page/page.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/runs_table.h"
 #include "cli/text.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "trainers/experiment.h"
 #include "trainers/metrics_file.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "reports/report/report_page.h"
 #include "trainers/run_record.h"
 

@@ -9,9 +9,9 @@
 
 #include "compiler/base/build_info.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
 #include "compiler/base/utf8.h"
-#include "datasets/file.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"
 #include "trainers/stale_files.h"

@@ -11,7 +11,7 @@
 #include "cli/sweep/seeds.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "trainers/run_folder.h"
 
 namespace thtrain {

@@ -6,7 +6,7 @@
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "reports/font.h"
 #include "reports/json.h"
 #include "reports/lr_range_picture.h"

@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/base/file_descriptor.h"
 #include "compiler/base/system_error.h"
-#include "datasets/file.h"
 
 namespace thtrain {
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/print.h"
 
 namespace thtrain {
 namespace {
@@ -12,7 +14,8 @@ namespace {
 class Parser {
  public:
   using FindOp = std::function<const Op*(std::string_view)>;
-  Parser(std::string_view text, const FindOp& find_op) : find_op_(find_op) {
+  Parser(std::string_view text, const FindOp& find_op, const GraphDetails* details)
+      : find_op_(find_op), details_(details) {
     for (size_t begin = 0; begin < text.size();) {
       size_t end = std::min(text.find('\n', begin), text.size());
       lines_.push_back(text.substr(begin, end - begin));
@@ -23,6 +26,9 @@ class Parser {
   Graph run() {
     Graph out = graph(/*is_body=*/false);
     if (next_ < lines_.size()) fail("a line of a graph, its outputs, or the end");
+    if (details_ && (line_ < details_->lines.size() || variable_ < details_->variables.size() ||
+                     constant_ < details_->long_constants.size()))
+      fail_details();
     return out;
   }
 
@@ -33,6 +39,37 @@ class Parser {
                      .got = next_ < lines_.size()
                                 ? std::string(lines_[next_].substr(std::min(at_, lines_[next_].size())))
                                 : "the end of the text"});
+  }
+
+  // ---- what the text leaves out -------------------------------------------------------------------------------------
+
+  [[noreturn]] void fail_details() const { fail("the text of the graph that the details are of"); }
+  template <class T>
+  const T& next_of(const std::vector<T>& all, size_t& next) const {
+    if (next >= all.size()) fail_details();
+    return all[next++];
+  }
+  GraphDetails::Line line_details() { return details_ ? next_of(details_->lines, line_) : GraphDetails::Line(); }
+  Tensor long_constant(const Type& of) {
+    if (!details_) fail("its elements", "this constant is known by its hash only, as all of more than 64 elements");
+    const Tensor& out = next_of(details_->long_constants, constant_);
+    const std::string text = prop_text(out), hash = "{hash ";
+    if (!(type_of(out) == of) || text.find(hash) == std::string::npos ||
+        !accept(text.substr(text.find(hash) + hash.size())))
+      fail_details();
+    return out;
+  }
+  std::shared_ptr<SharedStorage> variable(const std::string& name, const Type& of) {
+    if (details_) {
+      const std::shared_ptr<SharedStorage>& out = next_of(details_->variables, variable_);
+      if (!(out->type == of)) fail_details();
+      return out;
+    }
+    auto out = std::make_shared<SharedStorage>();
+    out->name = name;
+    out->type = of;
+    out->value = Tensor::zeros(of.dtype, of.known_shape());
+    return out;
   }
 
   // ---- characters of a line ----------------------------------------------------------------------------------------
@@ -102,8 +139,7 @@ class Parser {
   Tensor tensor() {
     Type of = type();
     need("{");
-    if (accept("hash "))
-      fail("its elements", "this constant is known by its hash only, as all of more than 64 elements");
+    if (accept("hash ")) return long_constant(of);
     Tensor out = Tensor::empty(of.dtype, of.known_shape());
     visit(of.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -183,6 +219,7 @@ class Parser {
   }
 
   Expr leaf(bool shared) {
+    const GraphDetails::Line details = line_details();
     size_t number = target();
     std::string name;
     if (accept(" ") && !accept(": ")) {
@@ -193,21 +230,20 @@ class Parser {
     }
     Type of = type();
     Expr out;
-    if (shared) {
-      auto storage = std::make_shared<SharedStorage>();
-      storage->name = name;
-      storage->type = of;
-      storage->value = Tensor::zeros(of.dtype, of.known_shape());
-      out = make_shared_leaf(std::move(storage), std::source_location::current());
-    } else {
-      out = make_input(of, name);
-    }
+    std::optional<InheritOrigin> origin;
+    if (details_) origin.emplace(details.origin);
+    if (shared)
+      out = make_shared_leaf(variable(name, of), std::source_location::current());
+    else
+      out = details.in_body ? make_body_input(of, name) : make_input(of, name);
+    if (details_) out = leaf_like(out, of, details.serial);
     nodes_[number] = out.node_ptr();
     end_line();
     return out;
   }
 
   void node() {
+    const GraphDetails::Line details = line_details();
     size_t number = target();
     need(" = ");
     size_t name_at = at_;
@@ -244,6 +280,8 @@ class Parser {
       end_line();
       bodies.push_back(body());
     }
+    std::optional<InheritOrigin> origin;
+    if (details_) origin.emplace(details.origin);
     std::shared_ptr<const Node> made = make_node(*op, std::move(inputs), std::move(props), std::move(bodies));
     if (!(made->types == types)) {
       next_ = own_line;
@@ -255,9 +293,12 @@ class Parser {
   }
 
   GraphPtr body() {
+    if (depth_ == kMostDepth) fail(str("at most ", kMostDepth, " bodies within each other"));
+    ++depth_;
     auto outer = nodes_;
     auto out = std::make_shared<const Graph>(graph(/*is_body=*/true));
     nodes_ = std::move(outer);
+    --depth_;
     return out;
   }
 
@@ -293,15 +334,37 @@ class Parser {
   }
 
   const FindOp& find_op_;
+  const GraphDetails* details_;
+  size_t line_ = 0, variable_ = 0, constant_ = 0;  // the next of the details
   std::vector<std::string_view> lines_;
   size_t next_ = 0, at_ = 0;  // line and column, from 0
+  static constexpr int kMostDepth = 100;
+  int depth_ = 0;  // of bodies around the line
   std::unordered_map<size_t, std::shared_ptr<const Node>> nodes_;
 };
 
 }  // namespace
 
-Graph parse_graph(std::string_view text, const std::function<const Op*(std::string_view)>& find_op) {
-  return Parser(text, find_op).run();
+static void collect_details(const Graph& graph, GraphDetails& out) {
+  for (const Node* node : text_order(graph)) {
+    out.lines.push_back({node->origin, node->serial, node->props.has("in_body")});
+    if (node->shared) out.variables.push_back(node->shared);
+    for (const auto& [name, value] : node->props.all())
+      if (const Tensor* tensor = std::get_if<Tensor>(&value); tensor && tensor->size() > 64)
+        out.long_constants.push_back(*tensor);
+    for (const GraphPtr& body : node->bodies) collect_details(*body, out);
+  }
+}
+
+GraphDetails details_of(const Graph& graph) {
+  GraphDetails out;
+  collect_details(graph, out);
+  return out;
+}
+
+Graph parse_graph(std::string_view text, const std::function<const Op*(std::string_view)>& find_op,
+                  const GraphDetails* details) {
+  return Parser(text, find_op, details).run();
 }
 
 }  // namespace thtrain

@@ -59,6 +59,13 @@ std::span<const Tensor> in_own_memory(const Function::State& s, std::span<const 
 }
 
 void take_next_values(Function::State& s, std::vector<Tensor>& returned) {
+  for (size_t i = s.resized.size(); i-- > 0;) {
+    const Expr& variable = s.resized[i];
+    SharedStorage& storage = *s.storage_of(variable);
+    const bool is_resized = returned.back().shape() != storage.value.shape();
+    give_value(storage, variable, returned.back(), /*borrow=*/is_resized, "the update of ");
+    returned.pop_back();
+  }
   for (size_t i = s.inputs.size(); i-- > 0;) {
     InOptions& input = s.inputs[i];
     if (!input.update.has_value()) continue;

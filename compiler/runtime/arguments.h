@@ -26,7 +26,7 @@ std::span<const Tensor> in_own_dtypes(const Function::State& state, std::span<co
 std::span<const Tensor> in_own_memory(const Function::State& state, std::span<const Tensor> given,
                                       std::vector<Tensor>& copies);
 
-/// What a call returned, without the next values of inputs, which these get.
+/// What a call returned, without the next values of inputs and variables, which these get.
 void take_next_values(Function::State& state, std::vector<Tensor>& returned);
 
 }  // namespace thtrain

@@ -22,7 +22,7 @@ std::string origins_text(const Graph& graph) {
   const Origin* last = nullptr;
   for (const Node* node : topological_order(graph.roots())) {
     const Origin& o = node->origin;
-    if (last && last->file == o.file && last->line == o.line && last->scope == o.scope) continue;
+    if (last && last->line == o.line && last->scope == o.scope && std::string_view(last->file) == o.file) continue;
     last = &o;
     out += str(o.file, ":", o.line);
     if (o.scope)

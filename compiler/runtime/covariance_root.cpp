@@ -67,7 +67,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 
 }  // namespace
 
-Expr covariance_root(const Operand& covariance) {
+const Op& covariance_root_op() {
   static const Op op{
       .name = "covariance_root",
       .doc = "r with r^T r = c, from the singular value decomposition of a covariance c [n, n], float64.",
@@ -83,7 +83,12 @@ Expr covariance_root(const Operand& covariance) {
       .calls_reference = true,
       .foldable = false,
       .connection = [](const Node&, size_t, size_t) { return false; }};
-  return apply(op, {cast(covariance, DType::kFloat64)}, {{"version", std::string("1")}}, covariance.where());
+  return op;
+}
+
+Expr covariance_root(const Operand& covariance) {
+  return apply(covariance_root_op(), {cast(covariance, DType::kFloat64)}, {{"version", std::string("1")}},
+               covariance.where());
 }
 
 }  // namespace thtrain

@@ -11,5 +11,6 @@ namespace thtrain {
 /// each times the square root of its singular value, by LAPACK's gesdd. A call checks that r^T r is the covariance to
 /// 1e-8, which it is where that is symmetric and positive semi-definite. Not differentiable.
 Expr covariance_root(const Operand& covariance);
+const Op& covariance_root_op();
 
 }  // namespace thtrain

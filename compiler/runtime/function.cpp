@@ -42,6 +42,9 @@ void warn_once(const std::string& text) {
 
 void prepare(State& s) {
   s.leaves = shared_leaves(s.graph);
+  for (const Expr& variable : s.resized)
+    if (std::none_of(s.leaves.begin(), s.leaves.end(), [&](const Expr& leaf) { return leaf.same(variable); }))
+      s.leaves.push_back(variable);
   for (const Expr& leaf : s.leaves) s.storages.push_back(leaf.node().shared);
   s.canonical = canonical_lengths(s.graph);
   name_definitions(s);
@@ -363,7 +366,7 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
 
 void build(State& s, size_t seen_outputs) {
   EffectScope own;  // what compiling builds belongs to no body that is being built
-  s.next_values = 0;
+  s.next_values = s.resized.size();
   s.overwrites_inputs = !s.graph.updates.empty();
   for (const InOptions& input : s.inputs) {
     s.next_values += input.update.has_value();
@@ -392,7 +395,7 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   s.options = options;
   for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
   s.output_names = names_of_outputs(outputs, where);
-  s.graph = function_graph(inputs, outputs, updates, options, where);
+  s.graph = function_graph(inputs, outputs, updates, options, s.resized, where);
   s.inputs = options_of_inputs(inputs, where);
   build(s, outputs.size());
   return Function(std::move(state));

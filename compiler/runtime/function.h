@@ -139,16 +139,17 @@ class Function {
                                  std::source_location where = std::source_location::current()) {
     return call_at(inputs, where);
   }
-  /// By name; inputs with a value of their own may be left out.
-  std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs,
+  /// By name: f({{"x", x}, {"rate", 0.1}}). UserError for a name that no input has, or that two have, and where an
+  /// input without a value of its own is left out.
+  std::vector<Tensor> operator()(const Arguments& arguments,
                                  std::source_location where = std::source_location::current());
 
   /// The outputs by their names. UserError where an output has none, or two have the same.
-  std::map<std::string, Tensor> named(const std::vector<Tensor>& inputs,
+  std::map<std::string, Tensor> named(const Arguments& arguments,
                                       std::source_location where = std::source_location::current());
   /// These outputs, in this order, computed without the others; the updates are those of every call. The first call for
   /// a set of outputs compiles a program of its own, which this function keeps.
-  std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
+  std::vector<Tensor> only(const std::vector<OutputKey>& outputs, const Arguments& arguments,
                            std::source_location where = std::source_location::current());
 
   /// The same program on other shared variables (of the same types) than those that this one uses, where `swap` pairs
@@ -156,6 +157,12 @@ class Function {
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap, const CopyOptions& options = {}) const;
   /// Gives the memory of temporaries and of borrowed outputs back; the next call allocates it again.
   void free();
+  /// The variables that it reads or updates, each once: w = f.shared_variables()[0], f.copy({{w, own}}).
+  std::vector<Shared> shared_variables() const;
+  /// Writes it to a file that load_function() reads: graph, options, inputs and their values, outputs' names, updates,
+  /// and the values of its shared variables. UserError where the file cannot be written, for a function with passes of
+  /// its own or for another target than this machine, and where two of its OpFromFunction have one name.
+  void save(const std::string& path) const;
 
   const ProgramInfo& info() const;
   /// Did the last call run native code? (Before the first: is there some to run?)

@@ -41,38 +41,46 @@ std::vector<Tensor> Function::call_at(std::span<const Tensor> inputs, const std:
   }
 }
 
-std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& inputs, std::source_location where) {
-  const State& s = state_behind(state_, where);
+static std::vector<Tensor> in_order_of_inputs(const Function::State& s, const std::map<std::string, Tensor>& by_name) {
+  const std::vector<Expr>& inputs = s.graph.inputs;
+  const auto name_of_input = [](const Expr& input) { return escaped(input.name()); };
+  const std::string called = escaped(s.options.name);
   std::vector<Tensor> values;
   std::set<std::string> used;
-  for (size_t i = 0; i < s.graph.inputs.size(); ++i) {
-    const Expr& input = s.graph.inputs[i];
-    auto at = inputs.find(input.name());
-    if (at != inputs.end()) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto at = by_name.find(inputs[i].name());
+    if (at != by_name.end()) {
       values.push_back(at->second);
-      if (!used.insert(input.name()).second)
-        throw_called_at(UserError({.what = str(escaped(name()), ": two inputs are called ", escaped(input.name())),
-                                   .expected = "names that tell the inputs apart",
-                                   .got = join(s.graph.inputs, ", ", described),
-                                   .hint = "give the arguments in the order of the inputs"}),
-                        name(), where);
+      if (!used.insert(inputs[i].name()).second)
+        throw UserError({.what = str(called, ": two inputs are called ", name_of_input(inputs[i])),
+                         .expected = "names that tell the inputs apart",
+                         .got = join(inputs, ", ", described),
+                         .hint = "give the arguments in the order of the inputs"});
     } else if (s.inputs[i].value) {
       values.push_back(*s.inputs[i].value);
     } else {
-      throw_called_at(UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
-                                 .expected = described(input)}),
-                      name(), where);
+      throw UserError({.what = str(called, ": the input ", name_of_input(inputs[i]), " is missing"),
+                       .expected = described(inputs[i])});
     }
   }
-  if (used.size() != inputs.size()) {
-    const auto name_of_input = [](const Expr& input) { return escaped(input.name()); };
-    const auto name_given = [](const auto& entry) { return escaped(entry.first); };
-    throw_called_at(UserError({.what = str(escaped(name()), ": an argument has a name that no input has"),
-                               .expected = join(s.graph.inputs, ", ", name_of_input),
-                               .got = join(inputs, ", ", name_given)}),
-                    name(), where);
+  if (used.size() != by_name.size())
+    throw UserError({.what = str(called, ": an argument has a name that no input has"),
+                     .expected = join(inputs, ", ", name_of_input),
+                     .got = join(by_name, ", ", [](const auto& entry) { return escaped(entry.first); })});
+  return values;
+}
+
+std::vector<Tensor> in_order(const Function::State& s, const Arguments& arguments, const std::source_location& where) {
+  if (const auto* values = std::get_if<std::vector<Tensor>>(&arguments.values)) return *values;
+  try {
+    return in_order_of_inputs(s, std::get<std::map<std::string, Tensor>>(arguments.values));
+  } catch (...) {
+    rethrow_called_at(s.options.name, where);
   }
-  return call_at(values, where);
+}
+
+std::vector<Tensor> Function::operator()(const Arguments& arguments, std::source_location where) {
+  return call_at(in_order(state_behind(state_, where), arguments, where), where);
 }
 
 }  // namespace thtrain

@@ -120,6 +120,14 @@ Graph with_exact_updates(Graph graph) {
   return graph;
 }
 
+// With the lengths that the type knows.
+Expr with_known_lengths(const Expr& value, const Type& type) {
+  Dims dims = value.dims();
+  for (size_t axis = 0; axis < dims.size(); ++axis)
+    if (type.dims[axis].is_known()) dims[axis] = type.dims[axis];
+  return dims == value.dims() ? value : specify_lengths(value, dims);
+}
+
 // The value that an input has in the next call, with its known lengths.
 Expr next_value(const In& in) {
   const Expr &variable = in.variable, &value = in.options.update;
@@ -131,10 +139,16 @@ Expr next_value(const In& in) {
                      .node = origin.text(),
                      .config = origin.config(),
                      .hint = value.dtype() == variable.dtype() ? "" : "cast the update to the input's dtype"});
-  Dims dims = value.dims();
-  for (size_t axis = 0; axis < dims.size(); ++axis)
-    if (variable.dims()[axis].is_known()) dims[axis] = variable.dims()[axis];
-  return dims == value.dims() ? value : specify_lengths(value, dims);
+  return with_known_lengths(value, variable.type());
+}
+
+// May the update have another length than the variable's value, where the variable's type allows it? A second update
+// of the variable is a mistake, which check_graph() names.
+bool may_resize(const Update& update, const std::vector<Update>& all) {
+  const Type &own = update.variable.type(), &next = update.value.type();
+  const auto is_of_it = [&](const Update& other) { return other.variable.same(update.variable); };
+  return is_shared(update.variable) && !own.is_known() && !(own == next) && own.dtype == next.dtype &&
+         own.rank() == next.rank() && std::count_if(all.begin(), all.end(), is_of_it) == 1;
 }
 
 // What is listed as an effect must be one.
@@ -252,7 +266,7 @@ std::vector<std::string> names_of_outputs(const std::vector<Out>& outputs, const
 }
 
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
-                     const FunctionOptions& options, const std::source_location& where) {
+                     const FunctionOptions& options, std::vector<Expr>& resized, const std::source_location& where) {
   for (const Update& update : updates) {
     require_value(update.variable, "function: an updated variable", where);
     require_value(update.value, "function: the value of an update", where);
@@ -261,11 +275,19 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
   require_rewrites(options.without);
   check_givens(options, where);
   check_effects(options, where);
-  Graph graph{.inputs = {}, .outputs = {}, .updates = updates, .effects = options.effects};
+  Graph graph{.inputs = {}, .outputs = {}, .updates = {}, .effects = options.effects};
   for (const In& in : inputs) graph.inputs.push_back(in.variable);
   for (const Out& out : outputs) graph.outputs.push_back(out.expr);
   for (const In& in : inputs)
     if (in.options.update.has_value()) graph.outputs.push_back(next_value(in));
+  for (const Update& update : updates) {
+    if (!may_resize(update, updates)) {
+      graph.updates.push_back(update);
+      continue;
+    }
+    resized.push_back(update.variable);
+    graph.outputs.push_back(with_known_lengths(update.value, update.variable.type()));
+  }
   const size_t seen_or_next = graph.outputs.size();
   graph = with_definitions(std::move(graph), seen_or_next);
   if (!options.givens.empty()) {

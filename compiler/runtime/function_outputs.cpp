@@ -59,8 +59,10 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
     out->output_names.push_back(s.output_names[k]);
     out->borrowed.push_back(s.borrowed[k]);
   }
+  out->resized = s.resized;
   if (!with_updates) {
     out->graph.updates.clear();
+    out->resized.clear();
     for (InOptions& input : out->inputs) input.update = {};
   }
   const size_t seen_or_next = s.graph.outputs.size() - s.lengths.names.size();
@@ -73,7 +75,7 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
   return out;
 }
 
-std::map<std::string, Tensor> Function::named(const std::vector<Tensor>& inputs, std::source_location where) {
+std::map<std::string, Tensor> Function::named(const Arguments& arguments, std::source_location where) {
   const State& s = state_behind(state_, where);
   for (const std::string& name : s.output_names) {
     if (name.empty())
@@ -83,18 +85,19 @@ std::map<std::string, Tensor> Function::named(const std::vector<Tensor>& inputs,
                        .hint = "give it one: function({x}, {{\"loss\", loss}})"});
     number_of(s, name, where);
   }
-  std::vector<Tensor> values = call_at(inputs, where);
+  std::vector<Tensor> values = call_at(in_order(s, arguments, where), where);
   std::map<std::string, Tensor> out;
   for (size_t k = 0; k < values.size(); ++k) out.emplace(s.output_names[k], std::move(values[k]));
   return out;
 }
 
-std::vector<Tensor> Function::only(const std::vector<OutputKey>& outputs, const std::vector<Tensor>& inputs,
+std::vector<Tensor> Function::only(const std::vector<OutputKey>& outputs, const Arguments& arguments,
                                    std::source_location where) {
   State& s = state_behind(state_, where);
   const CallScope scope(*s.mark, name());
   std::vector<size_t> numbers;
   for (const OutputKey& key : outputs) numbers.push_back(number_of(s, key, where));
+  const std::vector<Tensor> inputs = in_order(s, arguments, where);
   try {
     std::shared_ptr<State>& part = s.subsets[numbers];
     if (!part) part = subset(s, numbers, /*with_updates=*/true);

@@ -33,8 +33,10 @@ struct Function::State {
   State();
 
   FunctionOptions options;
-  Graph graph;  // the user's, givens applied; after its outputs the next values of inputs, then those that are lengths
+  // The user's, givens applied; after its outputs the next values of inputs and variables, then those that are lengths.
+  Graph graph;
   std::vector<InOptions> inputs;          // their values are those of the next call
+  std::vector<Expr> resized;              // variables that an update may give another length
   std::vector<std::string> output_names;  // of the outputs that callers see
   std::vector<bool> borrowed;             // outputs
   CanonicalGraph canonical;
@@ -64,7 +66,7 @@ struct Function::State {
   DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
   bool fixed = false;              // no length depends on a call
-  size_t next_values = 0;          // outputs that are inputs' values in the next call
+  size_t next_values = 0;          // outputs that inputs and then `resized` have as values in the next call
   bool overwrites_inputs = false;  // updates, or inputs that are mutable: arguments that others have are copied
   bool values_matter = true;       // lengths depend on values of integer scalars, not on shapes alone
   bool bound = false;
@@ -126,6 +128,9 @@ std::shared_ptr<Function::State> subset(const Function::State& state, const std:
 
 /// One call of the program, or through the references where there is none.
 std::vector<Tensor> call_program(Function::State& state, std::span<const Tensor> inputs);
+/// The arguments in the order of the inputs. UserError, with the line of the call, where names do not tell it.
+std::vector<Tensor> in_order(const Function::State& state, const Arguments& arguments,
+                             const std::source_location& where);
 /// What callers of a function call: `program`, its own or that of some of its outputs, on the arguments, with values of
 /// the function's own behind them, which then get their next ones.
 std::vector<Tensor> call_of(Function::State& state, Function::State& program, std::span<const Tensor> inputs);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "compiler/ir/node.h"
 #include "compiler/runtime/shared.h"
@@ -53,6 +56,18 @@ struct Out {
   std::string name;
   Expr expr;
   bool borrow;
+};
+
+/// The arguments of a call: in the order of the inputs, {data, 0.1}, where the last ones that have values of their own
+/// may be left out; or by the inputs' names, {{"x", data}, {"rate", 0.1}}, where any of these may be.
+struct Arguments {
+  Arguments() = default;
+  Arguments(std::initializer_list<Tensor> in_order) : values(std::vector<Tensor>(in_order)) {}
+  Arguments(std::vector<Tensor> in_order) : values(std::move(in_order)) {}
+  Arguments(std::initializer_list<std::pair<const std::string, Tensor>> by_name)
+      : values(std::map<std::string, Tensor>(by_name)) {}
+  Arguments(std::map<std::string, Tensor> by_name) : values(std::move(by_name)) {}
+  std::variant<std::vector<Tensor>, std::map<std::string, Tensor>> values;
 };
 
 /// An output of a function, by its number or its name.

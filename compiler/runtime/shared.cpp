@@ -54,20 +54,25 @@ Tensor Shared::get_value(bool borrow) const {
   return borrow ? storage().value : storage().value.copy();
 }
 
-void Shared::set_value(const Tensor& value, bool borrow) const {
-  SharedStorage& s = storage();
+void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borrow, const std::string& what) {
   if (value.dtype() != s.type.dtype)
-    if (std::optional<Tensor> same_numbers = value.integers_as(s.type.dtype)) return set_value(*same_numbers, borrow);
+    if (std::optional<Tensor> same_numbers = value.integers_as(s.type.dtype))
+      return give_value(s, of, *same_numbers, borrow, what);
+  const Origin& origin = of.node().origin;
   if (!value_fits(value, s.type))
-    throw UserError({.what = str("set_value of ", called(s), ": the value does not fit the variable's type"),
+    throw UserError({.what = str(what, called(s), ": the value does not fit the variable's type"),
                      .expected = readable(s.type.text()),
                      .got = value.type_text(),
-                     .node = leaf_.node().origin.text()});
+                     .node = origin.text()});
   if (!borrow && value.shape() == s.value.shape()) return s.value.assign(value);
   Tensor own = borrow ? value.contiguous() : value.copy(s.value.is_on_host() ? nullptr : s.value.space());
-  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, leaf_.node().origin);
+  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, origin);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
+}
+
+void Shared::set_value(const Tensor& value, bool borrow) const {
+  give_value(storage(), leaf_, value, borrow, "set_value of ");
 }
 
 double Shared::scalar() const {

@@ -7,11 +7,14 @@
 
 namespace thtrain {
 
+class Function;
+
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 /// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler,
 /// unless of_lengths() made it.
-/// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow).
+/// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow) and
+/// changes of a length.
 /// It lies where the first value does that is given with borrow, or on the host; programs compute on the host's.
 class Shared {
  public:
@@ -24,7 +27,7 @@ class Shared {
   explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
       : Shared(Tensor(value), std::move(name), true, where) {}
   /// A variable of these lengths, of which names may be others in each value: Shared::of_lengths({"n", 784}, x, "data")
-  /// takes any number of rows. UserError where the first value does not have them.
+  /// takes any number of rows, and an update may change it. UserError where the first value does not have them.
   static Shared of_lengths(const Dims& lengths, const Tensor& value, std::string name = {},
                            std::source_location where = std::source_location::current());
 
@@ -68,7 +71,13 @@ class Shared {
 
  private:
   explicit Shared(Expr leaf) : leaf_(std::move(leaf)) {}
+  friend Function;
   Expr leaf_;
 };
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
+
+/// Shared::set_value() of the variable behind the leaf `of`, or of what stands for it; errors begin with `what`.
+void give_value(SharedStorage& variable, const Expr& of, const Tensor& value, bool borrow, const std::string& what);
 
 }  // namespace thtrain

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "datasets/data_fields.h"
-#include "datasets/file.h"
 #include "datasets/locate.h"
 
 namespace thtrain {

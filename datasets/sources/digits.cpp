@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/base/file.h"
 #include "datasets/data_fields.h"
 #include "datasets/digits_generator.h"
-#include "datasets/file.h"
 #include "datasets/memory.h"
 
 namespace thtrain {

@@ -1,6 +1,6 @@
 #include "datasets/sources/joined.h"
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/locate.h"
 
 namespace thtrain {

@@ -9,9 +9,9 @@
 #include <filesystem>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "datasets/content.h"
 #include "datasets/data_fields.h"
-#include "datasets/file.h"
 #include "datasets/memory.h"
 #include "datasets/sources/joined.h"
 

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/base/utf8.h"
 #include "datasets/data_fields.h"
-#include "datasets/file.h"
 #include "datasets/locate.h"
 
 namespace thtrain {

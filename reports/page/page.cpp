@@ -1,8 +1,8 @@
 #include "reports/page/page.h"
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/base/str.h"
-#include "datasets/file.h"
 #include "reports/page/markup.h"
 
 namespace thtrain {

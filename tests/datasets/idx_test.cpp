@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <vector>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 namespace thtrain {
 namespace {

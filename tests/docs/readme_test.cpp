@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <regex>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {

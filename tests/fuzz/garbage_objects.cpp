@@ -184,10 +184,15 @@ void add_functions(std::vector<GarbageCall>& calls) {
   TH_ASKED(identity);
   TH_ASKED(name);
   TH_ASKED(explain);
+  TH_ASKED(shared_variables);
 #undef TH_ASKED
   calls.push_back(garbage_call("Function.copy", [](bool native, const Shared& a, const Shared& b) {
     (void)known_function(native).copy({{a, b}});
   }));
+  calls.push_back(garbage_call("Function.save", [](bool native, const std::string& path) {
+    known_function(native).save("/dev/null/" + path);  // nowhere
+  }));
+  calls.push_back(garbage_call("load_function", [](const std::string& path) { load_function(path); }));
   calls.push_back(garbage_call("load_candidates", [](const std::string& path) { load_candidates(path); }));
 }
 

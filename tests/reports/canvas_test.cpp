@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "reports/font.h"
 #include "reports/raster.h"
 #include "reports/svg.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "reports/compared_runs.h"
 #include "reports/plot.h"
 #include "tests/reports/picture_support.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "tests/support/training_support.h"
 #include "trainers/load_data.h"

@@ -1,5 +1,5 @@
 // A run that ended by itself goes on where its limits are edited.
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "nn/batch_methods/lbfgs.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"

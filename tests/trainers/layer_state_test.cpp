@@ -1,7 +1,7 @@
 // What layers remember besides their parameters is part of a run, and layers that are not trained stay as they start.
 #include <atomic>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "nn/layers/add.h"
 #include "tests/support/centre_layer.h"

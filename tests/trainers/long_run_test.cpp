@@ -3,7 +3,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "datasets/sources/digits.h"
 #include "tests/support/run_result.h"

@@ -1,8 +1,8 @@
 // Objectives and metrics in whole runs: what is measured, what a run goes by, and objectives with gradients of their
 // own.
 #include "compiler/autodiff/gradient.h"
+#include "compiler/base/file.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "datasets/file.h"
 #include "nn/metrics/accuracy.h"
 #include "nn/metrics/class_ratios.h"
 #include "nn/metrics/confusion_matrix.h"

@@ -3,8 +3,8 @@
 
 #include <regex>
 
+#include "compiler/base/file.h"
 #include "compiler/ir/bad_values.h"
-#include "datasets/file.h"
 #include "datasets/sources/digits.h"
 #include "nn/schedules/exponential.h"
 #include "nn/schedules/plateau.h"

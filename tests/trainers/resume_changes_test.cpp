@@ -2,7 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "nn/schedules/exponential.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"

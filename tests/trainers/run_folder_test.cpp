@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "datasets/sources/npy.h"
 #include "reports/json.h"

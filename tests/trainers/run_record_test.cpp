@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"

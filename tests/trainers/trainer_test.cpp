@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "datasets/npz.h"
 #include "datasets/sources/digits.h"
 #include "nn/layers/activation.h"

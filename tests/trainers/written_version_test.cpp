@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/build_info.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/training_support.h"
 #include "trainers/run_folder.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/runtime/bad_value_source.h"
-#include "datasets/file.h"
 #include "datasets/npz.h"
 #include "trainers/non_finite.h"
 #include "trainers/run/restore.h"

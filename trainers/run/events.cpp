@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "trainers/run/plots.h"
 
 namespace thtrain {

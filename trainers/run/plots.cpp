@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
-#include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "reports/raster.h"

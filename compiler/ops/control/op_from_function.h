@@ -44,6 +44,9 @@ class OpFromFunction {
   std::vector<Expr> operator()(const std::vector<Expr>& arguments,
                                std::source_location where = std::source_location::current()) const;
 
+  const Op& op() const { return *op_; }
+  const std::string& version() const { return version_; }
+
  private:
   const Op* op_;
   std::string version_;

@@ -53,6 +53,37 @@ TEST(FunctionOutputs, SomeOfThem) {
   }
 }
 
+TEST(FunctionOutputs, OfArgumentsByName) {
+  Expr x = scalar("x"), s = scalar("s");
+  for (Mode mode : kModes) {
+    Function f =
+        function({In(s, {.value = 1.0, .update = s * 2}), x}, {{"product", s * x}, {"sum", s + x}}, {}, {.mode = mode});
+    EXPECT_EQ(f.named({{"x", 3.0}}).at("product").text(), "3");
+    EXPECT_EQ(f.only({"sum"}, {{"x", 3.0}})[0].text(), "5");
+    EXPECT_EQ(f.only({"sum"}, {{"x", 3.0}, {"s", 7.0}})[0].text(), "10");
+    const std::map<std::string, Tensor> by_name{{"x", 3.0}};
+    EXPECT_EQ(f(by_name)[0].text(), "42") << "the call before gave 14";
+    EXPECT_EQ(f.named(std::vector<Tensor>{2.0, 3.0}).at("sum").text(), "5");
+    EXPECT_EQ(f({{"x", 1.0}})[0].text(), "4");
+  }
+  Function none = function({}, {{"two", zeros({}) + 2.0}});
+  EXPECT_EQ(none.named({}).at("two").text(), "2");
+  EXPECT_EQ(none.only({"two"}, {})[0].text(), "2");
+}
+
+TEST(FunctionOutputs, OfArgumentsByNamesThatAreNotThere) {
+  Expr x = scalar("x");
+  Function f = function({x, In(scalar("s"), Tensor(0.0))}, {{"y", x * 2}}, {},
+                        {.name = "f", .unused_inputs = UnusedInputs::kAllowed});
+  int called = 0;
+  const auto at_call = [&] { return str("\n  node:     f is called at ", __FILE__, ":", called); };
+  std::string got = error_text([&] { called = __LINE__, f.named({{"s", 1.0}}); });
+  EXPECT_EQ(got, str("error: f: the input x is missing\n  expected: x float64[]", at_call()));
+  got = error_text([&] { called = __LINE__, f.only({"y"}, {{"x", 1.0}, {"z", 1.0}}); });
+  EXPECT_EQ(got,
+            str("error: f: an argument has a name that no input has\n  expected: x, s\n  got:      x, z", at_call()));
+}
+
 // What is not asked for is not computed: the step that would fail is not there.
 TEST(FunctionOutputs, TheOthersAreNotComputed) {
   Expr x = vector("x"), i = iscalar("i");

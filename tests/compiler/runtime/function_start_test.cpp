@@ -50,6 +50,16 @@ std::pair<Function, Shared> make_in_background() {
   return {function({x}, {exp(x)}, {{w, w.expr() + x}}, {.background = true}), w};
 }
 
+// The sum of exp(x) and of what the user's function gives, called back in a loop too.
+Function make_of_users_op(const std::string& version, double factor) {
+  const OpFromFunction scaled({.name = "my.scaled", .version = version, .compute = [factor](const auto& in) {
+                                 return std::vector<Tensor>{Tensor(factor * in[0].as_double())};
+                               }});
+  const Expr x = scalar("x");
+  const Expr last = repeat(2, {x}, [&](const std::vector<Expr>& s) { return scaled({s[0]}); })[0];
+  return function({x}, {exp(x) + scaled({x})[0], last});
+}
+
 /// Does the process's first program come from the compiler, each of its kernels once?
 bool is_compiled_now(const Function& f) {
   const ProgramInfo& info = f.info();
@@ -131,6 +141,24 @@ const std::map<std::string, Job>& jobs() {
                 out[0].text() == "[1, 5]" && out[1].text() == "[1, 256]" && shown == "square: float64[2] [0, 4]\n";
        }},
       {"called_back_otherwise", [] { return !make_called_back(true).info().from_cache; }},
+      {"users_op",
+       [] {
+         Function f = make_of_users_op("1", 2);
+         return is_compiled_now(f) && f.info().reference_steps == std::vector<std::string>{"my.scaled", "my.scaled"};
+       }},
+      {"users_op_again",
+       [] {
+         for (int i = 0; i < 5; ++i) vector("x");
+         Function f = make_of_users_op("1", 2);
+         const std::vector<Tensor> out = f({0.0}), next = f({3.0});
+         return f.info().from_cache && f.info().seconds_passes == 0 && compile_stats().program_hits == 1 &&
+                compile_stats().kernels_compiled == 0 && out[0].text() == "1" && next[1].text() == "12";
+       }},
+      {"users_op_of_another_version",
+       [] {
+         Function f = make_of_users_op("2", 5);
+         return !f.info().from_cache && f({1.0})[1].text() == "25";
+       }},
       {"background",
        [] {
          auto [f, w] = make_in_background();
@@ -238,6 +266,14 @@ TEST(FunctionStart, ReferenceStepsAreStoredToo) {
   EXPECT_EQ(in_child("called_back", environment), "exit 0");
   EXPECT_EQ(in_child("called_back_again", environment), "exit 0");
   EXPECT_EQ(in_child("called_back_otherwise", environment), "exit 0");
+}
+
+TEST(FunctionStart, ProgramsWithOpsOfUsersAreStoredToo) {
+  TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")}};
+  EXPECT_EQ(in_child("users_op", environment), "exit 0");
+  EXPECT_EQ(in_child("users_op_again", environment), "exit 0");
+  EXPECT_EQ(in_child("users_op_of_another_version", environment), "exit 0");
 }
 
 TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {

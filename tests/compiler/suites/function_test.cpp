@@ -2,56 +2,22 @@
 // tests/compile/test_shared.py: functions, updates, givens, shared variables, memory. Each case makes functions of its
 // own, by the references and natively.
 //
-// The expected numbers are those that these tests state. 58 cases with function_errors_test.cpp. 41 tests
-// cannot be expressed:
-// - allow_downcast and strict of an input: test_param_allow_downcast_int, _floatX, _vector_floatX,
-//   test_allow_input_downcast_int, test_allow_downcast_floatX, test_in_allow_downcast_int, _floatX, _vector_floatX (8);
-// - updates and storage that an input has: test_in_update, test_in_update_shared, test_in_mutable, test_param_mutable,
-//   test_state_access, test_shared_state1, test_shared_state2, test_shared_state_not_implicit (8);
+// The expected numbers are those that these tests state. 102 cases with function_errors_test.cpp,
+// function_inputs_test.cpp and function_files_test.cpp. Not expressed:
+// - an allow_input_downcast of the whole function, which each input has here: test_allow_downcast_floatX;
+// - reading and writing the value that an input has between calls: what test_state_access and test_shared_state1 do
+//   with it, and containers that two functions share, which shared variables are here;
 // - default_update of shared variables, which random states alone have: test_default_updates, test_no_default_updates,
 //   test_default_updates_expressions, _multiple, _chained, _input, _partial_graph (7);
-// - pickles: test_function_dump, test_deepcopy, test_deepcopy_trust_input, test_output_keys,
-//   test_deepcopy_shared_container, test_pickle, test_optimizations_preserved, test_multiple_functions,
-//   test_broken_pickle_with_shared, test_pickle_class_with_functions (10);
-// - outputs that are None: test_none; names of unpacked states: test_input_anon_unpack; freed storage: test_free;
-//   updates left out of a copy: test_copy_delete_updates; sparse inputs:
-//   test_sparse_input_aliasing_affecting_inplace_operations; GPUs: test_sync_update; values of any type:
-//   test_strict_generic; what does not compile: test_no_shared_as_input (8).
-#include <gtest/gtest.h>
-
-#include "compiler/api.h"
-#include "tests/compiler/suites/suite.h"
+// - values that are no arrays, in pickles and elsewhere: test_deepcopy_shared_container,
+// test_pickle_class_with_functions,
+//   test_strict_generic; outputs that are None: test_none; names of unpacked states: test_input_anon_unpack; sparse
+//   inputs: test_sparse_input_aliasing_affecting_inplace_operations; GPUs: test_sync_update; what does not compile:
+//   test_no_shared_as_input, test_key_string_requirement (9).
+#include "tests/compiler/suites/function_cases.h"
 
 namespace thtrain::function_suite {
 namespace {
-
-using Numbers = std::vector<double>;
-
-struct FunctionCase {
-  std::string name;
-  Numbers (*run)(Mode);
-  Numbers expected;
-};
-
-/// The elements of all tensors, one after the other.
-Numbers elements(const std::vector<Tensor>& tensors) {
-  Numbers out;
-  for (const Tensor& tensor : tensors)
-    for (int64_t i = 0; i < tensor.size(); ++i) out.push_back(tensor.contiguous().as_double(i));
-  return out;
-}
-
-Tensor vector_of(std::initializer_list<double> values) {
-  return Tensor::vector(values);
-}
-
-void expect_cases(const std::vector<FunctionCase>& cases) {
-  for (const FunctionCase& one : cases)
-    for (const Mode mode : {Mode::kReference, Mode::kNative}) {
-      SCOPED_TRACE(str(one.name, mode == Mode::kNative ? ", native" : ", reference"));
-      EXPECT_EQ(one.run(mode), one.expected);
-    }
-}
 
 TEST(FunctionSuite, ArgumentsAndResults) {
   expect_cases({

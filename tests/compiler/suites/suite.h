@@ -48,7 +48,7 @@ inline SuiteCase made_case(std::string name, std::function<All(Given&)> build) {
 /// What is an error in PyTensor too: building or calling it is a UserError.
 struct SuiteError {
   std::string name;
-  All (*build)(Given&);
+  std::function<All(Given&)> build;
 };
 
 /// Computes the cases of a group in reference mode and natively, all of them as one function, and compares dtypes,

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "compiler/base/error.h"
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/fuzz/parsers/parser.h"
 #include "tests/fuzz/parsers/scratch_file.h"
 

@@ -1,4 +1,4 @@
-#include "datasets/unfinished_files.h"
+#include "compiler/base/unfinished_files.h"
 
 #include <signal.h>
 #include <unistd.h>

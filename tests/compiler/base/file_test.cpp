@@ -1,4 +1,4 @@
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 
 #include <sys/stat.h>
 

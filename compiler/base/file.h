@@ -1,4 +1,4 @@
-// Files under the data formats: reading with located errors, and writing that is all or nothing.
+// Files: reading with located errors, and writing that is all or nothing.
 #pragma once
 
 #include <cstddef>
@@ -92,7 +92,7 @@ class AtomicFile {
 /// Whether both names lead to one file; false where one of them leads nowhere.
 bool is_same_file(const std::string& a, const std::string& b);
 
-/// Every error of this room: "PATH: WHAT" with its expected, got and hint.
+/// An error of a file: "PATH: WHAT" with its expected, got and hint.
 UserError file_error(const std::string& path, std::string_view what, std::string expected = {}, std::string got = {},
                      std::string hint = {});
 /// The same error, at `where` in the configuration unless it has a location there already.

@@ -1,6 +1,4 @@
-#include "datasets/file.h"
-
-#include "compiler/base/system_error.h"
+#include "compiler/base/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
-#include "datasets/unfinished_files.h"
+#include "compiler/base/system_error.h"
+#include "compiler/base/unfinished_files.h"
 
 namespace thtrain {
 

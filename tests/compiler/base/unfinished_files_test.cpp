@@ -1,4 +1,4 @@
-#include "datasets/unfinished_files.h"
+#include "compiler/base/unfinished_files.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/file.h"
+#include "compiler/base/file.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
