@@ -5,6 +5,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/run_program.h"
+#include "compiler/cuda/libraries.h"
 
 namespace thtrain::cuda {
 namespace {
@@ -76,6 +77,17 @@ std::string compile_cubin(const std::string& nvcc, std::string_view text, int co
   std::ostringstream out;
   out << std::ifstream(output, std::ios::binary).rdbuf();
   return out.str();
+}
+
+std::string compile_cubin(std::string_view text, int compute_capability, const std::string& folder) {
+  if (nvrtc().trouble.empty()) return compile_cubin(nvrtc().functions, text, compute_capability);
+  const std::string nvcc = nvcc_path(search_variables());
+  if (nvcc.empty())
+    throw UserError({.what = "nothing compiles kernels for CUDA devices",
+                     .expected = "NVRTC (libnvrtc.so.13 or .12) or nvcc, of CUDA 12.4 to 13",
+                     .got = str("NVRTC: ", nvrtc().trouble, "; no nvcc in CUDA_HOME and /usr/local/cuda"),
+                     .hint = "pip install nvidia-cuda-nvrtc, or install a CUDA toolkit"});
+  return compile_cubin(nvcc, text, compute_capability, folder);
 }
 
 }  // namespace thtrain::cuda

@@ -20,4 +20,7 @@ std::string compile_cubin(const Nvrtc& nvrtc, std::string_view text, int compute
 std::string compile_cubin(const std::string& nvcc, std::string_view text, int compute_capability,
                           const std::string& folder);
 
+/// By NVRTC, or by nvcc where that is missing. UserError where there is neither.
+std::string compile_cubin(std::string_view text, int compute_capability, const std::string& folder);
+
 }  // namespace thtrain::cuda

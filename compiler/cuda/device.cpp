@@ -11,6 +11,13 @@ namespace thtrain::cuda {
     check((device).driver(), (device).driver().function(__VA_ARGS__), #function); \
   } while (false)
 
+/// What a destructor calls: nothing is done about a refusal, as of a context that an error has spoiled.
+#define TH_RELEASE(device, function, ...)                  \
+  do {                                                     \
+    (device).driver().cuCtxSetCurrent((device).context()); \
+    (device).driver().function(__VA_ARGS__);               \
+  } while (false)
+
 // ---- Device
 
 Device::Device(const Driver& driver, int ordinal) : driver_(driver) {
@@ -63,8 +70,7 @@ DeviceBuffer::DeviceBuffer(const Device& device, size_t bytes) : device_(device)
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  device_.use();
-  if (address_) device_.driver().cuMemFree_v2(address_);
+  if (address_) TH_RELEASE(device_, cuMemFree_v2, address_);
 }
 
 Event::Event(const Device& device) : device_(device) {
@@ -72,8 +78,7 @@ Event::Event(const Device& device) : device_(device) {
 }
 
 Event::~Event() {
-  device_.use();
-  device_.driver().cuEventDestroy_v2(handle_);
+  TH_RELEASE(device_, cuEventDestroy_v2, handle_);
 }
 
 void Event::wait() const {
@@ -85,8 +90,7 @@ Module::Module(const Device& device, const std::string& image) : device_(device)
 }
 
 Module::~Module() {
-  device_.use();
-  device_.driver().cuModuleUnload(handle_);
+  TH_RELEASE(device_, cuModuleUnload, handle_);
 }
 
 CUfunc_st* Module::kernel(const char* name) const {
@@ -102,8 +106,7 @@ Stream::Stream(const Device& device) : device_(device) {
 }
 
 Stream::~Stream() {
-  device_.use();
-  device_.driver().cuStreamDestroy_v2(handle_);
+  TH_RELEASE(device_, cuStreamDestroy_v2, handle_);
 }
 
 void Stream::copy_in(DeviceAddress to, const void* from, size_t bytes) {
@@ -139,5 +142,6 @@ void Stream::wait() {
 }
 
 #undef TH_CALL
+#undef TH_RELEASE
 
 }  // namespace thtrain::cuda

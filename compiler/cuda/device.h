@@ -19,6 +19,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const Driver& driver() const { return driver_; }
+  CUctx_st* context() const { return context_; }
   size_t bytes() const;            // of its memory
   int compute_capability() const;  // 90 for 9.0
   /// From here on, calls of this thread are of this device. All below do it by themselves.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 // Objects of the driver and of NVRTC, by the names that their handles are pointers to.
 struct CUctx_st;
@@ -40,7 +41,8 @@ struct Nvrtc {
 #include "compiler/cuda/nvrtc_functions.inc"
 };
 
-/// "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)": the names and texts of the driver's statuses are its own.
+/// "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)": names and texts of statuses are the driver's own.
+std::string status_text(const Driver& driver, Status status, const char* function);
 /// InternalError with that text, unless the status is 0.
 void check(const Driver& driver, Status status, const char* function);
 

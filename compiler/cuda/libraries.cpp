@@ -30,6 +30,13 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return out;
 }
 
+std::vector<fs::path> toolkits(const SearchVariables& variables) {
+  std::vector<fs::path> out;
+  if (!variables.cuda_home.empty()) out.emplace_back(variables.cuda_home);
+  out.push_back(fs::path(variables.root) / "usr/local/cuda");
+  return out;
+}
+
 // The library's own file: the linker may have found it by its name alone.
 std::string path_of(void* handle, const std::string& name) {
   link_map* map = nullptr;
@@ -93,12 +100,10 @@ Library open_nccl(const std::vector<std::string>& folders) {
 }
 
 std::string devices_text() {
-  const OpenedDriver& opened = driver();
-  if (!opened.trouble.empty()) return "none: there is no driver";
-  const Driver& d = opened.functions;
+  if (const std::string why = why_no_device(driver()); !why.empty()) return str("none (", why, ")");
+  const Driver& d = driver().functions;
   int count = 0;
-  if (d.cuInit(0) != CUDA_SUCCESS || d.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0)
-    return "none: the driver finds no device";
+  check(d, d.cuDeviceGetCount(&count), "cuDeviceGetCount");
   std::vector<std::string> texts;
   for (int i = 0; i < count; ++i) {
     DeviceNumber device = 0;
@@ -129,9 +134,8 @@ SearchVariables search_variables() {
 std::vector<std::string> library_folders(const SearchVariables& variables) {
   std::vector<fs::path> candidates;
   const fs::path root = variables.root;
-  for (const fs::path& toolkit : {fs::path(variables.cuda_home), root / "usr/local/cuda"})
-    for (const char* folder : {"lib64", "lib"})
-      if (!toolkit.empty()) candidates.push_back(toolkit / folder);
+  for (const fs::path& toolkit : toolkits(variables))
+    for (const char* folder : {"lib64", "lib"}) candidates.push_back(toolkit / folder);
   const fs::path home = variables.home.empty() ? fs::path() : fs::path(variables.home) / ".local";
   for (const fs::path& prefix :
        {fs::path(variables.virtual_environment), fs::path(variables.conda), home, root / "usr/local", root / "usr"}) {
@@ -146,6 +150,13 @@ std::vector<std::string> library_folders(const SearchVariables& variables) {
   for (const fs::path& folder : candidates)
     if (fs::is_directory(folder, none)) out.push_back(folder.string());
   return out;
+}
+
+std::string nvcc_path(const SearchVariables& variables) {
+  std::error_code none;
+  for (const fs::path& toolkit : toolkits(variables))
+    if (const fs::path out = toolkit / "bin/nvcc"; fs::exists(out, none)) return out.string();
+  return "";
 }
 
 Library open_library(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
@@ -210,10 +221,12 @@ const OpenedNvrtc& nvrtc() {
 
 std::vector<Fact> library_facts() {
   const std::vector<std::string> folders = library_folders(search_variables());
+  const std::string nvcc = nvcc_path(search_variables());
   std::vector<Fact> out{
       {"CUDA driver",
        fact_text(driver(), "no CUDA device can be used; compiler.device = \"emulated\" runs CUDA kernels on the host")},
-      {"NVRTC", fact_text(nvrtc(), "kernels for CUDA devices are compiled by nvcc, if at all")}};
+      {"NVRTC", fact_text(nvrtc(), nvcc.empty() ? "no kernel for CUDA devices can be compiled"
+                                                : str("kernels are compiled by ", nvcc, ", which takes longer"))}};
   const std::string no_loss = "programs do not call it";
   auto add = [&](const char* name, const Library& library) { out.push_back({name, fact_text(library, no_loss)}); };
 #define TH_LIBRARY(name, function, ...) add(name, open_versioned({__VA_ARGS__}, #function, folders));
@@ -223,19 +236,23 @@ std::vector<Fact> library_facts() {
   return out;
 }
 
-void require_device() {
-  const OpenedDriver& opened = driver();
+std::string why_no_device(const OpenedDriver& opened) {
+  if (!opened.trouble.empty()) return str("the driver (libcuda.so.1): ", opened.trouble);
+  const Driver& d = opened.functions;
   int count = 0;
-  const std::string trouble = !opened.trouble.empty() ? str("the driver (libcuda.so.1): ", opened.trouble)
-                              : opened.functions.cuInit(0) != CUDA_SUCCESS ||
-                                      opened.functions.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0
-                                  ? str("driver ", opened.version, " finds no device")
-                                  : "";
-  if (!trouble.empty())
-    throw UserError({.what = "there is no CUDA device",
-                     .expected = "a device of NVIDIA and its driver, of CUDA 12.4 to 13",
-                     .got = trouble,
-                     .hint = "compiler.device = \"emulated\" runs the same kernels on the host, slowly"});
+  if (const Status status = d.cuInit(0); status != CUDA_SUCCESS) return status_text(d, status, "cuInit");
+  if (const Status status = d.cuDeviceGetCount(&count); status != CUDA_SUCCESS)
+    return status_text(d, status, "cuDeviceGetCount");
+  return count > 0 ? "" : str("driver ", opened.version, " finds none");
+}
+
+void require_device() {
+  const std::string why = why_no_device(driver());
+  if (why.empty()) return;
+  throw UserError({.what = "there is no CUDA device",
+                   .expected = "a device of NVIDIA and its driver, of CUDA 12.4 to 13",
+                   .got = why,
+                   .hint = "compiler.device = \"emulated\" runs the same kernels on the host, slowly"});
 }
 
 }  // namespace thtrain::cuda

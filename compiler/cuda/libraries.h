@@ -27,6 +27,9 @@ SearchVariables search_variables();
 /// PyPI (site-packages/nvidia/*/lib) in the active environment, the user's packages and the system's.
 std::vector<std::string> library_folders(const SearchVariables& variables);
 
+/// nvcc of CUDA_HOME or of /usr/local/cuda; "" where there is none.
+std::string nvcc_path(const SearchVariables& variables);
+
 /// A library that was opened, or not.
 struct Library {
   void* handle = nullptr;  // null: not found, or of no use
@@ -48,6 +51,9 @@ struct OpenedNvrtc : Library {
 /// A library without a function that is required, or of another version of CUDA, is of no use: `trouble` says so.
 OpenedDriver open_driver(const std::vector<std::string>& folders);
 OpenedNvrtc open_nvrtc(const std::vector<std::string>& folders);
+
+/// Why it has no device; "" where it has one.
+std::string why_no_device(const OpenedDriver& opened);
 
 /// Those of this process, opened by the first call.
 const OpenedDriver& driver();

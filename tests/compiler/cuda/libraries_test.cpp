@@ -19,15 +19,18 @@ class CudaLibraries : public FolderTest {
     return root_ + "/" + folder;
   }
   // A driver that does nothing, of that version, without one of the functions.
-  void put_driver(int version, const std::string& without) const {
+  void put_driver(int version, const std::string& without, const std::string& status_of_init = "0") const {
     std::string text = str("int cuDriverGetVersion(int* version) { *version = ", version, "; return 0; }\n");
     auto add = [&](const std::string& name) {
-      if (name != without && name != "cuDriverGetVersion") text += "int " + name + "(void) { return 0; }\n";
+      if (name == without || name == "cuDriverGetVersion") return;
+      text += str("int ", name, "(void) { return ", name == "cuInit" ? status_of_init : "0", "; }\n");
     };
 #define TH_REQUIRED(name, parameters) add(#name);
 #define TH_OPTIONAL(name, parameters, loss) add(#name);
 #include "compiler/cuda/driver_functions.inc"
     std::ofstream(root_ + "/driver.c") << text;
+    const std::vector<std::string> words = {
+        "gcc", "-shared", "-fPIC", "-o", root_ + "/libcuda.so.1", root_ + "/driver.c"};
     const Finished built = run_program({.words = words});
     ASSERT_EQ(built.exit_code, 0) << built.trouble << built.output;
   }
@@ -109,6 +112,16 @@ TEST_F(CudaDrivers, AnOldOneIsOfNoUse) {
             "ROOT/libcuda.so.1 is a driver of CUDA 11.8; from 12.4 on, and before 14.0, it is of use");
 }
 
+TEST_F(CudaDrivers, OneWithoutADeviceSaysWhy) {
+  put_driver(12080, "");
+  EXPECT_EQ(cuda::why_no_device(cuda::open_driver({root_})), "driver 12.8 finds none");
+}
+
+TEST_F(CudaDrivers, OneThatCannotBeginSaysWhy) {
+  put_driver(12080, "cuGetErrorString", "100");
+  EXPECT_EQ(cuda::why_no_device(cuda::open_driver({root_})), "cuInit: error 100");
+}
+
 TEST_F(CudaDrivers, WithoutOneTheErrorNamesTheEmulatedDevice) {
   EXPECT_EQ(error_text(cuda::require_device),
             "error: there is no CUDA device\n"
@@ -119,7 +132,7 @@ TEST_F(CudaDrivers, WithoutOneTheErrorNamesTheEmulatedDevice) {
   EXPECT_EQ(
       facts.front().text,
       "none (not found): no CUDA device can be used; compiler.device = \"emulated\" runs CUDA kernels on the host");
-  EXPECT_EQ(facts.back().text, "none: there is no driver");
+  EXPECT_EQ(facts.back().text, "none (the driver (libcuda.so.1): not found)");
 }
 
 }  // namespace
