@@ -1,8 +1,11 @@
 // compiler.device, and what `thtrain info` says of CUDA.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "compiler/cuda/libraries.h"
 #include "tests/support/cli_support.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
@@ -28,10 +31,40 @@ TEST(CliDevice, WithoutADriverCudaIsOneErrorThatNamesTheEmulatedDevice) {
             "error: there is no CUDA device\n"
             "  expected: a device of NVIDIA and its driver, of CUDA 12.4 to 13\n"
             "  got:      the driver (libcuda.so.1): not found\n"
-            "  config:   the command line:1:17\n"
+            "  config:   command line:1:17\n"
             "      1 | compiler.device=cuda\n"
             "        |                 ^^^^\n"
             "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
+}
+
+// What the dynamic linker says of the files that it opens.
+TEST(CliDevice, TheProcessorsPathOpensNothingOfCuda) {
+  Workshop workshop;
+  Ended ended;
+  {
+    EnvironmentVariable files("LD_DEBUG", "files"), output("LD_DEBUG_OUTPUT", workshop.path("linker").c_str());
+    ended =
+        workshop.run({"train", kLabOfDevices, "trainer.epochs=1", "data.n_train=100", "--run-dir", "run", "--quiet"});
+  }
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::string opened;
+  for (const auto& file : std::filesystem::directory_iterator(workshop.path("")))
+    if (file.path().filename().string().starts_with("linker.")) opened += workshop.read(file.path().filename());
+  EXPECT_NE(opened.find("libopenblas"), std::string::npos);
+  for (const char* library : {"libcuda.so", "libnvrtc", "libcublas", "libcudnn", "libnccl"})
+    EXPECT_EQ(opened.find(library), std::string::npos) << library;
+}
+
+TEST(CliDevice, ADeviceHasNothingToTune) {
+  Workshop workshop;
+  const Ended ended = workshop.run({"tune", kLabOfDevices, "compiler.device=emulated"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: tune: a device has one implementation of each computation\n"
+            "  expected: compiler.device = \"cpu\"\n"
+            "  config:   command line:1:17\n"
+            "      1 | compiler.device=emulated\n"
+            "        |                 ^^^^^^^^\n");
 }
 
 TEST(CliDevice, InfoSaysWhatOfCudaIsThereAndWhatIsMissingCosts) {
