@@ -8,12 +8,13 @@
 #   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
 #   coverage  1.5  the lines that the tests execute, by room
+#   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures; nothing where it is missing
 #   bare      1    a checkout on Debian 12 and Debian 13, with nothing but what ./thtrain installs: the commands of the
 #                  pages for newcomers, the figures that these pages print, and the times (tests/docs/page_commands.py)
 #
 # run_tests reads this file: `root`, run_ctest and the functions of cmake/bootstrap.sh are there.
 
-long_parts="tidy asan tsan fuzz coverage bare"
+long_parts="tidy asan tsan fuzz coverage cubins bare"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
 fuzzers="toml npy npz idx csv cache_entry program_image tuning"
 
@@ -71,6 +72,11 @@ long_coverage() {
       printf "covered %-20s %5.1f %% of %6d lines\n", what, 100 * executed / lines, lines
     }'
   return $code
+}
+
+long_cubins() {
+  built tests "" --target test_compiler_cuda
+  THTRAIN_CUBINS="75 80 90 100" run_ctest tests -R CaseKernels
 }
 
 # Where no root file system can be made, it says why, and runs a fresh checkout on this machine.

@@ -94,6 +94,8 @@ struct TrainerConfig : StepOptions {
 struct CompilerConfig : Section {
   enum class Mode { kNative, kReference, kDebug, kNanGuard };
   enum class Optimizer { kDefault, kStrict, kFast };
+  enum class Device { kCpu, kEmulated, kCuda };
+  Device device = Device::kCpu;
   DType floatX = DType::kFloat32;
   Mode mode = Mode::kNative;
   bool guard_nan = true, guard_infinity = true;  // in mode kNanGuard

@@ -1,4 +1,6 @@
 // What functions of an experiment are compiled with.
+#include "compiler/cuda/libraries.h"
+#include "compiler/host/machine.h"
 #include "compiler/tuning/user_candidates.h"
 #include "trainers/program.h"
 
@@ -23,8 +25,24 @@ static void load_candidate_files(const CompilerConfig& config) {
   if (!wrong.empty()) throw UserError(std::move(wrong));
 }
 
+// UserError at the key where the device is one that nothing runs on.
+static std::optional<kernel::Target> target_of(const CompilerConfig& config) {
+  if (config.device == CompilerConfig::Device::kCpu) return std::nullopt;  // this machine's
+  if (config.device == CompilerConfig::Device::kEmulated) return kernel::emulated_cuda_target(machine().cores);
+  Message message{.what = "programs do not run on CUDA devices yet",
+                  .hint = "compiler.device = \"emulated\" runs the same kernels on the host, slowly"};
+  try {
+    cuda::require_device();
+  } catch (const UserError& error) {
+    message = error.messages().front();
+  }
+  message.config = config.at("device");
+  throw UserError(std::move(message));
+}
+
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {
   FunctionOptions out;
+  out.target = target_of(config);
   switch (config.mode) {
     case CompilerConfig::Mode::kNative:
       out.mode = Mode::kNative;

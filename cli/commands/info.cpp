@@ -6,6 +6,7 @@
 #include "cli/help.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
+#include "compiler/cuda/libraries.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
 #include "compiler/host/machine.h"
@@ -147,11 +148,16 @@ static int run_info(const InfoArguments& arguments) {
         .add("cache_folder", cache_folder_text())
         .add("data_folders", data_folders(""))
         .add("environment", environment_texts());
+    JsonObject of_cuda;
+    for (const cuda::Fact& fact : cuda::library_facts()) of_cuda.add(fact.name, fact.text);
+    out.add_raw("cuda", of_cuda.line());
     if (arguments.ops) out.add_raw("ops", ops_json());
     print_text(out.line() + "\n");
     return kDone;
   }
   const std::string environment = join(environment_texts(), ", ");
+  std::vector<std::pair<std::string, std::string>> cuda_facts;
+  for (const cuda::Fact& fact : cuda::library_facts()) cuda_facts.emplace_back(fact.name, fact.text);
   print_text(str(
       "thtrain ", version, "\n",
       facts_text(
@@ -169,7 +175,8 @@ static int run_info(const InfoArguments& arguments) {
            {"cache", cache_folder_text()},
            {"data", join(data_folders(""), ", ")},
            {"environment", environment.empty() ? "none of thtrain's variables is set" : environment},
-           {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
+           {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}}),
+      "\nCUDA\n", facts_text(cuda_facts)));
   return kDone;
 }
 

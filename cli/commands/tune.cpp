@@ -150,6 +150,10 @@ static int run_tune(const TuneArguments& arguments) {
   add_options(arguments, loaded.experiment.compiler);
   for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);
   const CompilerConfig& compiler = loaded.experiment.compiler;
+  if (compiler.device != CompilerConfig::Device::kCpu)
+    throw UserError({.what = "tune: a device has one implementation of each computation",
+                     .expected = "compiler.device = \"cpu\"",
+                     .config = compiler.at("device")});
   const int threads = thread_count(static_cast<int>(compiler.threads));
   const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
   const CandidateLists lists = candidate_lists(compiler);

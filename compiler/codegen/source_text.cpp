@@ -126,7 +126,8 @@ static std::string whole_cuda_text(const SourceText& source) {
   std::string out = source.comment + "\n" + interface_text();
   if (!source.kernels.empty())
     out += str("// The emulated device: compiler/codegen/device_text/emulated_cuda.h\n",
-               without_comments(embedded::emulated_cuda_h), "\n// The kernels.\n", device_text(source), "\n");
+               without_comments(embedded::emulated_cuda_h), without_comments(embedded::emulated_launch_h),
+               "\n// The kernels.\n", device_text(source), "\n");
   if (!of_entry.empty()) out += str("// What the program calls.\n", of_entry, "\n");
   return out + source.entry;
 }

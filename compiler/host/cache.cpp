@@ -31,7 +31,8 @@ std::string CompileInput::hash() const {
   auto add = [&](std::string_view part) { parts += content_hash({part}); };
   add(interface_text());
   if (program_->language == kernel::Language::kC99) add("C99");
-  if (program_->language == kernel::Language::kCuda) add(str("CUDA", embedded::emulated_cuda_h));
+  if (program_->language == kernel::Language::kCuda)
+    add(str("CUDA", embedded::emulated_cuda_h, embedded::emulated_launch_h));
   add(program_->comment);
   for (const std::string& helper : program_->helpers) add(helper);
   for (const KernelText& kernel : program_->kernels) {

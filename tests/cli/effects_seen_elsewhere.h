@@ -32,6 +32,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[npy].test_lengths", "SequenceFiles.ItsKeysMatter"},
     {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
+    {"compiler.device", "CliDevice.EmulatedRunsCudaKernels"},
     {"compiler.conv_tolerance", "Tuner.LargerErrorsAreTakenWithinTheToleranceOnly"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.exclude_rewrites", "CliCommands.ExcludedRewritesAreNotApplied"},

@@ -1,5 +1,5 @@
 // CUDA C++ on the host, one block after the other: the words, functions and variables of the language that generated
-// kernels use, and launch(). The threads of a block take turns on stacks of their own. One runs until it waits, at a
+// kernels use. The threads of a block take turns on stacks of their own. One runs until it waits, at a
 // barrier or a shuffle, or ends; once none can go on, those that wait for each other are all there, or the kernel is
 // wrong. THTRAIN_EMULATED_ORDER, a number, draws the order of blocks and threads: a right kernel gives the same bits in
 // every order. CMake embeds this text behind entry_abi.h. docs/decisions/0020.
@@ -277,11 +277,20 @@ static unsigned long th_order() {
   return out;
 }
 
-/* Runs all blocks; a kernel that is wrong fails the call by the check `mistake`. */
-static void th_run_blocks(ThContext* ctx, int mistake, long blocks, int threads, void (*body)(const void*),
-                          const void* arguments) {
-  const unsigned long order = th_order(), bytes = sizeof(ThBlock) + (unsigned long)threads * TH_STACK;
-  char* memory = (char*)mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static unsigned long th_bytes_of(int threads) {
+  return sizeof(ThBlock) + (unsigned long)threads * TH_STACK;
+}
+static void th_free_block() {
+  if (th_block) munmap(th_block->stacks, th_bytes_of(th_block->threads));
+  th_block = 0;
+}
+
+/* Runs all blocks. False where the kernel is wrong: a thread of a block is not where the others wait. */
+static bool th_run_blocks(long blocks, int threads, void (*body)(const void*), const void* arguments,
+                          long* wrong_thread, long* wrong_block) {
+  const unsigned long order = th_order();
+  char* memory =
+      (char*)mmap(0, th_bytes_of(threads), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ThBlock* block = th_block = (ThBlock*)(memory + (unsigned long)threads * TH_STACK);
   block->threads = threads;
   block->first = (int)(order % (unsigned long)threads);
@@ -294,38 +303,16 @@ static void th_run_blocks(ThContext* ctx, int mistake, long blocks, int threads,
   gridDim = ThIndex{(unsigned)blocks, 1, 1};
   const long step = th_step(order, blocks);
   long number = (long)(order % (unsigned long)blocks);
-  for (long i = 0; i < blocks; ++i, number = (number + step) % blocks) {
+  bool is_right = true;
+  for (long i = 0; i < blocks && is_right; ++i, number = (number + step) % blocks) {
     blockIdx = ThIndex{(unsigned)number, 0, 0};
     const int elsewhere = th_run_block(block);
-    if (elsewhere < 0 && !block->is_wrong) continue;
-    ctx->fail(ctx, mistake, elsewhere, number);
-    break;
+    is_right = elsewhere < 0 && !block->is_wrong;
+    *wrong_thread = elsewhere;
+    *wrong_block = number;
   }
-  munmap(memory, bytes);
-}
-
-template <class... Parameters, class... Arguments>
-static void th_launch(ThContext* ctx, int mistake, void (*kernel)(Parameters...), long blocks, int threads,
-                      Arguments... arguments) {
-  const auto body = [&] { kernel((Parameters)arguments...); };
-  typedef decltype(body) Body;
-  if (blocks > 0 && !ctx->failure.word)
-    th_run_blocks(
-        ctx, mistake, blocks, threads, [](const void* of) { (*(Body*)of)(); }, &body);
-}
-
-/* Arguments are converted to the parameters. A kernel with one parameter more takes the word of failure: the number of
-   a check that did not hold, plus one, and the two values of its message. */
-template <class... Parameters, class... Arguments>
-static void launch(ThContext* ctx, int mistake, void (*kernel)(Parameters...), long blocks, int threads,
-                   Arguments... arguments) {
-  if constexpr (sizeof...(Parameters) > sizeof...(Arguments)) {
-    long failure[3] = {0, 0, 0};
-    th_launch(ctx, mistake, kernel, blocks, threads, arguments..., (long*)failure);
-    if (failure[0]) ctx->fail(ctx, (int)failure[0] - 1, failure[1], failure[2]);
-  } else {
-    th_launch(ctx, mistake, kernel, blocks, threads, arguments...);
-  }
+  th_free_block();
+  return is_right;
 }
 
 #endif

@@ -9,6 +9,8 @@
 #include "compiler/codegen/entry_abi.h"
 //
 #include "compiler/codegen/device_text/emulated_cuda.h"
+//
+#include "compiler/codegen/device_text/emulated_launch.h"
 
 namespace thtrain::emulated_cuda_test {
 namespace {

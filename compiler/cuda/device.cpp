@@ -1,0 +1,147 @@
+#include "compiler/cuda/device.h"
+
+#include "compiler/base/error.h"
+
+namespace thtrain::cuda {
+
+/// Calls a function of the driver for the device, which throws where that is refused.
+#define TH_CALL(device, function, ...)                                            \
+  do {                                                                            \
+    (device).use();                                                               \
+    check((device).driver(), (device).driver().function(__VA_ARGS__), #function); \
+  } while (false)
+
+/// What a destructor calls: nothing is done about a refusal, as of a context that an error has spoiled.
+#define TH_RELEASE(device, function, ...)                  \
+  do {                                                     \
+    (device).driver().cuCtxSetCurrent((device).context()); \
+    (device).driver().function(__VA_ARGS__);               \
+  } while (false)
+
+// ---- Device
+
+Device::Device(const Driver& driver, int ordinal) : driver_(driver) {
+  check(driver_, driver_.cuInit(0), "cuInit");
+  check(driver_, driver_.cuDeviceGet(&number_, ordinal), "cuDeviceGet");
+  check(driver_, driver_.cuDevicePrimaryCtxRetain(&context_, number_), "cuDevicePrimaryCtxRetain");
+}
+
+Device::~Device() {
+  driver_.cuDevicePrimaryCtxRelease_v2(number_);
+}
+
+size_t Device::bytes() const {
+  size_t out = 0;
+  check(driver_, driver_.cuDeviceTotalMem_v2(&out, number_), "cuDeviceTotalMem_v2");
+  return out;
+}
+
+int Device::attribute(Attribute attribute) const {
+  int out = 0;
+  check(driver_, driver_.cuDeviceGetAttribute(&out, attribute, number_), "cuDeviceGetAttribute");
+  return out;
+}
+
+int Device::compute_capability() const {
+  return 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+void Device::use() const {
+  check(driver_, driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+}
+
+void Device::wait() const {
+  TH_CALL(*this, cuCtxSynchronize);
+}
+
+// ---- memory, events, kernels
+
+DeviceBuffer::DeviceBuffer(const Device& device, size_t bytes) : device_(device), bytes_(bytes) {
+  if (bytes == 0) return;
+  device_.use();
+  const Status status = device_.driver().cuMemAlloc_v2(&address_, bytes);
+  if (status == CUDA_ERROR_OUT_OF_MEMORY)
+    throw UserError({.what = "the device's memory has run out",
+                     .expected = str(bytes, " bytes more"),
+                     .got = str("a device with ", device_.bytes(), " bytes"),
+                     .hint = "smaller minibatches need less"});
+  check(device_.driver(), status, "cuMemAlloc_v2");
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (address_) TH_RELEASE(device_, cuMemFree_v2, address_);
+}
+
+Event::Event(const Device& device) : device_(device) {
+  TH_CALL(device_, cuEventCreate, &handle_, CU_EVENT_DISABLE_TIMING);
+}
+
+Event::~Event() {
+  TH_RELEASE(device_, cuEventDestroy_v2, handle_);
+}
+
+void Event::wait() const {
+  TH_CALL(device_, cuEventSynchronize, handle_);
+}
+
+Module::Module(const Device& device, const std::string& image) : device_(device) {
+  TH_CALL(device_, cuModuleLoadData, &handle_, image.c_str());
+}
+
+Module::~Module() {
+  TH_RELEASE(device_, cuModuleUnload, handle_);
+}
+
+CUfunc_st* Module::kernel(const char* name) const {
+  CUfunc_st* out = nullptr;
+  TH_CALL(device_, cuModuleGetFunction, &out, handle_, name);
+  return out;
+}
+
+// ---- Stream
+
+Stream::Stream(const Device& device) : device_(device) {
+  TH_CALL(device_, cuStreamCreate, &handle_, CU_STREAM_NON_BLOCKING);
+}
+
+Stream::~Stream() {
+  TH_RELEASE(device_, cuStreamDestroy_v2, handle_);
+}
+
+void Stream::copy_in(DeviceAddress to, const void* from, size_t bytes) {
+  TH_CALL(device_, cuMemcpyHtoDAsync_v2, to, from, bytes, handle_);
+}
+
+void Stream::copy_out(void* to, DeviceAddress from, size_t bytes) {
+  TH_CALL(device_, cuMemcpyDtoHAsync_v2, to, from, bytes, handle_);
+}
+
+void Stream::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
+  TH_CALL(device_, cuMemcpyDtoDAsync_v2, to, from, bytes, handle_);
+}
+
+void Stream::fill(DeviceAddress to, unsigned char value, size_t bytes) {
+  TH_CALL(device_, cuMemsetD8Async, to, value, bytes, handle_);
+}
+
+void Stream::record(const Event& event) {
+  TH_CALL(device_, cuEventRecord, event.handle(), handle_);
+}
+
+void Stream::wait_for(const Event& event) {
+  TH_CALL(device_, cuStreamWaitEvent, handle_, event.handle(), 0);
+}
+
+void Stream::launch_with(CUfunc_st* kernel, unsigned blocks, unsigned threads, void** parameters) {
+  TH_CALL(device_, cuLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, handle_, parameters, nullptr);
+}
+
+void Stream::wait() {
+  TH_CALL(device_, cuStreamSynchronize, handle_);
+}
+
+#undef TH_CALL
+#undef TH_RELEASE
+
+}  // namespace thtrain::cuda

@@ -1,0 +1,234 @@
+#include "compiler/cuda/emulated/driver.h"
+
+#include <cstring>
+
+#include "compiler/base/str.h"
+#include "compiler/cuda/emulated/machine.h"
+
+namespace thtrain::cuda::emulated {
+namespace {
+
+// ---- driver and devices
+
+Status init(unsigned flags) {
+  std::lock_guard lock(mutex());
+  if (flags != 0) return refuse(CUDA_ERROR_INVALID_VALUE, "flags of cuInit are 0");
+  machine()->is_initialized = true;
+  return CUDA_SUCCESS;
+}
+
+Status driver_version(int* version) {
+  *version = 12040;
+  return CUDA_SUCCESS;
+}
+
+Status error_name(Status status, const char** name) {
+  switch (status) {
+#define TH_CONSTANT(type, constant, value) TH_NAME_OF_##type(constant, value)
+#define TH_NAME_OF_Status(constant, value) \
+  case value:                              \
+    *name = #constant;                     \
+    return CUDA_SUCCESS;
+#define TH_NAME_OF_Attribute(constant, value)
+#define TH_NAME_OF_unsigned(constant, value)
+#include "compiler/cuda/driver_constants.inc"
+#undef TH_NAME_OF_Status
+#undef TH_NAME_OF_Attribute
+#undef TH_NAME_OF_unsigned
+    default:
+      *name = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+Status error_string(Status status, const char** text) {
+  *text = status == CUDA_SUCCESS       ? "no error"
+          : status == refused_status() ? refused_why().c_str()
+                                       : "not by this thread";
+  return CUDA_SUCCESS;
+}
+
+Status device_count(int* count) {
+  std::lock_guard lock(mutex());
+  if (!machine()->is_initialized) return refuse(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  *count = machine()->options.devices;
+  return CUDA_SUCCESS;
+}
+
+bool is_device(int number) {
+  return machine()->is_initialized && number >= 0 && number < machine()->options.devices;
+}
+Status no_device() {
+  return refuse(CUDA_ERROR_INVALID_DEVICE, "there is no device of that number");
+}
+
+Status device(DeviceNumber* out, int ordinal) {
+  std::lock_guard lock(mutex());
+  if (!is_device(ordinal)) return no_device();
+  *out = ordinal;
+  return CUDA_SUCCESS;
+}
+
+Status device_name(char* name, int bytes, DeviceNumber) {
+  std::strncpy(name, "emulated device", static_cast<size_t>(bytes));
+  name[bytes - 1] = 0;
+  return CUDA_SUCCESS;
+}
+
+Status device_attribute(int* value, Attribute attribute, DeviceNumber number) {
+  std::lock_guard lock(mutex());
+  if (!is_device(number)) return no_device();
+  static const std::map<Attribute, unsigned> kValues = {
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kMostThreads},   {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, kMostBlocks},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10}, {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 7},           {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 5}};
+  const auto known = kValues.find(attribute);
+  if (known == kValues.end()) return refuse(CUDA_ERROR_INVALID_VALUE, "an attribute that thtrain does not ask for");
+  *value = static_cast<int>(known->second);
+  return CUDA_SUCCESS;
+}
+
+Status total_memory(size_t* bytes, DeviceNumber number) {
+  std::lock_guard lock(mutex());
+  if (!is_device(number)) return no_device();
+  *bytes = machine()->options.bytes;
+  return CUDA_SUCCESS;
+}
+
+// ---- contexts
+
+Status retain(CUctx_st** out, DeviceNumber number) {
+  std::lock_guard lock(mutex());
+  if (!is_device(number)) return no_device();
+  CUctx_st& context = machine()->contexts[static_cast<size_t>(number)];
+  if (context.retained++ == 0) context.memory = std::make_unique<Memory>(machine()->options.bytes);
+  *out = &context;
+  return CUDA_SUCCESS;
+}
+
+template <class T>
+void remove_of(std::map<const void*, std::unique_ptr<T>>& all, const CUctx_st& context) {
+  std::erase_if(all, [&](const auto& entry) { return entry.second->context == &context; });
+}
+
+// With the last user all goes that the context had, its error too.
+Status release(DeviceNumber number) {
+  std::lock_guard lock(mutex());
+  Machine& m = *machine();
+  if (!is_device(number)) return no_device();
+  CUctx_st& context = m.contexts[static_cast<size_t>(number)];
+  if (context.retained == 0) return refuse(CUDA_ERROR_INVALID_CONTEXT, "nobody retains the context");
+  if (--context.retained > 0) return CUDA_SUCCESS;
+  for (const auto& [handle, stream] : m.streams)
+    if (stream->context == &context) m.queues.remove(stream->queue);
+  remove_of(m.streams, context);
+  remove_of(m.events, context);
+  remove_of(m.modules, context);
+  context.memory = nullptr;
+  context.status = 0;
+  return CUDA_SUCCESS;
+}
+
+Status set_current(CUctx_st* context) {
+  std::lock_guard lock(mutex());
+  set_current_context(context);
+  return CUDA_SUCCESS;
+}
+
+Status synchronize_context() {
+  return in_context(drain);
+}
+
+// ---- memory
+
+Status allocate(DeviceAddress* address, size_t bytes) {
+  return in_context([&](Machine&, CUctx_st& context) {
+    if (bytes == 0) return refuse(CUDA_ERROR_INVALID_VALUE, "an allocation of no bytes");
+    *address = context.memory->allocate(bytes);
+    if (*address) return CUDA_SUCCESS;
+    return refuse(CUDA_ERROR_OUT_OF_MEMORY, str("no room for ", bytes, " bytes of ", context.memory->bytes()));
+  });
+}
+
+// Work that may use the memory comes to its end first.
+Status free_memory(DeviceAddress address) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    drain(m, context);
+    if (address == 0 || context.memory->free(address)) return CUDA_SUCCESS;
+    return refuse(CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
+  });
+}
+
+Status no_memory(const char* what, size_t bytes) {
+  return refuse(CUDA_ERROR_INVALID_VALUE, str(what, " has no ", bytes, " bytes in one allocation of the device"));
+}
+
+Status copy_in(DeviceAddress to, const void* from, size_t bytes, CUstream_st* stream) {
+  return in_context([&](Machine& m, CUctx_st& c) {
+    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
+    return enqueue(m, c, stream, [=, &c] { std::memcpy(c.memory->reached(to), from, bytes); });
+  });
+}
+
+Status copy_out(void* to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
+  return in_context([&](Machine& m, CUctx_st& c) {
+    if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
+    return enqueue(m, c, stream, [=, &c] { std::memcpy(to, c.memory->reached(from), bytes); });
+  });
+}
+
+Status copy(DeviceAddress to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
+  return in_context([&](Machine& m, CUctx_st& c) {
+    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
+    if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
+    if (to < from + bytes && from < to + bytes)
+      return refuse(CUDA_ERROR_INVALID_VALUE, "source and destination have bytes in common");
+    return enqueue(m, c, stream, [=, &c] { std::memcpy(c.memory->reached(to), c.memory->reached(from), bytes); });
+  });
+}
+
+Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* stream) {
+  return in_context([&](Machine& m, CUctx_st& c) {
+    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
+    return enqueue(m, c, stream, [=, &c] { std::memset(c.memory->reached(to), value, bytes); });
+  });
+}
+
+}  // namespace
+
+void start(const Options& options) {
+  std::lock_guard lock(mutex());
+  auto next = std::make_unique<Machine>(options);
+  next->number = machine()->number + 1;
+  machine() = std::move(next);
+}
+
+const Driver& driver() {
+  static const Driver once = [] {
+    Driver out = {.cuInit = init,
+                  .cuDriverGetVersion = driver_version,
+                  .cuGetErrorName = error_name,
+                  .cuGetErrorString = error_string,
+                  .cuDeviceGetCount = device_count,
+                  .cuDeviceGet = device,
+                  .cuDeviceGetName = device_name,
+                  .cuDeviceGetAttribute = device_attribute,
+                  .cuDeviceTotalMem_v2 = total_memory,
+                  .cuDevicePrimaryCtxRetain = retain,
+                  .cuDevicePrimaryCtxRelease_v2 = release,
+                  .cuCtxSetCurrent = set_current,
+                  .cuCtxSynchronize = synchronize_context,
+                  .cuMemAlloc_v2 = allocate,
+                  .cuMemFree_v2 = free_memory,
+                  .cuMemcpyHtoDAsync_v2 = copy_in,
+                  .cuMemcpyDtoHAsync_v2 = copy_out,
+                  .cuMemcpyDtoDAsync_v2 = copy,
+                  .cuMemsetD8Async = fill};
+    add_streams(out);
+    add_kernels(out);
+    return out;
+  }();
+  return once;
+}
+
+}  // namespace thtrain::cuda::emulated

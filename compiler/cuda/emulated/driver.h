@@ -1,0 +1,37 @@
+// The emulated device: the functions of functions.h on the host. Its kernels are CUDA C++ that the host's compiler has
+// compiled (nvrtc.cpp), and run by fibers.
+//
+// It is stricter than a device, so that what is wrong there is wrong here in each run:
+//   - the host cannot touch device memory: that ends the process by SIGSEGV;
+//   - a stream does nothing before somebody waits: until then a copy reads and writes the host's memory as it is;
+//   - streams that do not wait for each other run in an order drawn by a seed;
+//   - copies and pointers that a launch is given lie within one allocation of the current device, or are null;
+//   - a launch has one dimension, at most 1024 threads a block and no shared memory beyond what the kernel declares;
+//   - there is no default stream.
+// A kernel that touches what is not its own, or whose threads wait for each other in vain, spoils the context: each
+// further call has that status, until the context is released. cuGetErrorString says what a refused call has done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/cuda/functions.h"
+
+namespace thtrain::cuda::emulated {
+
+struct Options {
+  int devices = 1;
+  size_t bytes = size_t{1} << 32;  // of each device
+  uint64_t seed = 0;               // of the order of streams; THTRAIN_EMULATED_ORDER is that of blocks and threads
+};
+
+/// From here on a machine with these devices: what there was of others is gone.
+void start(const Options& options);
+
+/// Any thread may call, after start() or without.
+const Driver& driver();
+/// Its "machine code" is C++ for driver(), made by the host's compiler and kept in its cache.
+const Nvrtc& nvrtc();
+
+}  // namespace thtrain::cuda::emulated

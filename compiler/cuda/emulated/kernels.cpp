@@ -1,0 +1,126 @@
+// The emulated driver's modules and launches.
+#include <algorithm>
+#include <cstring>
+
+#include "compiler/base/str.h"
+#include "compiler/codegen/device_text/module_abi.h"
+#include "compiler/cuda/emulated/machine.h"
+
+namespace thtrain::cuda::emulated {
+namespace {
+
+bool is_near_any(const void* address) {
+  return std::ranges::any_of(machine()->contexts,
+                             [&](const CUctx_st& c) { return c.memory && c.memory->is_near(address); });
+}
+
+Status load_module(CUmod_st** out, const void* image) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    auto loaded = std::make_unique<CUmod_st>();
+    loaded->context = &context;
+    loaded->loaded = load(static_cast<const char*>(image));
+    if (!loaded->loaded.object) return refuse(CUDA_ERROR_INVALID_IMAGE, loaded->loaded.trouble);
+    for (int i = 0; i < loaded->loaded.count; ++i)
+      loaded->functions[loaded->loaded.kernels[i].name] = {loaded.get(), &loaded->loaded.kernels[i]};
+    *out = loaded.get();
+    m.modules[*out] = std::move(loaded);
+    return CUDA_SUCCESS;
+  });
+}
+
+Status unload_module(CUmod_st* handle) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    if (!found(m.modules, handle, context)) return no_handle("module");
+    drain(m, context);
+    m.modules.erase(handle);
+    return CUDA_SUCCESS;
+  });
+}
+
+Status get_function(CUfunc_st** out, CUmod_st* handle, const char* name) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    CUmod_st* module = found(m.modules, handle, context);
+    if (!module) return no_handle("module");
+    const auto function = module->functions.find(name);
+    if (function == module->functions.end())
+      return refuse(CUDA_ERROR_NOT_FOUND, str("the module has no kernel ", name));
+    *out = &function->second;
+    return CUDA_SUCCESS;
+  });
+}
+
+/// The arguments of a launch, by value; pointers lead to where kernels find the memory.
+struct Arguments {
+  std::vector<std::string> values;
+  std::string trouble;
+};
+
+Arguments arguments_of(const ThModuleKernel& kernel, void** parameters, const Memory& memory) {
+  Arguments out;
+  for (int i = 0; i < kernel.parameter_count; ++i) {
+    const ThParameter& parameter = kernel.parameters[i];
+    if (!parameters || !parameters[i]) {
+      out.trouble = str("parameter ", i, " of ", kernel.name, " is not given");
+      return out;
+    }
+    std::string value(static_cast<const char*>(parameters[i]), static_cast<size_t>(parameter.bytes));
+    DeviceAddress address = 0;
+    if (parameter.is_pointer) std::memcpy(&address, value.data(), sizeof address);
+    if (address != 0) {
+      if (!memory.holds(address, 0))
+        out.trouble = str("parameter ", i, " of ", kernel.name, " is no address of the device");
+      const char* reached = memory.reached(address);
+      std::memcpy(value.data(), &reached, sizeof reached);
+    }
+    out.values.push_back(std::move(value));
+  }
+  return out;
+}
+
+void run_launch(CUctx_st& context, const CUfunc_st& function, const Arguments& arguments, unsigned blocks,
+                unsigned threads) {
+  std::vector<void*> parameters;
+  for (const std::string& value : arguments.values) parameters.push_back(const_cast<char*>(value.data()));
+  ThModuleLaunch launch{.kernel = nullptr,
+                        .parameters = parameters.data(),
+                        .blocks = blocks,
+                        .threads = static_cast<int>(threads),
+                        .wrong_thread = 0,
+                        .wrong_block = 0};
+  const KernelEnd end = run(function.module->loaded, *function.kernel, launch, is_near_any);
+  if (end.complaint.empty()) return;
+  context.status = end.is_address ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED;
+  context.complaint = str("kernel ", function.kernel->name, ": ", end.complaint);
+}
+
+Status launch_kernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                     unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** parameters,
+                     void** extra) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    const bool is_known = std::ranges::any_of(m.modules, [&](const auto& module) {
+      return module.second->context == &context &&
+             std::ranges::any_of(module.second->functions, [&](const auto& f) { return &f.second == function; });
+    });
+    if (!is_known) return no_handle("kernel");
+    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared_bytes != 0 || extra)
+      return refuse(CUDA_ERROR_INVALID_VALUE, "a launch has one dimension, and no shared memory of its own");
+    if (grid_x == 0 || grid_x > kMostBlocks || block_x == 0 || block_x > kMostThreads)
+      return refuse(CUDA_ERROR_INVALID_VALUE, str(grid_x, " blocks of ", block_x, " threads"));
+    Arguments arguments = arguments_of(*function->kernel, parameters, *context.memory);
+    if (!arguments.trouble.empty()) return refuse(CUDA_ERROR_INVALID_VALUE, arguments.trouble);
+    return enqueue(m, context, stream, [&context, function, arguments = std::move(arguments), grid_x, block_x] {
+      run_launch(context, *function, arguments, grid_x, block_x);
+    });
+  });
+}
+
+}  // namespace
+
+void add_kernels(Driver& driver) {
+  driver.cuModuleLoadData = load_module;
+  driver.cuModuleUnload = unload_module;
+  driver.cuModuleGetFunction = get_function;
+  driver.cuLaunchKernel = launch_kernel;
+}
+
+}  // namespace thtrain::cuda::emulated

@@ -1,0 +1,38 @@
+// An image of the emulated device: text of C++ that defines the kernels and a table of them, as the host's compiler
+// takes it, behind a line that says so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compiler/host/shared_object.h"
+
+struct ThModuleKernel;  // compiler/codegen/device_text/module_abi.h
+struct ThModuleLaunch;
+
+namespace thtrain::cuda::emulated {
+
+/// Of CUDA C++ without headers.
+std::string image_of(std::string_view text);
+
+/// Kernels that are loaded.
+struct LoadedModule {
+  std::shared_ptr<const SharedObject> object = {};
+  std::string trouble = {};  // the image is none, or could not be compiled
+  const ThModuleKernel* kernels = nullptr;
+  int count = 0;
+};
+/// By the host's compiler, unless its cache has it.
+LoadedModule load(std::string_view image);
+
+/// How a kernel came to its end.
+struct KernelEnd {
+  std::string complaint = {};  // empty: all went well
+  bool is_address = false;     // it touched, where it may not, an address of which `is_near` holds
+};
+/// Runs it. `complaint` does not name it.
+KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, ThModuleLaunch& launch,
+              bool (*is_near)(const void*));
+
+}  // namespace thtrain::cuda::emulated

@@ -1,0 +1,84 @@
+// compiler.device, and what `thtrain info` says of CUDA.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "compiler/cuda/libraries.h"
+#include "tests/support/cli_support.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+const std::string kLabOfDevices = THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml";
+
+TEST(CliDevice, EmulatedRunsCudaKernels) {
+  Workshop workshop;
+  const Ended ended = workshop.run({"train", kLabOfDevices, "compiler.device=emulated", "trainer.epochs=1",
+                                    "data.n_train=100", "--run-dir", "run", "--quiet"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(workshop.run({"explain", "run", "--stage=cpp"}).out.find("extern \"C\" __global__ void "),
+            std::string::npos);
+  EXPECT_EQ(workshop.run({"explain", kLabOfDevices, "--stage=cpp"}).out.find("__global__"), std::string::npos);
+}
+
+TEST(CliDevice, WithoutADriverCudaIsOneErrorThatNamesTheEmulatedDevice) {
+  if (cuda::driver().handle) GTEST_SKIP() << "this machine has a driver";
+  Workshop workshop;
+  const Ended ended = workshop.run({"train", kLabOfDevices, "compiler.device=cuda", "--run-dir", "run"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: there is no CUDA device\n"
+            "  expected: a device of NVIDIA and its driver, of CUDA 12.4 to 13\n"
+            "  got:      the driver (libcuda.so.1): not found\n"
+            "  config:   command line:1:17\n"
+            "      1 | compiler.device=cuda\n"
+            "        |                 ^^^^\n"
+            "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
+}
+
+// What the dynamic linker says of the files that it opens.
+TEST(CliDevice, TheProcessorsPathOpensNothingOfCuda) {
+  Workshop workshop;
+  Ended ended;
+  {
+    EnvironmentVariable files("LD_DEBUG", "files"), output("LD_DEBUG_OUTPUT", workshop.path("linker").c_str());
+    ended =
+        workshop.run({"train", kLabOfDevices, "trainer.epochs=1", "data.n_train=100", "--run-dir", "run", "--quiet"});
+  }
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::string opened;
+  for (const auto& file : std::filesystem::directory_iterator(workshop.path("")))
+    if (file.path().filename().string().starts_with("linker.")) opened += workshop.read(file.path().filename());
+  EXPECT_NE(opened.find("libopenblas"), std::string::npos);
+  for (const char* library : {"libcuda.so", "libnvrtc", "libcublas", "libcudnn", "libnccl"})
+    EXPECT_EQ(opened.find(library), std::string::npos) << library;
+}
+
+TEST(CliDevice, ADeviceHasNothingToTune) {
+  Workshop workshop;
+  const Ended ended = workshop.run({"tune", kLabOfDevices, "compiler.device=emulated"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: tune: a device has one implementation of each computation\n"
+            "  expected: compiler.device = \"cpu\"\n"
+            "  config:   command line:1:17\n"
+            "      1 | compiler.device=emulated\n"
+            "        |                 ^^^^^^^^\n");
+}
+
+TEST(CliDevice, InfoSaysWhatOfCudaIsThereAndWhatIsMissingCosts) {
+  Workshop workshop;
+  const Ended ended = workshop.run({"info"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const size_t begin = ended.out.find("\nCUDA\n");
+  ASSERT_NE(begin, std::string::npos);
+  for (const cuda::Fact& fact : cuda::library_facts()) {
+    const size_t line = ended.out.find("\n  " + fact.name + " ", begin);
+    ASSERT_NE(line, std::string::npos) << fact.name;
+    EXPECT_NE(ended.out.find(fact.text, line), std::string::npos) << fact.text;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
