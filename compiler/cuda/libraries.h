@@ -36,7 +36,7 @@ struct Library {
   std::string path = {};
   std::string version = {};               // "13.0"
   std::string trouble = {};               // why there is none: "not found", or what the linker says
-  std::vector<std::string> missing = {};  // functions: "cuGetErrorName: errors have numbers in the place of names"
+  std::vector<std::string> missing = {};  // functions: "cuGetErrorName: errors have numbers instead of names"
 };
 
 /// Opens the first of these names that can be opened: by the linker's path, then in the folders.

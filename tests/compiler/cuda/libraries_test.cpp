@@ -98,7 +98,7 @@ TEST_F(CudaDrivers, WithoutAnOptionalFunctionItCosts) {
   put_driver(12040, "cuGetErrorName");
   const cuda::OpenedDriver opened = cuda::open_driver({root_});
   EXPECT_EQ(opened.trouble, "");
-  EXPECT_EQ(opened.missing, std::vector<std::string>{"cuGetErrorName: errors have numbers in the place of names"});
+  EXPECT_EQ(opened.missing, std::vector<std::string>{"cuGetErrorName: errors have numbers instead of names"});
 }
 
 TEST_F(CudaDrivers, WithoutARequiredFunctionItIsOfNoUse) {
