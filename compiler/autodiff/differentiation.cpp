@@ -39,7 +39,7 @@ Expr of_type_of(const Expr& value, const Expr& derivative, const DerivativeCall&
                      .got = described(derivative),
                      .node = called.node(derivative),
                      .config = derivative.node().origin.config()});
-  return specify_lengths(derivative, type.dims);
+  return specify_lengths(Operand(derivative, called.where), type.dims);
 }
 
 ValueSet::ValueSet(std::span<const Expr> values) {

@@ -264,7 +264,8 @@ std::vector<Expr> forward_derivatives(const DerivativeCall& called, const std::v
   check_connections(called, plain, out, options.disconnected);
   add_stable_forms(plain, out);
   for (size_t i = 0; i < out.size(); ++i)
-    if (!out[i].has_value() && options.disconnected != Disconnected::kEmpty) out[i] = zeros_like(outputs[i]);
+    if (!out[i].has_value() && options.disconnected != Disconnected::kEmpty)
+      out[i] = zeros_like(Operand(outputs[i], called.where));
   return out;
 }
 

@@ -227,7 +227,7 @@ std::vector<Expr> reverse_derivatives(const DerivativeCall& called, const Expr& 
       if (options.null_gradients == NullGradients::kEmpty)
         out[i] = Expr();
       else if (!out[i].has_value())
-        out[i] = zeros_like(wrt[i]);
+        out[i] = zeros_like(Operand(wrt[i], called.where));
       continue;
     }
     if (out[i].has_value() || options.disconnected == Disconnected::kEmpty) continue;
@@ -240,7 +240,7 @@ std::vector<Expr> reverse_derivatives(const DerivativeCall& called, const Expr& 
     if (options.disconnected == Disconnected::kError) throw UserError(message);
     if (options.disconnected == Disconnected::kWarn)
       std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
-    out[i] = zeros_like(wrt[i]);
+    out[i] = zeros_like(Operand(wrt[i], called.where));
   }
   return out;
 }

@@ -22,10 +22,15 @@ static std::vector<Expr> rows_of_derivatives(const DerivativeCall& called, const
                                              const GradOptions& options) {
   require_value(y, called.what(called.end), called.where);
   refuse_empty(called, options);
-  const Expr indices = arange(size(y));
-  // Of element i the cotangent is 1 there and 0 elsewhere.
+  const Operand value(y, called.where);
+  const Expr indices = arange(Operand(size(value), called.where));
+  // Of element i it is 1 there and 0 elsewhere.
+  auto cotangent_of = [&](const Expr& i) {
+    InheritOrigin inherit(called.origin);
+    return reshape(cast(eq(indices, i), y.dtype()), y.dims());
+  };
   auto rows_of_element = [&](Expr i) {
-    const Expr cotangent = reshape(cast(eq(indices, i), y.dtype()), y.dims());
+    const Expr cotangent = cotangent_of(i);
     return derivatives_of_cotangents(called, {y}, wrt, {cotangent}, options);
   };
   const std::vector<Expr> rows =
@@ -34,7 +39,7 @@ static std::vector<Expr> rows_of_derivatives(const DerivativeCall& called, const
   for (size_t k = 0; k < wrt.size(); ++k) {
     Dims dims = y.dims();
     dims.insert(dims.end(), wrt[k].dims().begin(), wrt[k].dims().end());
-    out.push_back(reshape(rows[k], dims));
+    out.push_back(reshape(Operand(rows[k], called.where), dims));
   }
   return out;
 }

@@ -34,6 +34,8 @@ class Blocks {
   }
 
   std::vector<Expr> run() {
+    const Origin origin = Origin::here(where_);
+    InheritOrigin inherit(origin);
     const std::vector<Expr> all = over_blocks();
     const bool has_rest = !rest_.is(0);
     const std::vector<Expr> rest =

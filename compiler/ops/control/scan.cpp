@@ -73,6 +73,8 @@ class ScanBuilder {
   }
 
   Scanned<std::vector<Expr>> last() {
+    const Origin origin = Origin::here(where_);
+    InheritOrigin inherit(origin);
     Scanned<std::vector<Expr>> out{{}, updates_};
     for (const Output& output : outputs_) {
       if (output.state)
@@ -167,12 +169,16 @@ class ScanBuilder {
   // The elements of all steps in their order, from `first` on. Backwards, the steps begin at the end of what the taps
   // allow.
   Expr steps_of(const Expr& input, int64_t first, int64_t margin) const {
+    const Origin origin = Origin::here(where_);
+    InheritOrigin inherit(origin);
     const Dim begin = backwards_ ? input.dims()[0] - margin - count_ : Dim(0);
     const Expr part = slice_of_axis(Operand(input, where_), 0, begin + first, count_);
     return backwards_ ? subtensor(part, {Slice{.step = -1}}) : part;
   }
   // The same where only a call knows the sign of n_steps: which elements, is computed.
   Expr either_way(const Expr& input, int64_t first, int64_t margin) const {
+    const Origin origin = Origin::here(where_);
+    InheritOrigin inherit(origin);
     const Expr n = o_.n_steps->expr(), step = arange(steps_number());
     const Expr up = step + first, down = length(input, 0) - step + (first - margin - 1);
     return take(Operand(input, where_), switch_(lt(n, 0), backwards_ ? up : down, backwards_ ? down : up));

@@ -99,10 +99,10 @@ size_t spatial_rank(const Expr& images, const Operand& at) {
                    .node = Origin::here(at.where()).text()});
 }
 
-Expr flipped(const Expr& w, size_t rank) {
+Expr flipped(const Expr& w, size_t rank, const std::source_location& where) {
   std::vector<Index> indices(w.rank() - rank, Index(all()));
-  for (size_t axis = 0; axis < rank; ++axis) indices.push_back(Index(Slice{.step = -1}));
-  return subtensor(w, indices);
+  for (size_t axis = 0; axis < rank; ++axis) indices.push_back(Index(Slice{.step = Operand(-1, where)}));
+  return subtensor(Operand(w, where), indices);
 }
 
 Props props_of(const ConvGeometry& g) {
@@ -154,8 +154,8 @@ Expr conv(const Operand& x, const Operand& w, const ConvOptions& options) {
   const std::vector<Expr> in = resolve({&x, &w});
   const size_t rank = spatial_rank(in[0], x);
   const ConvGeometry g = geometry_of(options, last(in[1].dims(), rank), x);
-  return apply(conv_op(), {in[0], options.flip && in[1].rank() > rank ? flipped(in[1], rank) : in[1]}, props_of(g),
-               x.where());
+  return apply(conv_op(), {in[0], options.flip && in[1].rank() > rank ? flipped(in[1], rank, x.where()) : in[1]},
+               props_of(g), x.where());
 }
 
 Expr conv1d(const Operand& x, const Operand& w, const ConvOptions& options) {
@@ -196,7 +196,8 @@ Expr conv_transposed(const Operand& dy, const Operand& w, const ConvOptions& opt
                    g.span(axis, last(in[1].dims(), rank)[axis]) - g.before[axis] - g.after[axis]);
   Props props = props_of(g);
   props.set("lengths", of_x);
-  return apply(conv_input_gradient_op(), {options.flip && in[1].rank() > rank ? flipped(in[1], rank) : in[1], in[0]},
+  return apply(conv_input_gradient_op(),
+               {options.flip && in[1].rank() > rank ? flipped(in[1], rank, dy.where()) : in[1], in[0]},
                std::move(props), dy.where());
 }
 
@@ -210,7 +211,7 @@ Expr conv_weight_gradient(const Operand& x, const Operand& dy, const Dims& lengt
   Props props = props_of(geometry_of(options, lengths, x));
   props.set("lengths", lengths);
   const Expr dw = apply(conv_weight_gradient_op(), {in[0], in[1]}, std::move(props), x.where());
-  return options.flip ? flipped(dw, rank) : dw;
+  return options.flip ? flipped(dw, rank, x.where()) : dw;
 }
 
 }  // namespace thtrain

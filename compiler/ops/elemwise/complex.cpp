@@ -114,7 +114,7 @@ Expr real(const Operand& x) {
 }
 Expr imag(const Operand& x) {
   Expr value = x.expr();
-  return is_complex(value.dtype()) ? unary(imag_op(), x) : zeros_like(value);
+  return is_complex(value.dtype()) ? unary(imag_op(), x) : zeros_like(Operand(value, x.where()));
 }
 Expr conj(const Operand& x) {
   Expr value = x.expr();

@@ -106,7 +106,7 @@ Expr bilinear_kernel_1d(int64_t ratio, bool normalize, std::optional<DType> dtyp
   const DType of_kernel = kernel_dtype(kBuilder, dtype, where);
   std::vector<double> all = pyramid(kBuilder, ratio, where);
   for (double& element : all) element /= normalize ? static_cast<double>(ratio) : 1;
-  return make_constant(Tensor::of(all, {static_cast<int64_t>(all.size())}).cast(of_kernel));
+  return make_constant(Tensor::of(all, {static_cast<int64_t>(all.size())}).cast(of_kernel), where);
 }
 
 Expr bilinear_kernel_2d(int64_t rows, int64_t columns, bool normalize, std::optional<DType> dtype,
@@ -121,7 +121,7 @@ Expr bilinear_kernel_2d(int64_t rows, int64_t columns, bool normalize, std::opti
   for (double row : down)
     for (double column : across) all.push_back(row * column / (normalize ? static_cast<double>(rows * columns) : 1));
   return make_constant(
-      Tensor::of(all, {static_cast<int64_t>(down.size()), static_cast<int64_t>(across.size())}).cast(of_kernel));
+      Tensor::of(all, {static_cast<int64_t>(down.size()), static_cast<int64_t>(across.size())}).cast(of_kernel), where);
 }
 
 }  // namespace thtrain

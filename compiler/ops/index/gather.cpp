@@ -367,10 +367,12 @@ Expr take(const Operand& operand, const Operand& indices, int64_t axis, OutOfRan
   const Expr x = operand.expr();
   Expr which = indices.expr();
   const auto at = static_cast<int64_t>(axis_of(axis, x, "take", operand.where()));
+  const Origin origin = Origin::here(operand.where());
   if (out_of_range != OutOfRange::kRefused) {
     if (!is_int(which.dtype()))
       fail_build(indices.where(), "take: the indices are not integers", "an integer dtype", value_text(which));
     which = cast(Operand(which, indices.where()), DType::kInt64);
+    InheritOrigin inherit(origin);
     const Expr n = length(x, at);
     which = out_of_range == OutOfRange::kWrapped ? mod(which, n) : clip(which, 0, n - 1);
   }

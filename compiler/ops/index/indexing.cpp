@@ -121,7 +121,8 @@ class Indexing {
       if (entry.form == Form::kMask) {
         const Expr mask = entry.index->number().expr();
         std::copy(mask.dims().begin(), mask.dims().end(), lengths.begin() + static_cast<std::ptrdiff_t>(axis));
-        add_named(indices, named, merged.size(), indices_of_mask(mask, mask, entry.index->where()));
+        const std::source_location& where = entry.index->where();
+        add_named(indices, named, merged.size(), {indices_of_mask(mask, mask, where), where});
         merged.push_back(product(mask.dims()));
         axis += entry.axes;
       } else if (entry.form == Form::kElements) {

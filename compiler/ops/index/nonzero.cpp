@@ -79,12 +79,16 @@ const Op& nonzero_op() {
 }
 
 Expr indices_of_mask(const Expr& mask, const Expr& of, const std::source_location& where) {
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   const Expr flat = flatten(Operand(mask, where));
   const Expr count = define_length(sum(cast(flat, DType::kInt64)), of, flat.dims()[0], where);
   return apply(nonzero_op(), {flat, count}, {{"dims", Dims{defined_length(count)}}}, where);
 }
 
 Expr flatnonzero(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = operand.expr();
   if (x.rank() == 0)
     fail_build(operand.where(), "nonzero: a scalar has no indices", "a value with axes", value_text(x));
@@ -92,6 +96,8 @@ Expr flatnonzero(const Operand& operand) {
 }
 
 std::vector<Expr> nonzero(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = operand.expr();
   const Expr indices = flatnonzero(operand);
   std::vector<Expr> out(x.rank());

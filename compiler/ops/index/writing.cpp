@@ -87,6 +87,8 @@ Expr written_at(const Node& node, const Expr& y, bool set, const std::source_loc
 // Back through the ops that made the part: new elements pass through views unchanged, and the first part that they are
 // written into is new for the op before.
 Expr written(const Expr& part, const Operand& y, bool set) {
+  const Origin origin = Origin::here(y.where());
+  InheritOrigin inherit(origin);
   const std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
   const Node* node = &require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);

@@ -296,7 +296,9 @@ const Op& dot_op() {
 
 Expr dot(const Operand& left, const Operand& right) {
   std::vector<Expr> x = resolve({&left, &right});
-  std::source_location where = left.where();
+  const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   if (x[0].rank() == 0 || x[1].rank() == 0) return mul({x[0], where}, {x[1], where});
   std::optional<DType> dtype = promote(x[0].dtype(), x[1].dtype());
   for (Expr& e : x)
@@ -322,6 +324,8 @@ Expr dot(const Operand& left, const Operand& right) {
 }
 
 Expr outer(const Operand& x, const Operand& y) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
   std::vector<Expr> v = resolve({&x, &y});
   return mul(expand_dims(v[0], {1}), expand_dims(v[1], {0}));
 }

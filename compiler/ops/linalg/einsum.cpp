@@ -26,12 +26,15 @@ class Einsum {
   Einsum(const std::string& subscripts, const std::vector<Operand>& operands) : text_(subscripts) {
     if (operands.empty()) throw UserError({.what = str("einsum: there is no operand for \"", text_, "\"")});
     where_ = operands[0].where();
+    origin_ = Origin::here(where_);
+    const InheritOrigin inherit(origin_);
     for (const Operand& operand : operands) add_value(operand.expr());
     parse();
     check_lengths();
   }
 
   Expr run() {
+    const InheritOrigin inherit(origin_);
     std::vector<Labelled> left = operands_;
     if (left.size() > kMostForBestOrder)
       multiply_by_cheapest(left);
@@ -246,6 +249,7 @@ class Einsum {
 
   const std::string text_;
   std::source_location where_;
+  Origin origin_;
   std::vector<Expr> values_;
   std::vector<Labelled> operands_;
   std::vector<int> output_;

@@ -14,6 +14,8 @@ namespace thtrain {
 static Expr tensordot_of(std::string_view name, const Operand& left, const Operand& right,
                          const std::vector<int64_t>& a_axes, const std::vector<int64_t>& b_axes, bool has_batch) {
   const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   std::vector<Expr> x = resolve({&left, &right});
   Expr &a = x[0], &b = x[1];
   auto fail = [&](std::string what, std::string expected) {
@@ -83,6 +85,8 @@ Expr batched_tensordot(const Operand& a, const Operand& b, const std::vector<int
 }
 
 Expr kron(const Operand& left, const Operand& right) {
+  const Origin origin = Origin::here(left.where());
+  InheritOrigin inherit(origin);
   std::vector<Expr> x = resolve({&left, &right});
   const size_t rank = std::max(x[0].rank(), x[1].rank());
   // a[i, 1, j, 1] b[1, k, 1, l], and pairs of axes as one.

@@ -145,8 +145,7 @@ const Op& join_op() {
 
 // The values in their common dtype; literals take that of the expressions.
 static std::vector<Expr> promoted(const std::vector<Operand>& values, std::string_view builder) {
-  if (values.empty())
-    fail_build(std::source_location::current(), str(builder, ": no values are given"), "at least one");
+  if (values.empty()) fail_build(std::source_location(), str(builder, ": no values are given"), "at least one");
   std::optional<DType> dtype;
   for (const Operand& value : values) {
     if (value.is_literal()) continue;
@@ -178,7 +177,10 @@ Expr concatenate(const std::vector<Operand>& values, int64_t axis) {
 
 Expr stack(const std::vector<Operand>& values, int64_t axis) {
   std::vector<Operand> rows;
-  for (const Expr& x : promoted(values, "stack")) rows.push_back(Operand(expand_dims(x, {axis}), values[0].where()));
+  for (const Expr& x : promoted(values, "stack")) {
+    const Operand each(x, values[0].where());
+    rows.emplace_back(expand_dims(each, {axis}), each.where());
+  }
   return join(axis, rows);
 }
 
