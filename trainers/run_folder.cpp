@@ -12,7 +12,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/base/utf8.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "datasets/file.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "datasets/file.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"

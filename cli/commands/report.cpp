@@ -9,7 +9,7 @@
 #include "cli/report/gather.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/page/page.h"
