@@ -84,15 +84,21 @@ GemmTiling least_expected(const std::vector<GemmTiling>& tilings, const MatrixPr
   return *std::find_if(tilings.begin(), tilings.end(), [&](const GemmTiling& t) { return name_of(t) == name; });
 }
 
-// A^T times a narrow B, which reads A line by line, each used once: OpenBLAS's small kernels, those of AVX-512, do it
-// as it lies.
+// Products of few columns, of which a tile computes whole vectors: OpenBLAS's small kernels, those of AVX-512, compute
+// the columns that there are.
 bool is_for_small_kernels(const MatrixProduct& p, const Target& target) {
-  if (!p.trans_a || vectors_in(p, target) > 1 || target.lanes_of(DType::kFloat64) < 8) return false;
-  if (p.trans_b) return true;
-  const double of_library = target.rates.library_narrow_multiply_add / 100.0 * static_cast<double>(p.n) /
-                            target.lanes_of(p.dtype),
-               of_tile = kernel::tile_cycles(target.rates, 14, 1) / 14;
-  return of_library <= 1.1 * of_tile;
+  constexpr double kOfRow = 12;  // cycles until a row of results is stored
+  if (vectors_in(p, target) > 1 || target.lanes_of(DType::kFloat64) < 8) return false;
+  if (p.n == 1) return p.trans_a;
+  const double rows = static_cast<double>(p.m), steps = rows * static_cast<double>(p.k),
+               part = static_cast<double>(p.n) / target.lanes_of(p.dtype);
+  auto of_library = [&](const Target& on) {
+    return steps * part * on.rates.library_narrow_multiply_add / 100 + rows * kOfRow;
+  };
+  auto of_tile = [&](const Target& on) { return steps * kernel::tile_cycles(on.rates, 14, 1) / 14; };
+  const Target usual = target.with_usual_rates();
+  return thtrain::least_expected({{"library", of_library(usual), of_library(target)},
+                                  {"tile", of_tile(usual), of_tile(target)}}) == "library";
 }
 
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
