@@ -7,11 +7,11 @@
 
 #include "compiler/base/random_state.h"
 #include "compiler/base/str.h"
-#include "compiler/host/machine.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/convolution.h"
 #include "compiler/ops/linalg/product_key.h"
 #include "compiler/ops/pool/pooling.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 #include "reports/json.h"
 
@@ -104,8 +104,12 @@ double seconds_of(const std::vector<CandidateTrial>& trials, const std::string& 
   return 0;
 }
 
+TimedChoice by_rule(const ChoiceKey& key, int threads) {
+  return {.key = key, .chosen = find_computation(key.computation)->rule(key, machine(), threads, 0)};
+}
+
 std::optional<TimedChoice> timed(const ChoiceKey& key, int threads) {
-  TimedChoice out{.key = key, .chosen = find_computation(key.computation)->rule(key, machine(), threads, 0)};
+  TimedChoice out = by_rule(key, threads);
   const std::vector<Candidate> candidates = usable_candidates(key, 0);
   std::vector<CandidateTrial> trials = time_candidates(key, candidates, threads);
   if (trials.empty()) return std::nullopt;
@@ -162,7 +166,10 @@ void measure_choices(const ChoicesOptions& options, const std::function<void(con
   const std::vector<ChoiceKey> keys = drawn_keys(options);
   for (size_t i = 0; i < keys.size(); ++i) {
     progress(str("choices, ", i + 1, " of ", keys.size(), ": ", keys[i].text()));
-    if (const std::optional<TimedChoice> choice = timed(keys[i], options.threads)) found(*choice);
+    if (options.untimed)
+      found(by_rule(keys[i], options.threads));
+    else if (const std::optional<TimedChoice> choice = timed(keys[i], options.threads))
+      found(*choice);
   }
 }
 
@@ -190,6 +197,8 @@ std::string choices_table(const std::vector<TimedChoice>& all) {
 }
 
 std::string json_line(const TimedChoice& choice) {
+  if (choice.fastest.empty())
+    return JsonObject().add("bench", "choices").add("key", choice.key.text()).add("chosen", choice.chosen).line();
   JsonObject seconds;
   for (const CandidateTrial& trial : choice.trials) seconds.add(trial.candidate, trial.seconds);
   return JsonObject()

@@ -17,7 +17,8 @@ struct ChoicesOptions {
   int64_t seed = 0;
   std::vector<DType> dtypes = {DType::kFloat32, DType::kFloat64};  // drawn from them
   int threads = 1;
-  bool quick = false;  // small computations, and few of them
+  bool untimed = false;  // only what the rule chooses
+  bool quick = false;    // small computations, and few of them
 };
 
 /// 100 convolutions (of all three passes), 60 matrix products and 40 poolings. Lengths are log-uniform: batches to 128,
@@ -28,15 +29,16 @@ std::vector<kernel::ChoiceKey> drawn_keys(const ChoicesOptions& options);
 
 struct TimedChoice {
   kernel::ChoiceKey key;
-  std::string chosen, fastest = {};  // candidates
+  std::string chosen, fastest = {};  // candidates; untimed, the first alone
   double chosen_seconds = 0, fastest_seconds = 0;
   std::vector<CandidateTrial> trials = {};  // of all, each timed once
 
   double ratio() const { return chosen_seconds / fastest_seconds; }
 };
 
-/// Times all candidates of each key (candidate_trials.h); then the rule's and the fastest, where they are two, once
-/// more next to each other. `found` gets each key as soon as it is done; one of which no program ran is left out.
+/// Unless `untimed`, times all candidates of each key (candidate_trials.h); then the rule's and the fastest, where they
+/// are two, once more next to each other. `found` gets each key as soon as it is done; one of which no program ran is
+/// left out.
 void measure_choices(const ChoicesOptions& options, const std::function<void(const std::string&)>& progress,
                      const std::function<void(const TimedChoice&)>& found);
 

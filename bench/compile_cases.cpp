@@ -14,9 +14,9 @@
 #include "compiler/api.h"
 #include "compiler/codegen/emit.h"
 #include "compiler/host/cache.h"
-#include "compiler/host/machine.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 
 namespace thtrain {

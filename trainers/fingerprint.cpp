@@ -7,9 +7,9 @@
 #include "compiler/base/build_info.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
-#include "compiler/host/machine.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
+#include "compiler/tuning/machine.h"
 
 namespace thtrain {
 

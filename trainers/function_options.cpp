@@ -1,6 +1,6 @@
 // What functions of an experiment are compiled with.
 #include "compiler/cuda/libraries.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/user_candidates.h"
 #include "trainers/program.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/refusals.h"
 #include "trainers/pictures.h"
 #include "trainers/program.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"

@@ -13,7 +13,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
 #include "compiler/base/utf8.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "reports/json.h"
 #include "trainers/folder_guard.h"
 #include "trainers/load_data.h"

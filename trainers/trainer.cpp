@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include "compiler/host/machine.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/refusals.h"
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"

@@ -34,6 +34,7 @@ struct BenchArguments {
   std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
   std::optional<int64_t> samples = {};    // of "maths"
   int64_t seed = 0;                       // of "choices"
+  bool untimed = false;                   // of "choices"
   bool all = false;                       // every measurement, besides the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
@@ -210,8 +211,10 @@ int run_choices(const BenchArguments& arguments) {
                             .expected = "--seed, which draws the cases; the table is printed"});
   if (o.threads.size() > 1)
     throw UserError(Message{.what = "bench choices: more than one number of threads is given", .expected = "one"});
-  ChoicesOptions options{
-      .seed = arguments.seed, .threads = o.threads.empty() ? 1 : o.threads.front(), .quick = o.quick};
+  ChoicesOptions options{.seed = arguments.seed,
+                         .threads = o.threads.empty() ? 1 : o.threads.front(),
+                         .untimed = arguments.untimed,
+                         .quick = o.quick};
   if (!o.isa.empty())  // before this process asks for them
     for (const auto& [name, value] : isa_environment(o.isa)) setenv(name.c_str(), value.c_str(), 1);
   if (!o.dtypes.empty()) options.dtypes.clear();
@@ -223,7 +226,9 @@ int run_choices(const BenchArguments& arguments) {
   };
   measure_choices(options, show, found);
   show("");
-  if (!arguments.json) print_text(choices_table(all));
+  if (arguments.json) return kDone;
+  if (!arguments.untimed) return print_text(choices_table(all)), kDone;
+  for (const TimedChoice& choice : all) print_text(str(choice.key.text(), ": ", choice.chosen, '\n'));
   return kDone;
 }
 
@@ -313,6 +318,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
   command.add_option("--seed", arguments->seed, "`choices`: draws the computations; without it 0")
       ->type_name("N")
       ->check(number("--seed", int64_t{0}, int64_t{0xffffffff}));
+  command.add_flag("--untimed", arguments->untimed, "`choices`: only what is chosen without tuning; nothing is timed");
   command.add_flag("--quick", o.quick, "small cases, and little time for each");
   command.add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
       ->type_name("PATH");

@@ -6,7 +6,7 @@
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/base/file.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
 #include "trainers/inspect.h"

@@ -9,12 +9,12 @@
 #include "compiler/cuda/libraries.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
-#include "compiler/host/machine.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/onednn.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/ops/op_text.h"
 #include "compiler/ops/registry.h"
+#include "compiler/tuning/machine.h"
 #include "datasets/locate.h"
 
 namespace thtrain {
@@ -94,6 +94,24 @@ std::string memory_text(const kernel::Target& target) {
              " elsewhere (", origin_of_limits(), ")");
 }
 
+// What kernels cost.
+std::string rates_text(const kernel::Target& target) {
+  const kernel::KernelRates& r = target.rates;
+  auto cycles = [](int hundredths) {
+    std::string text = fixed_text(hundredths / 100.0, 2);
+    text.erase(text.find_last_not_of('0') + 1);
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+  };
+  return str("cycles of a vector's multiply-add ", cycles(r.multiply_add), ", of one in a chain ", cycles(r.sum),
+             ", of a load ", cycles(r.load), ", across lines ", cycles(r.crossing_load), ", of a shuffle ",
+             cycles(r.shuffle), "; of a line of the second cache ", cycles(r.second_line), ", prefetched ",
+             cycles(r.fetched_second_line), ", of the third ", cycles(r.third_line), ", prefetched ",
+             cycles(r.fetched_third_line), ", copied ", cycles(r.copied_line), "; of BLAS's multiply-add ",
+             cycles(r.library_multiply_add), ", in narrow products ", cycles(r.library_narrow_multiply_add),
+             ", of a packed line ", cycles(r.library_line), ", of a call ", cycles(r.library_call), "; of a thread ",
+             cycles(r.wake), " (", origin_of_limits(), ")");
+}
+
 // The variables of the environment that are set, "NAME=value".
 std::vector<std::string> environment_texts() {
   std::vector<std::string> out;
@@ -166,6 +184,7 @@ static int run_info(const InfoArguments& arguments) {
            {"vectors", target.has_vectors() ? vector_text(processor) : str("none: ", target.code_name())},
            {"caches", caches_text(target)},
            {"memory", memory_text(target)},
+           {"kernels", rates_text(target)},
            {"target", target.text()},
            {"cores", std::to_string(processor.cores)},
            {"threads", std::to_string(thread_count())},

@@ -10,7 +10,7 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/file.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "reports/font.h"
 #include "reports/page/page.h"
 

@@ -55,6 +55,16 @@ int lines_of(std::string_view key, std::string_view value) {
   return static_cast<int>(required(whole_number(value, 0, 1024), key, "a number of cache lines from 0 to 1024", value));
 }
 
+kernel::KernelRates rates_of(std::string_view key, std::string_view text) {
+  kernel::KernelRates out;
+  const std::vector<std::string_view> numbers = split(text, '/');
+  constexpr const char* kExpected = "15 numbers of hundredths of a cycle from 1 to 100000000, such as 50/400/...";
+  if (numbers.size() != kernel::KernelRates::kCount) refuse(str("has no such ", key), kExpected, text);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    *out.all()[i] = static_cast<int>(required(whole_number(numbers[i], 1, 100'000'000), key, kExpected, text));
+  return out;
+}
+
 }  // namespace
 
 TargetParts parse_target(std::string_view text) {
@@ -93,15 +103,17 @@ TargetParts parse_target(std::string_view text) {
       out.store_prefetch_lines = lines_of(key, value);
     } else if (key == "load_prefetch") {
       out.load_prefetch_lines = lines_of(key, value);
+    } else if (key == "rates") {
+      out.rates = rates_of(key, value);
     } else {
-      const std::vector<std::string> names = {"isa",          "vectors",        "caches",       "cores",
-                                              "non_temporal", "store_prefetch", "load_prefetch"};
+      const std::vector<std::string> names = {"isa",          "vectors",        "caches",        "cores",
+                                              "non_temporal", "store_prefetch", "load_prefetch", "rates"};
       const std::string near = nearest_name(std::string(key), names);
       refuse(str("has no entry ", key), join(names, ", "), entry, near.empty() ? "" : str("did you mean ", near, '?'));
     }
   }
-  const bool is_of_processor =
-      out.vector_bytes || out.caches || out.non_temporal_bytes || out.store_prefetch_lines || out.load_prefetch_lines;
+  const bool is_of_processor = out.vector_bytes || out.caches || out.non_temporal_bytes || out.store_prefetch_lines ||
+                               out.load_prefetch_lines || out.rates;
   if (out.is_of_no_processor() && is_of_processor)
     refuse(str("names parts of a processor with isa=", *out.isa), str("isa=", *out.isa, ", with cores or alone"), text);
   return out;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/kernel/target.h"
+
 namespace thtrain {
 
 /// What a text names of a target; the rest is the machine's own.
@@ -17,6 +19,7 @@ struct TargetParts {
   std::optional<int> cores;
   std::optional<int64_t> non_temporal_bytes;
   std::optional<int> store_prefetch_lines, load_prefetch_lines;
+  std::optional<kernel::KernelRates> rates;
 
   /// Scalar C99 and the emulated device are made for no processor.
   bool is_of_no_processor() const { return isa == "c99" || isa == "cuda-emulated"; }

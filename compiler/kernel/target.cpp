@@ -48,12 +48,45 @@ std::string size_text(int64_t bytes) {
   return std::to_string(bytes);
 }
 
+std::array<int*, KernelRates::kCount> KernelRates::all() {
+  return {&multiply_add,
+          &sum,
+          &load,
+          &crossing_load,
+          &shuffle,
+          &second_line,
+          &fetched_second_line,
+          &third_line,
+          &fetched_third_line,
+          &copied_line,
+          &library_multiply_add,
+          &library_narrow_multiply_add,
+          &library_line,
+          &library_call,
+          &wake};
+}
+
+std::array<int, KernelRates::kCount> KernelRates::values() const {
+  KernelRates copy = *this;
+  std::array<int, kCount> out{};
+  const auto all = copy.all();
+  std::transform(all.begin(), all.end(), out.begin(), [](const int* rate) { return *rate; });
+  return out;
+}
+
 std::string Target::text() const {
   if (kind != Kind::kCpu) return str("isa=", isa, ",cores=", cores, replays_calls ? ",replays" : "");
   return str("isa=", isa, ",vectors=", vector_bytes, ",caches=", size_text(first_cache_bytes), "/",
              size_text(second_cache_bytes), "/", size_text(last_cache_bytes), ",cores=", cores,
              ",non_temporal=", size_text(memory.non_temporal_bytes), ",store_prefetch=", memory.store_prefetch_lines,
-             ",load_prefetch=", memory.load_prefetch_lines, replays_calls ? ",replays" : "");
+             ",load_prefetch=", memory.load_prefetch_lines, ",rates=", join(rates.values(), "/"),
+             replays_calls ? ",replays" : "");
+}
+
+Target Target::with_usual_rates() const {
+  Target out = *this;
+  out.rates = {};
+  return out;
 }
 
 std::string Target::code_name() const {

@@ -3,6 +3,7 @@
 // docs/decisions/0013.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +19,33 @@ struct MemoryLimits {
   int load_prefetch_lines = 0;     // ahead of its loads, in a loop that stores past the caches; 0: none
 
   friend bool operator==(const MemoryLimits&, const MemoryLimits&) = default;
+};
+
+/// What kernels cost on this machine, in hundredths of a cycle: what the choice among implementations goes by where
+/// none was timed, and what a thread's part is worth. Measured where the code will run (compiler/tuning/rate_trials.h),
+/// and rounded to a quarter of an octave; without measuring they are as here, as they are on servers of Intel's.
+struct KernelRates {
+  int multiply_add = 50;                 // of vectors, where none waits for another
+  int sum = 400;                         // of vectors, where each waits for the one before it
+  int load = 50;                         // of a vector in the first cache
+  int crossing_load = 100;               // of a vector that begins anywhere in a line of the cache
+  int shuffle = 100;                     // of two vectors
+  int second_line = 400;                 // a line that is read one after the other in the second cache
+  int fetched_second_line = 200;         // the same, prefetched
+  int third_line = 1400;                 // in the third cache, or in memory where there is none
+  int fetched_third_line = 400;          // the same, prefetched
+  int copied_line = 1000;                // a line that is read in the third cache and written to the second
+  int library_multiply_add = 57;         // of vectors, in a BLAS's product of matrices in the second cache
+  int library_narrow_multiply_add = 50;  // of vectors, in its product of A^T and a B of few columns
+  int library_line = 1000;               // a line of an operand that BLAS packs for a short product
+  int library_call = 100'000;            // of the BLAS
+  int wake = 409'600;                    // until another thread that waits for work has done a piece
+
+  static constexpr size_t kCount = 15;
+  std::array<int*, kCount> all();  // in this order
+  std::array<int, kCount> values() const;
+
+  friend bool operator==(const KernelRates&, const KernelRates&) = default;
 };
 
 /// Limits of the fusing passes, beyond which kernels apart are faster. In elements, but for the first.
@@ -56,6 +84,7 @@ struct Target {
   int64_t second_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
   int cores = 1;
   MemoryLimits memory = {};
+  KernelRates rates = {};
   DeviceLimits device = {};
   /// Is a call recorded, and then replayed? Then the steps of a program read and write the same addresses in each call,
   /// and nothing that changes from call to call is passed by value: docs/decisions/0019. A processor's are not: it
@@ -78,16 +107,19 @@ struct Target {
   /// Of a whole vector of such elements; 1 where there are no vectors.
   int lanes_of(DType dtype) const { return lanes_of_bytes(size_of(dtype)); }
   int lanes_of_bytes(size_t element) const;
-  /// Work that is worth waking a thread for, in simple operations.
-  int64_t grain_of_work() const { return kGrainOfWork; }
-  static constexpr int64_t kGrainOfWork = 1 << 17;
+  /// Work that is worth waking a thread for: in simple operations, of which vectors do some 32 in a cycle, and in those
+  /// of products, four times as many. Who computes an element follows from it, and never how a sum is cut.
+  int64_t grain_of_work() const { return int64_t{rates.wake} * 8 / 25; }
+  int64_t grain_of_products() const { return int64_t{rates.wake} * 625 / 512; }
   FusionLimits fusion_limits() const { return {}; }
 
   /// A loop of so many threads that touches more bytes stores past the caches; 0: none does.
   int64_t non_temporal_threshold(int threads) const;
-  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32",
+  /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32,rates=50/...",
   /// "isa=c99,cores=2" or "isa=cuda-emulated,cores=2"
   std::string text() const;
+  /// The same without what was measured of kernels.
+  Target with_usual_rates() const;
   /// What measured times of implementations depend on, besides the processor and the threads: "vectors of 64 bytes".
   std::string code_name() const;
 

@@ -157,6 +157,14 @@ bool matches_stated_name(std::string_view stated, std::string_view name) {
   return at == name.size();
 }
 
+std::string least_expected(std::vector<ExpectedTime> times) {
+  std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.usual < b.usual; });
+  double least = times.front().measured;
+  for (const ExpectedTime& one : times) least = std::min(least, one.measured);
+  return std::find_if(times.begin(), times.end(), [&](const ExpectedTime& one) { return one.measured < 1.1 * least; })
+      ->candidate;
+}
+
 void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key) {
   const Computation* computation = find_computation(key.computation);
   TH_CHECK(computation, "no computation is called ", key.computation);

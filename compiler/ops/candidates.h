@@ -90,6 +90,15 @@ bool is_own_candidate_name(std::string_view computation, std::string_view name);
 /// Is `name` the stated name, in which each `#` stands for a whole number?
 bool matches_stated_name(std::string_view stated, std::string_view name);
 
+/// What a candidate is expected to take: by the usual kernel::KernelRates, and by those that were measured.
+struct ExpectedTime {
+  std::string candidate;
+  double usual, measured;
+};
+/// The first by the usual rates of those that are expected to take less than 1.1 times as long as the fastest by the
+/// measured ones: what was measured overrides the usual choice for a gain of more than a tenth. At least one is given.
+std::string least_expected(std::vector<ExpectedTime> times);
+
 /// Writes the step's code by the candidate that its chooser names.
 void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key);
 

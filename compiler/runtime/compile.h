@@ -8,11 +8,11 @@
 
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/host/cache.h"
-#include "compiler/host/machine.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
 #include "compiler/runtime/program_image.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 
 namespace thtrain {

@@ -4,13 +4,13 @@
 #include <cstring>
 
 #include "compiler/base/escape.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/debug_rewrites.h"
 #include "compiler/runtime/function_state.h"
+#include "compiler/tuning/machine.h"
 
 namespace thtrain {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/op.h"
@@ -25,6 +24,7 @@
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
+#include "compiler/tuning/machine.h"
 
 namespace thtrain {
 namespace {

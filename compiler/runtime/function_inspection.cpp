@@ -2,7 +2,6 @@
 #include "compiler/base/content_hash.h"
 #include "compiler/base/escape.h"
 #include "compiler/codegen/emit.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/roles.h"
 #include "compiler/plan/program.h"
@@ -10,6 +9,7 @@
 #include "compiler/runtime/function.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/profiler.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 
 namespace thtrain {

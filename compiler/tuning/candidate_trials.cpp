@@ -8,7 +8,7 @@
 
 #include "compiler/base/clock.h"
 #include "compiler/base/side_by_side.h"
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/trial_process.h"
 #include "compiler/tuning/trial_program.h"
 #include "compiler/tuning/tuner.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/host/machine.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/refusals.h"
 #include "compiler/tuning/tuning_table.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/host/machine.h"
 #include "compiler/kernel/choice.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/tuning/candidate_lists.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuning_table.h"
 
 namespace thtrain {

@@ -106,7 +106,7 @@ OP = re.compile(r"\b(\w+)_op\(\)")
 # The width of vectors in bytes: others ask the target (compiler/kernel/target.h) for lanes and registers.
 WIDTH = re.compile(r"\bvector_bytes\b")
 KNOWS_WIDTH = re.compile(
-    r"compiler/(kernel/target\.|kernel/cpp/dialect\.cpp|host/(cpu|target_text|machine|host_compiler)\.)")
+    r"compiler/(kernel/target\.|kernel/cpp/dialect\.cpp|host/(cpu|target_text|host_compiler)\.|tuning/machine\.)")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|"[^"\n]*")', re.M)
 

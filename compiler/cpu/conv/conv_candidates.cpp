@@ -1,5 +1,5 @@
 // The candidates of the three convolutions (docs/decisions/0017), and the rule that picks one where nothing was
-// measured: the least of what a model of the processor expects (conv_cycles.h).
+// measured: by what a model of the processor expects (conv_cycles.h).
 #include <algorithm>
 #include <limits>
 
@@ -130,16 +130,19 @@ std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target
 
 struct Expected {
   Candidate candidate;
-  double cycles;
+  double usual, cycles;  // by the usual rates, and by those that were measured
 };
 
-// All that apply, the best by the model first.
-std::vector<Expected> sorted_tilings(const Convolution& c, const Target& target) {
+// Those that apply and are near the best by the usual rates, which comes first.
+std::vector<Expected> near_tilings(const Convolution& c, const Target& target) {
+  constexpr double kNear = 1.5;
   std::vector<Expected> out;
   if (!target.has_fma()) return out;
+  const Target usual = target.with_usual_rates();
   auto add = [&](const auto& tilings, const auto& lengths) {
     for (const auto& tiling : tilings)
-      out.push_back({candidate_of(lengths, tiling, target), expected_cycles(tiling, lengths, target)});
+      out.push_back({candidate_of(lengths, tiling, target), expected_cycles(tiling, lengths, usual),
+                     expected_cycles(tiling, lengths, target)});
   };
   if (c.pass == ConvPass::kWeightGradient) {
     add(tilings_of(c, target), c);
@@ -148,7 +151,9 @@ std::vector<Expected> sorted_tilings(const Convolution& c, const Target& target)
     add(tilings_of(correlation, target), correlation);
     add(planes_of(correlation, target), correlation);
   }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.usual < b.usual; });
+  if (out.empty()) return out;
+  std::erase_if(out, [most = kNear * out.front().usual](const Expected& one) { return one.usual > most; });
   return out;
 }
 
@@ -179,40 +184,28 @@ std::optional<Candidate> find_exchanged(const Convolution& c, const std::string&
 
 // ---- the rule
 
-struct Best {
-  std::string name;
-  double cycles = std::numeric_limits<double>::infinity();
-
-  void take(const std::string& other, double of_other) {
-    if (of_other < cycles) *this = {other, of_other};
-  }
-};
-
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
   if (!target.has_libraries()) return kLoops;
   const Convolution c = *convolution_of(key);
-  Best best;
-  const std::vector<Expected> tilings = sorted_tilings(c, target);
-  if (!tilings.empty()) best.take(tilings.front().candidate.name, tilings.front().cycles);
+  const Target usual = target.with_usual_rates();
+  std::vector<ExpectedTime> times;
+  for (const Expected& one : near_tilings(c, target)) times.push_back({one.candidate.name, one.usual, one.cycles});
   // By slabs, not whole: its bits depend on the number of threads only where BLAS has all of them, as for one image.
-  best.take(kPatchesBySlabs, expected_patches_cycles(c, target));
+  times.push_back({kPatchesBySlabs, expected_patches_cycles(c, usual), expected_patches_cycles(c, target)});
   if (tolerance > 0)
     for (const Candidate& one : offer_winograd(key, target))
       for (int64_t tile : kWinogradTiles)
         if (one.name == name_of_winograd(tile) && one.error_bound <= tolerance)
-          best.take(one.name, expected_winograd_cycles(c, tile, target));
-  return best.name;
+          times.push_back(
+              {one.name, expected_winograd_cycles(c, tile, usual), expected_winograd_cycles(c, tile, target)});
+  return least_expected(std::move(times));
 }
 
 // ---- the sources
 
-// Those that the model finds near the best are worth a trial.
 std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) {
-  constexpr double kNear = 1.5;
   std::vector<Candidate> out;
-  const std::vector<Expected> tilings = sorted_tilings(*convolution_of(key), target);
-  for (const Expected& one : tilings)
-    if (one.cycles <= kNear * tilings.front().cycles) out.push_back(one.candidate);
+  for (Expected& one : near_tilings(*convolution_of(key), target)) out.push_back(std::move(one.candidate));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/cpu/conv/direct_weights_plan.h"
 #include "compiler/cpu/conv/patches.h"
 #include "compiler/cpu/conv/tiles.h"
+#include "compiler/kernel/tile_cycles.h"
 
 namespace thtrain {
 namespace {
@@ -17,11 +18,7 @@ constexpr double kLine = 64;
 // Pages that the first table has.
 constexpr double kPage = 4096, kPages = 72;
 
-// Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
-// from further away; and of either where rows are fetched ahead.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 2, kOfFetchedImages = 4;
-
-// Cycles of a loop for one row of taps of one channel.
+// Instructions of a loop for one row of taps of one channel, four of which every processor begins in a cycle.
 constexpr double kOfLoop = 2;
 
 double up(double a, double b) {
@@ -40,16 +37,37 @@ double lanes_of(DType dtype, const Target& target) {
   return static_cast<double>(target.lanes_of(dtype));
 }
 
-// Cycles of `a` times `b` multiply-adds into as many accumulators, by what limits them: two a cycle, two loads a cycle,
-// and four cycles until a sum can be added to again.
-double tile_cycles(double a, double b, double loads) {
-  return std::max({a * b / 2, loads / 2, 4.0});
-}
+// What was measured, in cycles.
+struct Rates {
+  const kernel::KernelRates& r;
+  double multiply_add = r.multiply_add / 100.0, sum = r.sum / 100.0, load = r.load / 100.0,
+         crossing_load = r.crossing_load / 100.0, shuffle = r.shuffle / 100.0,
+         // Lines: of what is found in the second cache; of what is copied in it or beyond; of images, which come from
+         // further away; and of either where rows are fetched ahead.
+      second = r.second_line / 100.0, copied = r.copied_line / 100.0, third = r.third_line / 100.0,
+         fetched_second = r.fetched_second_line / 100.0, fetched_third = r.fetched_third_line / 100.0;
+  // A sum that is loaded and stored with its address.
+  double sum_in_memory = 3 * load;
+  // Before the first multiply-add of a tile has its operands, and after its last one.
+  double of_tile = 2.5 * sum;
 
-// Cycles of a vector of a square that is transposed: its shuffles and its store.
-double transposing_cycles(double lanes) {
-  return std::log2(lanes) + 1;
-}
+  explicit Rates(const Target& target) : r(target.rates) {}
+
+  // `of_used`: the load of what is multiplied by each of the vectors, broadcast or not.
+  double throughput(double uses, double vectors, double of_load, double of_used) const {
+    return std::max(uses * vectors * multiply_add, uses * of_used + kernel::vector_loads(uses, vectors) * of_load);
+  }
+  double throughput(double uses, double vectors, double of_load) const {
+    return throughput(uses, vectors, of_load, load);
+  }
+  // A step of a tile of sums: those that wait for each other too.
+  double tile(double uses, double vectors, double of_load, double of_used) const {
+    return std::max(throughput(uses, vectors, of_load, of_used), sum);
+  }
+  double tile(double uses, double vectors, double of_load) const { return tile(uses, vectors, of_load, load); }
+  // A vector of a square that is transposed: its shuffles and its store.
+  double transposing(double lanes) const { return (std::log2(lanes) + 1) * shuffle; }
+};
 
 // Of the taps of an axis, the share that falls on elements.
 double share_of_elements(const CorrelationAxis& axis) {
@@ -59,8 +77,8 @@ double share_of_elements(const CorrelationAxis& axis) {
   return number(elements) / number(axis.out * axis.kernel);
 }
 
-double padding_cycles(const Correlation& c) {
-  return number(padded_bytes(c)) / kLine * kOfCopies;
+double padding_cycles(const Correlation& c, const Rates& rates) {
+  return number(padded_bytes(c)) / kLine * rates.copied;
 }
 
 double lines_of_images(const Correlation& c) {
@@ -71,8 +89,8 @@ double lines_of_images(const Correlation& c) {
   return elements * size_of_element(c.dtype) / kLine;
 }
 
-double image_cycles(const Correlation& c) {
-  return lines_of_images(c) * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
+double image_cycles(const Correlation& c, const Rates& rates) {
+  return lines_of_images(c) * (c.inputs > kFewStreams ? rates.fetched_third : rates.third);
 }
 
 // ---- forward, and the gradient to the images
@@ -81,6 +99,7 @@ struct DirectCycles {
   const DirectTiling& t;
   const Correlation& c;
   const Target& target;
+  const Rates rates = Rates(target);
   const CorrelationAxis& width = c.axes[2];
   double lanes = lanes_of(c.dtype, target), size = size_of_element(c.dtype);
   double rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out);  // of all images
@@ -102,22 +121,30 @@ struct DirectCycles {
     double out = 0;
     Tiles(width.positions_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
       for (int64_t x = first; x < last; x += tile) {
-        int64_t multiplied = 0, most = 0;
+        int64_t most = 0;
+        double of_taps = 0;
+        for (int64_t k = 0; k < taps.count; ++k) {
+          int64_t positions = 0;
+          for (int64_t p = x; p < x + tile; ++p)
+            positions += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
+          of_taps += rates.throughput(number(positions), vectors, rates.load);
+        }
         for (int64_t p = x; p < x + tile; ++p) {
           int64_t of_position = 0;
           for (int64_t k = 0; k < taps.count; ++k)
             of_position += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
-          multiplied += of_position;
           most = std::max(most, of_position);
         }
-        out += std::max({number(multiplied) * vectors / 2, (number(multiplied) + number(taps.count) * vectors) / 2,
-                         4 * number(most)});
+        out += std::max(of_taps, rates.sum * number(most));
       }
     });
     return out;
   }
 
   static constexpr double kCacheBytes = 16 << 10;  // of a slab of filters, and of a block of rows' sums
+
+  // Lines of the third cache in the time until a page that is not in the first table can be written to.
+  static constexpr double kOfOtherPage = 50 / 14.0;
 
   // Over filters: vectors of a block.
   double vectors_of_filters() const {
@@ -132,20 +159,17 @@ struct DirectCycles {
   double over_filters() const {
     const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
                  all = number(width.out), slabs = this->slabs();
-    // What tiles of several vectors were measured to take more than their multiply-adds, with AVX-512; why is not
-    // known.
-    const double several = vectors > 1 ? 1.15 : 1;
-    double row = vectors * all * transposing_cycles(lanes);  // on its way out
+    double row = vectors * all * rates.transposing(lanes);  // on its way out
     each_phase([&](int64_t phase, double taps, double positions) {
       const double tiles = up(positions, t.tile), tile = positions / tiles;
       // Sums are loaded and stored for each slab.
-      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) * several + tiles * kOfLoop) : 0) +
-             tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
+      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
+             tiles * (taps > 0 ? slabs : 1) * (tile * vectors * rates.sum_in_memory + rates.of_tile);
     });
-    row +=
-        number(c.inputs * width.stored()) * size / kLine * (c.inputs > kFewStreams ? kOfFetchedSecond : kOfSecondCache);
+    row += number(c.inputs * width.stored()) * size / kLine *
+           (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
     // Each filter's positions of a block of rows lie in a page of their own, if its positions fill one.
-    const double of_page = 50 * std::min(1.0, number(c.positions()) * size / kPage);
+    const double of_page = kOfOtherPage * rates.third * std::min(1.0, number(c.positions()) * size / kPage);
     const double rows_of_block =
         std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
     return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
@@ -156,21 +180,22 @@ struct DirectCycles {
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
                  bytes_of_plane = number(c.stored_pixels()) * size;
     // What a row of positions reads again and again: is it found in the first cache, and its pages in the first table?
-    // Of many planes the newest row is fetched ahead.
-    constexpr double kOfFarPages = 12, kOfNearPages = 3, kOfFetched = 0.5;
+    // Of many planes the newest row is fetched ahead. Multiply-adds hide a part of what lines cost.
+    const double of_far_pages = 3 * rates.second, of_near_pages = 0.75 * rates.second,
+                 of_fetched = 0.25 * rates.fetched_second;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
     const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
-                 others = bytes > 0.9 * cache && !has_pages ? kOfFarPages : kOfNearPages;
-    const double of_line = bytes > 0.5 * cache ? fetched * kOfFetched + (1 - fetched) * others : 0;
+                 others = bytes > 0.9 * cache && !has_pages ? of_far_pages : of_near_pages;
+    const double of_line = bytes > 0.5 * cache ? fetched * of_fetched + (1 - fetched) * others : 0;
     double row = 0;
     each_phase([&](int64_t, double taps, double positions) {
       const double all = up(positions, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
       // Most loads of the image cross a cache line.
       row += blocks * tiles * lines *
-             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) + kOfLoop + (vectors + 1) * of_line);
+             (taps * rates.tile(filters, vectors, rates.crossing_load) + kOfLoop + (vectors + 1) * of_line);
       // Positions of a phase are stored one by one.
-      row += number(c.outputs) * (width.phases > 1 ? 3 * positions : all);
+      row += number(c.outputs) * (width.phases > 1 ? 6 * rates.load * positions : 2 * rates.load * all);
     });
     return rows * row;
   }
@@ -181,11 +206,13 @@ struct DirectCycles {
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
   const Correlation read = correlation_read_by(t, c, target);
   const DirectCycles direct{t, read, target};
-  return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
+  return padding_cycles(read, direct.rates) + image_cycles(read, direct.rates) +
+         (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
   const PlanesPlan plan(t, c, target.lanes_of(c.dtype));
+  const Rates rates(target);
   const CorrelationAxis &height = c.axes[1], &width = c.axes[2];
   const double filters = t.filters, kernel = number(height.kernel), taps = number(width.kernel),
                tiles = up(number(plan.vectors), t.vectors), vectors = number(plan.vectors) / tiles,
@@ -194,36 +221,40 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
   double tile = 0;
   for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
-    const double loads = filters * rows + 2 * vectors;  // most of the image cross a cache line
-    tile += taps * tile_cycles(filters * rows, vectors, loads) + kOfLoop;
+    // Most loads of the image cross a cache line.
+    // All taps of a row are in one piece of code, where loads are not repeated.
+    tile += taps * std::max({filters * rows * vectors * rates.multiply_add,
+                             filters * rows * rates.load + vectors * rates.crossing_load, rates.sum}) +
+            kOfLoop;
   }
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.
-  const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 2;
+  const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 4 * rates.load;
   const double groups = up(number(plan.band), t.rows);
-  const double band =
-      number(c.inputs) * (groups * tiles * tile + copied) + number(plan.slabs) * groups * tiles * (sums * 1.5 + 10);
-  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * kOfFetchedImages;
+  const double band = number(c.inputs) * (groups * tiles * tile + copied) +
+                      number(plan.slabs) * groups * tiles * (sums * rates.sum_in_memory + rates.of_tile);
+  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * rates.fetched_third;
 }
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
                                 const Target& target) {
-  constexpr double kOfTransposing = 8;  // a line of sums, which is read and stored too
   const DirectCycles direct{t, c, target};
+  const Rates& rates = direct.rates;
+  const double of_transposing = 6 * rates.shuffle + 4 * rates.load;  // a line of sums, which is read and stored too
   const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
                lines = filters * number(c.positions()) * size / kLine,
                pooled = number(windows.rows().windows * windows.columns().windows) / number(c.positions());
   // The image is neither written nor read.
   const bool is_far = lines * kLine > number(std::max<int64_t>(target.second_cache_bytes, 1 << 20));
-  double gain = lines * (is_far ? kOfImages : kOfSecondCache);
+  double gain = lines * (is_far ? rates.third : rates.second);
   const double computed = rows_computed(t, c, target, windows);
   gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
   if (!t.over_filters) return gain;
-  gain += lines * kOfTransposing * (1 - pooled);
+  gain += lines * of_transposing * (1 - pooled);
   // Where windows share rows, the sums of a block may be found in the second cache only.
   const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.positions()) * size;
   const bool shares_rows = windows.rows().stride < windows.rows().window;
-  if (shares_rows && bytes > number(target.first_cache_bytes)) gain -= lines * direct.slabs() * kOfSecondCache;
+  if (shares_rows && bytes > number(target.first_cache_bytes)) gain -= lines * direct.slabs() * rates.second;
   return gain;
 }
 
@@ -231,7 +262,8 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const Convolution c = as_computed(convolution, t, target.lanes_of(convolution.dtype));
   const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
   const Correlation padded = images_read_by(t, c, target);
-  const double padding = padding_cycles(padded);
+  const Rates rates(target);
+  const double padding = padding_cycles(padded, rates);
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
                rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
@@ -248,58 +280,68 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   if (t.over_filters) {
     const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
                  blocks = up(filters, vectors * lanes);
-    // Planes of several channels are read side by side; of more than four vectors the same holds as of several above.
-    const double factor = (1 + 0.03 * (std::min(channels, 8.0) - 1)) * (t.width > 4 ? 1.2 : 1);
+    // Planes of several channels are read side by side.
+    const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
     // Each block reads the rows of the image again, which come from further away where the second cache does not hold
     // them. The gradient is transposed first.
-    constexpr double kSecondCache = 1 << 20;
-    const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > kSecondCache &&
+    const double second_cache = number(target.second_cache_bytes > 0 ? target.second_cache_bytes : 1 << 20);
+    const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > second_cache &&
                         plan.blocks > 1 && !plan.blocks_inside;
-    const double of_line = is_far ? kOfCopies : c.channels() > kFewStreams ? kOfFetchedSecond : kOfSecondCache;
+    const double of_line = is_far ? rates.copied : c.channels() > kFewStreams ? rates.fetched_second : rates.second;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
-    return padding + rows * blocks *
-                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor +
-                                   vectors * transposing_cycles(lanes)) +
-                          lines_of_image * of_line);
+    return padding +
+           rows * blocks *
+               (width * (tiles * rates.tile(taps, vectors, rates.load) * factor + vectors * rates.transposing(lanes)) +
+                lines_of_image * of_line);
   }
-  // Most loads of both cross a cache line, and rows are short. With one tap each element is loaded for few filters.
-  const double factor = (c.taps() == 1 ? 1.9 : 1.35) * (1 + 0.1 * (channels - 1));
+  // Most loads of both cross a cache line, and rows are short.
+  const double factor = 1.15 * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
-  return padding + rows * blocks * tiles *
-                       (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + kOfLoop);
+  return padding +
+         rows * blocks * tiles *
+             (factor * up(width, lanes) * rates.tile(taps, of_tile, rates.crossing_load, rates.crossing_load) +
+              kOfLoop);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {
-  // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
-  // each line of filters that it packs, for each line of the result or its gradient; for a call.
-  constexpr double kOfProducts = 1.3, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
-  constexpr double kOfRun = 18;     // neighbouring positions under a tap, which are copied at once
-  constexpr double kOfStrided = 2;  // an element of a run with a stride
+  constexpr double kRows = 8;  // of filters, which a BLAS computes at a time
+  const Rates rates(target);
+  // Products of images are not as good for a library as those by which it was measured.
+  const double of_product = 1.14 * rates.r.library_multiply_add / 100.0, of_packing = rates.r.library_line / 100.0,
+               of_call = rates.r.library_call / 100.0, of_result = 0.8 * of_packing;
+  constexpr double kOfRun = 18;              // neighbouring positions under a tap, which are copied at once
+  const double of_strided = 4 * rates.load;  // an element of a run with a stride
   const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
                depth = number(c.channels() * c.taps()), positions = number(c.positions());
   const double slabs = up(positions, number(patches_walk(c, true).positions));
   const double patches = n * depth * positions, lines = patches * size / kLine;
-  double out = kOfProducts * n * up(number(c.filters()), kRows) * kRows * positions * depth / lanes / 2;
-  out += n * slabs * (number(c.filters()) * depth * size / kLine * kOfPacking + kOfCall);
-  out += n * number(c.filters()) * positions * size / kLine * kOfResults;
-  if (is_patch_matrix(c)) return out + lines * kOfSecondCache;
+  double out = of_product * n * up(number(c.filters()), kRows) * kRows * positions * depth / lanes;
+  // Packed are the filters for each slab; of a gradient to them, whose sums are over positions, both operands.
+  const double packed = c.pass == ConvPass::kWeightGradient ? (number(c.filters()) + depth) * positions
+                                                            : slabs * number(c.filters()) * depth;
+  out += n * (packed * size / kLine * of_packing + slabs * of_call);
+  out += n * number(c.filters()) * positions * size / kLine * of_result;
+  if (is_patch_matrix(c)) return out + lines * rates.second;
+  // The image that they are added to begins as zeros.
+  if (c.pass == ConvPass::kInputGradient) out += number(c.n * c.c * c.pixels()) * size / kLine * rates.copied;
   // Patches are written and read; those of a gradient to the images are added where they belong.
-  const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
-  out += patches / number(c.axes[2].out) * kOfRun + lines * of_line;
+  const double times = c.pass == ConvPass::kInputGradient ? 5 : c.pass == ConvPass::kForward ? 0.5 : 1;
+  out += patches / number(c.axes[2].out) * kOfRun + lines * times * rates.second;
   if (c.axes[2].stride > 1) {
     // Runs with a stride touch all lines of their rows, which come from further away than the patches.
     Convolution forward = c;
     forward.pass = ConvPass::kForward;
-    out += patches * kOfStrided + lines_of_images(correlation_of(forward)) * kOfImages;
+    out += patches * of_strided + lines_of_images(correlation_of(forward)) * rates.third;
   }
   return out;
 }
 
 double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target& target) {
   constexpr double kOfProducts = 1.15;  // against those of full tiles alone
-  constexpr double kOfTransforms = 7;   // a vector of one product's data, filters or results
-  constexpr double kOfSums = 40;        // a vector of the gradient to one product's filters
+  const Rates rates(target);
+  const double of_transforms = 14 * rates.load;  // a vector of one product's data, filters or results
+  const double of_sums = 80 * rates.load;        // a vector of the gradient to one product's filters
   const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
   // Positions of the gradient to the images are its elements.
   auto positions = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
@@ -308,9 +350,9 @@ double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target
   const bool is_weights = c.pass == ConvPass::kWeightGradient;
   const double columns = is_weights || c.pass == ConvPass::kForward ? filters : channels,
                depth = channels + filters - columns;
-  return products * (kOfProducts * tiles * depth * up(columns, lanes) / 2 +
-                     kOfTransforms * tiles * (up(channels, lanes) + up(filters, lanes)) +
-                     (is_weights ? kOfSums : kOfTransforms) * depth * up(columns, lanes));
+  return products * (kOfProducts * tiles * depth * up(columns, lanes) * rates.multiply_add +
+                     of_transforms * tiles * (up(channels, lanes) + up(filters, lanes)) +
+                     (is_weights ? of_sums : of_transforms) * depth * up(columns, lanes));
 }
 
 }  // namespace thtrain

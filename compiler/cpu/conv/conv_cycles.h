@@ -1,5 +1,6 @@
 // What a model of the processor expects of the candidates of a convolution, in cycles of one thread: what the rule goes
-// by, and which tilings are worth a trial. Only ratios count. It knows vectors and first caches, and nothing measured.
+// by, and which tilings are worth a trial. Only ratios count. It counts what generated code does, and weighs it by the
+// target's rates.
 #pragma once
 
 #include "compiler/cpu/conv/correlation.h"

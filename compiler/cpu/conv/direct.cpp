@@ -18,7 +18,6 @@ using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
 constexpr int64_t kFilterSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
 constexpr int64_t kNearBytes = 512 << 10;       // half of a second cache of 1 MiB
-constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
 
@@ -95,7 +94,8 @@ class DirectKernel {
   Dim grain(int64_t parts) const {
     const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs) *
                          static_cast<double>(c_.positions() * c_.inputs * c_.taps()) / static_cast<double>(parts);
-    return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainFlops) / flops));
+    return std::max<int64_t>(1,
+                             static_cast<int64_t>(static_cast<double>(builder_.target().grain_of_products()) / flops));
   }
 
   // Taps of an axis that fall on elements of the image, not on zeros around or between them; and on which elements of

@@ -22,7 +22,6 @@ constexpr int64_t kPlanesStackBytes = 256 << 10;
 constexpr int64_t kNearBand = 32 << 10, kFarBand = 64 << 10, kManyOfElement = 100;
 constexpr int64_t kSlabOfPlanes = 24 << 10;  // half of a first cache of 48 KiB, if one channel has no more
 constexpr int64_t kBandsOfThreads = 32;      // that threads share, where there is as much
-constexpr int64_t kGrainOfPlanes = 500'000;  // floating-point operations
 constexpr int64_t kMostUnrolledTaps = 192;   // multiply-adds of a row of taps that is unrolled
 constexpr int64_t kOfSets = 2 << 10;         // rows so long fall in the same few sets of a first cache
 constexpr int64_t kLineOfPlanes = 64;        // bytes
@@ -56,12 +55,13 @@ class PlanesKernel {
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) { part(i); });
     const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs * c_.positions()) *
                          static_cast<double>(c_.inputs * c_.taps()) / static_cast<double>(range);
+    const auto grain = static_cast<double>(builder_.target().grain_of_products());
     builder_.finish_kernel(
         name_of_kernel(str("conv_planes_", tiling_.filters, "x", tiling_.rows, "x", tiling_.vectors), step_),
         str(step_.epilogue ? step_.epilogue->comment() + "; " : std::string(), c_.n, " images of ",
             c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ", c_.taps(), " taps, ",
             c_.positions(), " positions; ", name_of(tiling_)),
-        range, std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainOfPlanes) / flops)));
+        range, std::max<int64_t>(1, static_cast<int64_t>(grain / flops)));
   }
 
  private:

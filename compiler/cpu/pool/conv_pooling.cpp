@@ -27,8 +27,12 @@ std::string rule_of_pooled_conv(const ChoiceKey& key, const Target& target, int 
   const ChoiceKey of_conv = key_of(p.conv);
   const std::optional<DirectTiling> tiling =
       direct_tiling_named(find_computation(kConv)->rule(of_conv, target, threads, tolerance));
-  const bool is_faster = tiling && p.fits(*tiling) && expected_gain_of_pooling(*tiling, p.c, p.windows, target) > 0;
-  return is_faster ? kOneKernel : kApart;
+  if (!tiling || !p.fits(*tiling)) return kApart;
+  const Target usual = target.with_usual_rates();
+  const ExpectedTime apart{kApart, expected_cycles(*tiling, p.c, usual), expected_cycles(*tiling, p.c, target)};
+  return least_expected({apart,
+                         {kOneKernel, apart.usual - expected_gain_of_pooling(*tiling, p.c, p.windows, usual),
+                          apart.measured - expected_gain_of_pooling(*tiling, p.c, p.windows, target)}});
 }
 
 // The two nodes, which become one by the choice (compiler/passes/fuse_pooling.h).

@@ -206,7 +206,7 @@ Term WindowLoops::divisor(PoolDivisor by, const WindowRow& at, const Term& first
 }
 
 Dim WindowLoops::grain() const {
-  return grain_of(image_elements());
+  return grain_of(image_elements(), b_.target());
 }
 
 std::string WindowLoops::text() const {

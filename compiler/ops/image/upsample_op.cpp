@@ -130,7 +130,7 @@ class ImageLoops {
       body(code_.let("from", image * stride(in(), 0) + channel * stride(in(), 1)),
            code_.let("to", image * stride(out(), 0) + channel * stride(out(), 1)));
     });
-    b_.finish_kernel(name, comment, x[0] * x[1], grain_of(x[2] * x[3]));
+    b_.finish_kernel(name, comment, x[0] * x[1], grain_of(x[2] * x[3], b_.target()));
   }
 
   // ---- more rows and columns ---------------------------------------------------------------------------------------

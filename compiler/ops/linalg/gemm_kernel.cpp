@@ -67,16 +67,13 @@ class Gemm {
       code_.if_(
           tile < Term(tiles - 1), [&] { column_tile(column, tile_columns_); }, [&] { column_tile(column, last); });
     });
-    Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * p_.m * p_.k * tile_columns_));
+    Dim grain = std::max<int64_t>(1, ceil_div(builder_.target().grain_of_products(), 2 * p_.m * p_.k * tile_columns_));
     const int64_t parts = tiles * std::max<int64_t>(p_.count, 1);
     builder_.finish_kernel(name(str(tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth)), comment(), parts,
                            parts == 1 ? Dim(0) : grain);
   }
 
  private:
-  // Half a million operations are about 5 microseconds: worth a second thread.
-  static constexpr int64_t kGrainFlops = 500'000;
-
   struct Block {
     int rows, vectors;
     int64_t columns;  // at most vectors * lanes
@@ -153,7 +150,7 @@ class Gemm {
       code_.if_(
           block < Term(blocks - 1), [&] { row_of_tiles(i, rows); }, [&] { row_of_tiles(i, last_rows); });
     });
-    Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * rows * p_.k * p_.n));
+    Dim grain = std::max<int64_t>(1, ceil_div(builder_.target().grain_of_products(), 2 * rows * p_.k * p_.n));
     builder_.finish_kernel(name(str("rows_", tiling_.rows, "x", tiling_.vectors)), comment(), blocks, grain);
   }
 

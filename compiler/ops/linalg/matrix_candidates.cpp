@@ -4,6 +4,7 @@
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/ir/node.h"
+#include "compiler/kernel/tile_cycles.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/key_reader.h"
 #include "compiler/ops/linalg/library_functions.h"
@@ -60,28 +61,67 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
   return out;
 }
 
+// Cycles of a tiling's steps, all in registers and the first cache.
+double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
+  auto of_columns = [&](int64_t vectors) {
+    auto of_rows = [&](int64_t rows) {
+      return rows == 0 ? 0 : kernel::tile_cycles(target.rates, static_cast<double>(rows), static_cast<double>(vectors));
+    };
+    return static_cast<double>(p.m / t.rows) * of_rows(t.rows) + of_rows(p.m % t.rows);
+  };
+  const int64_t vectors = vectors_in(p, target), last = vectors % t.vectors;
+  return static_cast<double>(p.k) *
+         (static_cast<double>(vectors / t.vectors) * of_columns(t.vectors) + (last == 0 ? 0 : of_columns(last)));
+}
+
+// Of equal ones the first.
+GemmTiling least_expected(const std::vector<GemmTiling>& tilings, const MatrixProduct& p, const Target& target) {
+  const Target usual = target.with_usual_rates();
+  std::vector<ExpectedTime> times;
+  for (const GemmTiling& t : tilings)
+    times.push_back({name_of(t), expected_cycles(t, p, usual), expected_cycles(t, p, target)});
+  const std::string name = thtrain::least_expected(std::move(times));
+  return *std::find_if(tilings.begin(), tilings.end(), [&](const GemmTiling& t) { return name_of(t) == name; });
+}
+
+// Products of few columns, of which a tile computes whole vectors: OpenBLAS's small kernels, those of AVX-512, compute
+// the columns that there are.
+bool is_for_small_kernels(const MatrixProduct& p, const Target& target) {
+  constexpr double kOfRow = 12;  // cycles until a row of results is stored
+  if (vectors_in(p, target) > 1 || target.lanes_of(DType::kFloat64) < 8) return false;
+  if (p.n == 1) return p.trans_a;
+  const double rows = static_cast<double>(p.m), steps = rows * static_cast<double>(p.k),
+               part = static_cast<double>(p.n) / target.lanes_of(p.dtype);
+  auto of_library = [&](const Target& on) {
+    return steps * part * on.rates.library_narrow_multiply_add / 100 + rows * kOfRow;
+  };
+  auto of_tile = [&](const Target& on) { return steps * kernel::tile_cycles(on.rates, 14, 1) / 14; };
+  const Target usual = target.with_usual_rates();
+  return thtrain::least_expected({{"library", of_library(usual), of_library(target)},
+                                  {"tile", of_tile(usual), of_tile(target)}}) == "library";
+}
+
 GemmTiling column_tiling(const MatrixProduct& p, const Target& target) {
-  const auto [rows, vectors] = shapes_of(p, target).front();
+  std::vector<GemmTiling> shapes;
   // A^T is read in columns: a slab of few rows of it stays in the first cache.
-  return {rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)};
+  for (auto [rows, vectors] : shapes_of(p, target))
+    shapes.push_back({rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
+  return least_expected(shapes, p, target);
 }
 
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
   if (!is_float(p.dtype)) return target.has_fma() ? name_of(column_tiling(p, target)) : "loops";
-  // Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each used once, which
-  // OpenBLAS's small kernels, those of AVX-512, do better.
+  // Beyond this size a library's copies pay.
   constexpr double kMaxProducts = 1e9;
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
-  const bool has_small_kernels = target.lanes_of(DType::kFloat64) == 8;
-  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small ||
-      (p.trans_a && vectors_in(p, target) == 1 && has_small_kernels))
+  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || is_for_small_kernels(p, target))
     return "library";
   // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
   // next.
   if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
-    return name_of(tilings.front());
+    return name_of(least_expected(tilings, p, target));
   const GemmTiling tiling = column_tiling(p, target);
   if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors && p.m * p.n * p.k > 500'000)
     return "library";

@@ -160,7 +160,7 @@ class RadixSort {
       });
     }
     b_.finish_kernel(name(), comment(inserts ? "by insertion" : "radix sort by digits of 8 bits"), rows_,
-                     grain_of(n_ * Dim(passes())));
+                     grain_of(n_ * Dim(passes()), b_.target()));
   }
 
   // The record before the first one is the least that there is.
@@ -279,7 +279,7 @@ class RadixSort {
   }
   void each_row(const std::string& what, const std::string& comment, const std::function<void(Term row)>& body) {
     code_.loop("row", b_.begin(), b_.end(), 1, LoopMark::kSequential, body);
-    b_.finish_kernel(name() + "_" + what, comment, rows_, grain_of(Dim(kDigits) * parts_));
+    b_.finish_kernel(name() + "_" + what, comment, rows_, grain_of(Dim(kDigits) * parts_, b_.target()));
   }
   // Where the records of a row are before a pass: those passes that moved them went from one half to the other.
   Term source(const Term& row, int64_t pass) {

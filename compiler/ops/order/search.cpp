@@ -90,7 +90,7 @@ void lower_searchsorted(kernel::StepBuilder& b) {
     b.store(out, i, found);
   });
   b.finish_kernel("searchsorted", "out0 = how many elements of in0 are before each element of in1",
-                  product(out.type.dims), grain_of(16));
+                  product(out.type.dims), grain_of(16, b.target()));
 }
 
 std::vector<OpCase> cases_searchsorted() {

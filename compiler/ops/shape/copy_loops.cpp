@@ -8,8 +8,8 @@ namespace thtrain {
 
 using kernel::StepBuilder;
 
-Dim grain_of(const Dim& elements) {
-  const Dim worth_a_thread = kernel::Target::kGrainOfWork / kMoveWork;
+Dim grain_of(const Dim& elements, const kernel::Target& target) {
+  const Dim worth_a_thread = target.grain_of_work() / kMoveWork;
   if (!elements.is_known()) return max(floor_div(worth_a_thread, max(elements, 1)), 1);
   return std::max<int64_t>(worth_a_thread.value() / std::max<int64_t>(elements.value(), 1), 1);
 }

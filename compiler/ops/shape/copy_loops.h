@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/kernel/nest.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
@@ -11,7 +12,7 @@ namespace thtrain {
 inline constexpr int64_t kMoveWork = 4;
 
 /// The least part of a range that is worth a thread, where each step of it writes `elements` elements.
-Dim grain_of(const Dim& elements);
+Dim grain_of(const Dim& elements, const kernel::Target& target);
 
 /// A complex operand as its real and imaginary parts along a last axis of 2; others are themselves. Loops that move or
 /// add elements need no other code for them: the loop language has no complex numbers.

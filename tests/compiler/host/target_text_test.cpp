@@ -16,9 +16,11 @@ TEST(TargetText, WhatATargetPrintsIsRead) {
                               .second_cache_bytes = 1280 << 10,
                               .last_cache_bytes = 30 << 20,
                               .cores = 3,
-                              .memory = {12'000'001, 8, 32}};
+                              .memory = {12'000'001, 8, 32},
+                              .rates = {.load = 71, .wake = 204'800}};
   EXPECT_EQ(target.text(),
-            "isa=avx2,vectors=32,caches=48K/1280K/30M,cores=3,non_temporal=12000001,store_prefetch=8,load_prefetch=32");
+            "isa=avx2,vectors=32,caches=48K/1280K/30M,cores=3,non_temporal=12000001,store_prefetch=8,load_prefetch=32,"
+            "rates=50/400/71/100/100/400/200/1400/400/1000/57/50/1000/100000/204800");
   const TargetParts parts = parse_target(target.text());
   EXPECT_EQ(parts.isa, "avx2");
   EXPECT_EQ(parts.vector_bytes, 32);
@@ -27,13 +29,14 @@ TEST(TargetText, WhatATargetPrintsIsRead) {
   EXPECT_EQ(parts.non_temporal_bytes, 12'000'001);
   EXPECT_EQ(parts.store_prefetch_lines, 8);
   EXPECT_EQ(parts.load_prefetch_lines, 32);
+  EXPECT_EQ(parts.rates, target.rates);
 }
 
 TEST(TargetText, WhatIsNotNamedIsLeftOpen) {
   const TargetParts parts = parse_target("cores=2");
   EXPECT_EQ(parts.cores, 2);
   EXPECT_FALSE(parts.isa || parts.vector_bytes || parts.caches || parts.non_temporal_bytes ||
-               parts.store_prefetch_lines || parts.load_prefetch_lines);
+               parts.store_prefetch_lines || parts.load_prefetch_lines || parts.rates);
 }
 
 TEST(TargetText, ScalarC99TakesNothingOfAProcessor) {
@@ -87,6 +90,13 @@ error: THTRAIN_TARGET has no such load_prefetch
   expected: a number of cache lines from 0 to 1024
   got:      1025
 )");
+  for (const char* rates : {"50", "1/2/3/4/5/6/7/8/9/10/11/12/13/14/x", "1/2/3/4/5/6/7/8/9/10/11/12/13/14/0",
+                            "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16"})
+    EXPECT_EQ(error_of(std::string("rates=") + rates), str(R"(
+error: THTRAIN_TARGET has no such rates
+  expected: 15 numbers of hundredths of a cycle from 1 to 100000000, such as 50/400/...
+  got:      )",
+                                                           rates, "\n"));
   EXPECT_EQ(error_of("non_temporal=4T"), R"(
 error: THTRAIN_TARGET has no such non_temporal
   expected: a size such as 20M; 0: no such stores
@@ -94,7 +104,7 @@ error: THTRAIN_TARGET has no such non_temporal
 )");
   EXPECT_EQ(error_of("cache=1/2/3"), R"(
 error: THTRAIN_TARGET has no entry cache
-  expected: isa, vectors, caches, cores, non_temporal, store_prefetch, load_prefetch
+  expected: isa, vectors, caches, cores, non_temporal, store_prefetch, load_prefetch, rates
   got:      cache=1/2/3
   hint:     did you mean caches?
 )");

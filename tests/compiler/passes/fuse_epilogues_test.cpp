@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "compiler/api.h"
-#include "compiler/host/machine.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
@@ -19,6 +18,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 #include "tests/support/always_chooser.h"
 #include "tests/support/native_program.h"

@@ -5,8 +5,8 @@
 
 #include "compiler/api.h"
 #include "compiler/base/error.h"
-#include "compiler/host/machine.h"
 #include "compiler/plan/program.h"
+#include "compiler/tuning/machine.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain::replayed_calls_test {

@@ -7,8 +7,8 @@
 #include <regex>
 
 #include "compiler/api.h"
-#include "compiler/host/machine.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 #include "compiler/tuning/user_candidates.h"
 #include "tests/support/error_text.h"

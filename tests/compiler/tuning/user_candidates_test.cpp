@@ -13,9 +13,9 @@
 #include <regex>
 
 #include "compiler/api.h"
-#include "compiler/host/machine.h"
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/tuning/candidate_trials.h"
+#include "compiler/tuning/machine.h"
 #include "compiler/tuning/trial_process.h"
 #include "tests/support/error_text.h"
 #include "tests/support/planted_candidates.h"

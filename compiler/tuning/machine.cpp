@@ -1,5 +1,6 @@
-#include "compiler/host/machine.h"
+#include "compiler/tuning/machine.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "compiler/host/cpu.h"
 #include "compiler/host/memory_trials.h"
 #include "compiler/store/tuning_store.h"
+#include "compiler/tuning/rate_trials.h"
 
 namespace thtrain {
 
@@ -22,18 +24,21 @@ struct Machine {
 };
 
 // A new number where the same measurements would give other limits.
-constexpr const char* kScheme = "memory limits 1";
+constexpr const char* kScheme = "memory limits and rates 1";
 std::string entry_name(Target target) {
-  target.cores = 1;  // one core measures
+  target.cores = std::min(target.cores, 2);  // one core measures, and a second one that is woken
   target.memory = {};
+  target.rates = {};
   return content_hash({kScheme, cpu().feature_text, target.text()});
 }
 
-MemoryLimits limits_of(const TargetParts& parts, MemoryLimits others) {
-  others.non_temporal_bytes = parts.non_temporal_bytes.value_or(others.non_temporal_bytes);
-  others.store_prefetch_lines = parts.store_prefetch_lines.value_or(others.store_prefetch_lines);
-  others.load_prefetch_lines = parts.load_prefetch_lines.value_or(others.load_prefetch_lines);
-  return others;
+// What the text names of that which is measured.
+void take(const TargetParts& parts, Target& target) {
+  MemoryLimits& memory = target.memory;
+  memory.non_temporal_bytes = parts.non_temporal_bytes.value_or(memory.non_temporal_bytes);
+  memory.store_prefetch_lines = parts.store_prefetch_lines.value_or(memory.store_prefetch_lines);
+  memory.load_prefetch_lines = parts.load_prefetch_lines.value_or(memory.load_prefetch_lines);
+  target.rates = parts.rates.value_or(target.rates);
 }
 
 bool has_limits(const TargetParts& parts) {
@@ -44,30 +49,34 @@ bool has_limits(const TargetParts& parts) {
 std::optional<TargetParts> parts_of(std::string_view text) {
   try {
     TargetParts out = parse_target(text);
-    return has_limits(out) ? std::optional(out) : std::nullopt;
+    return has_limits(out) && out.rates ? std::optional(out) : std::nullopt;
   } catch (const UserError&) {
     return std::nullopt;
   }
 }
 
-std::optional<MemoryLimits> remembered(const Target& target) {
+// `target` with what was measured of it.
+std::optional<Target> remembered(Target target) {
   const auto entry = tuning_store().read(kTuningFolder, entry_name(target));
   if (!entry) return std::nullopt;
   const std::optional<TargetParts> parts = parts_of(entry->content.substr(0, entry->content.find('\n')));
-  return parts ? std::optional(limits_of(*parts, {})) : std::nullopt;
+  if (!parts) return std::nullopt;
+  take(*parts, target);
+  return target;
 }
 
 // `again`: though another process has measured meanwhile. Else what it found holds, so that all take the same.
-MemoryLimits measured(Target target, bool again) {
+Target measured(Target target, bool again) {
   target.memory = measure_memory_limits(target);
+  target.rates = measure_kernel_rates(target);
   if (!again)
-    if (const std::optional<MemoryLimits> known = remembered(target)) return *known;
+    if (const std::optional<Target> known = remembered(target)) return *known;
   try {
     tuning_store().write(kTuningFolder, entry_name(target), target.text() + "\n");
   } catch (const UserError&) {
     // No folder can be written: the next process measures again.
   }
-  return target.memory;
+  return target;
 }
 
 Machine asked() {
@@ -83,16 +92,16 @@ Machine asked() {
                .last_cache_bytes = processor.last_cache_bytes,
                .cores = processor.cores}};
   if (has_limits(forced)) {
-    out.target.memory = limits_of(forced, {});
     out.from = LimitsFrom::kForced;
   } else if (forced.caches) {
-    out.target.memory = limits_of(forced, usual_memory_limits(out.target));
+    out.target.memory = usual_memory_limits(out.target);
     out.from = LimitsFrom::kRule;
   } else {
-    const std::optional<MemoryLimits> known = remembered(out.target);
+    const std::optional<Target> known = remembered(out.target);
     out.from = known ? LimitsFrom::kRemembered : LimitsFrom::kMeasured;
-    out.target.memory = limits_of(forced, known ? *known : measured(out.target, false));
+    out.target = known ? *known : measured(out.target, false);
   }
+  take(forced, out.target);
   return out;
 }
 
@@ -118,7 +127,8 @@ void measure_machine_again() {
   std::lock_guard lock(mutex);
   Machine& now = locked_machine();
   if (now.from == LimitsFrom::kForced || now.from == LimitsFrom::kRule) return;
-  now.target.memory = limits_of(forced_target(), measured(now.target, true));
+  now.target = measured(now.target, true);
+  take(forced_target(), now.target);
   now.from = LimitsFrom::kMeasured;
 }
 
@@ -134,7 +144,7 @@ void use_limits_of(std::string_view text) {
   Machine& now = locked_machine();
   if (now.from == LimitsFrom::kForced || now.from == LimitsFrom::kRule) return;
   Target then = now.target;
-  then.memory = limits_of(*parts, {});
+  take(*parts, then);
   if (then.text() != text) return;
   now = {then, LimitsFrom::kRun};
 }
