@@ -93,6 +93,7 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_BINARY(neq);
   TH_BINARY(logical_and);
   TH_BINARY(logical_or);
+  TH_BINARY(complex);
   TH_BINARY(bitwise_and);
   TH_BINARY(bitwise_or);
   TH_BINARY(bitwise_xor);

@@ -194,6 +194,11 @@ unary("bitwise_not", np.invert, ["bool", *INTS])
 # ---- Complex numbers, conversions.
 for name, f in [("real", np.real), ("imag", np.imag), ("conj", np.conj)]:
     unary(name, f, COMPLEXES)
+for dtype in FLOATS:
+    x = special(dtype)
+    z = np.empty(len(x), "complex64" if dtype == "float32" else "complex128")
+    z.real, z.imag = x, x[::-1]
+    case("complex", "zip", [x, x[::-1]], [z])
 ALL = ["bool", *INTS, *FLOATS, *COMPLEXES]
 for source in ALL:
     for target in ALL:

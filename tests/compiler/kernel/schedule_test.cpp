@@ -165,7 +165,8 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
   prints(take(x, at), ", vectors of 16 over elements, tail masked, rows by index");
   const Expr ints = make_input({.dtype = DType::kInt32, .dims = {20, 20}}, "ints");
-  prints(dot(ints, ints), ", vectors of 16 over results, tail masked");
+  const Expr rows = make_input({.dtype = DType::kInt32, .dims = {"n", 20}}, "rows");
+  prints(dot(rows, ints), ", vectors of 16 over results, tail masked");
 }
 
 // A kernel of one input and one output of these lengths, as C++.

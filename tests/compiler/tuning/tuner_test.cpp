@@ -60,12 +60,13 @@ TEST(Tuner, KeysOfProductsReadBack) {
   for (const auto& [product, text] :
        {std::pair(MatrixProduct{DType::kFloat32, 60, 500, 784, false, false, false}, "float32 60x784x500 NN"),
         {MatrixProduct{DType::kFloat64, 784, 500, 60, true, false, true}, "float64 784x60x500 TN added"},
-        {MatrixProduct{DType::kFloat32, 60, 500, 10, false, true, false}, "float32 60x10x500 NT"}}) {
+        {MatrixProduct{DType::kFloat32, 60, 500, 10, false, true, false}, "float32 60x10x500 NT"},
+        {MatrixProduct{DType::kInt16, 2, 3, 4, false, false, false}, "int16 2x4x3 NN"}}) {
     EXPECT_EQ(key_of(product).text(), str("matrix_product ", text));
     EXPECT_EQ(product_of(text), product);
   }
-  for (const char* text : {"", "float32", "int32 2x2x2 NN", "float32 2x2 NN", "float32 2x2x2 NX", "float32 2x2x0 NN",
-                           "float32 2x2x2 NN added twice", "float32 2x2x99999999999999999999 NN"})
+  for (const char* text : {"", "float32", "bool 2x2x2 NN", "complex64 2x2x2 NN", "float32 2x2 NN", "float32 2x2x2 NX",
+                           "float32 2x2x0 NN", "float32 2x2x2 NN added twice", "float32 2x2x99999999999999999999 NN"})
     EXPECT_EQ(product_of(text), std::nullopt) << text;
 }
 
