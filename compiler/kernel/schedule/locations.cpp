@@ -88,9 +88,15 @@ std::vector<bool> Tracks::varying(const LoopAxis& axis) const {
   std::vector<bool> out;
   for (size_t v = 0; v < nest_.values().size(); ++v) {
     // The bounds may end anywhere; what is carried is a number for each lane.
-    bool varies = static_cast<bool>(nest_.values()[v].otherwise) || nest_.values()[v].kind == Kind::kCarried;
+    const Nest::Value& value = nest_.values()[v];
+    bool varies = static_cast<bool>(value.otherwise) || value.kind == Kind::kCarried;
+    // What an iteration stores, the next one may load.
+    if (axis.kind == AxisKind::kSequential && value.kind == Kind::kLoad)
+      varies = varies || std::ranges::any_of(nest_.stores(), [&](const Nest::Store& store) {
+                 return store.location.operand.index == value.location.operand.index;
+               });
     for (size_t track : {of_value_[v], reported_[v]}) varies = varies || (track != kNone && !axis.strides[track].is(0));
-    nest_.each_read(nest_.values()[v], [&](size_t read) { varies = varies || out[read]; });
+    nest_.each_read(value, [&](size_t read) { varies = varies || out[read]; });
     out.push_back(varies);
   }
   return out;

@@ -175,6 +175,12 @@ std::vector<OpCase> cases_scatter() {
       {.name = "one", .inputs = {f64({5, 3}), i64({}), f64({3})}, .build = added(0)},
       {.name = "by_row", .inputs = {f64({5, 3}), i64({6}), f64({3})}, .build = added(0)},
       {.name = "none", .inputs = {f64({5, 3}), i64({0}), f64({0, 3})}, .build = added(0)},
+      {.name = "all_at_one",
+       .inputs = {f64({3}), i64({}), f64({})},
+       .build =
+           [](In in) { return std::vector{scatter_add(in[0], broadcast_to(in[1], {6}), broadcast_to(in[2], {6}))}; },
+       .int_low = -3,
+       .int_high = 3},
       {.name = "ints", .inputs = {u8({5}), i64({7}), u8({7})}, .build = added(0)},
       {.name = "picked", .inputs = {f64({7, 5}), i64({7}), f64({7})}, .build = picked},
       {.name = "picked_float32", .inputs = {f32({3, 10}), i32({3}), f32({3})}, .build = picked},
