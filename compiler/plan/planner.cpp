@@ -384,10 +384,10 @@ void Planner::copy(const BufferView& from, const BufferView& to, std::string why
 void Planner::copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin,
                          size_t begin) {
   const size_t end = region_->items.size();
+  begin = after_definitions(*region_, begin, from.type.dims);
   copy(from, to, std::move(why), origin);
-  auto first = region_->items.begin();
-  std::rotate(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
-              region_->items.end());
+  const auto at = [&](size_t i) { return region_->items.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::rotate(at(begin), at(end), region_->items.end());
 }
 
 BufferView Planner::materialized(const Expr& e) {

@@ -1,5 +1,7 @@
 #include "compiler/plan/program.h"
 
+#include <set>
+
 namespace thtrain {
 
 bool is_one_location(const BufferView& a, const BufferView& b) {
@@ -73,6 +75,17 @@ void for_each_condition(const Region& region, const std::function<void(const Buf
       for_each_condition(*branch->otherwise, visit);
     }
   }
+}
+
+size_t after_definitions(const Region& region, size_t begin, const Dims& lengths) {
+  std::set<std::string> names;
+  for (const Dim& length : lengths) length.collect_names(names);
+  size_t out = begin;
+  for (size_t i = begin; i < region.items.size(); ++i)
+    if (const Step* step = std::get_if<Step>(&region.items[i]))
+      for (const LengthDefinition& length : step->defines)
+        if (names.contains(length.name)) out = i + 1;
+  return out;
 }
 
 }  // namespace thtrain

@@ -84,6 +84,10 @@ struct Region {
   std::vector<std::variant<Step, Loop, Branch>> items;
 };
 
+/// The index behind the last of the steps from `begin` on that define a length which these name; `begin` where none
+/// does. A variable is overwritten later still: its views come first (schedule()).
+size_t after_definitions(const Region& region, size_t begin, const Dims& lengths);
+
 struct MemoryPlan {
   Dim arena_bytes = 0;
   Dim lower_bound = 0;  // bytes live at the peak, where lengths are known; else the arena's

@@ -248,6 +248,21 @@ TEST(Mask, AnUpdateOfAVariableThroughAMaskIsInPlace) {
   }
 }
 
+// The part is a view of the variable, whose old value is returned.
+TEST(DataLengths, APartOfAVariableIsAnOutput) {
+  for (Mode mode : kModes) {
+    Shared state(Tensor::vector({1.0, 2.0, 3.0}), "state");
+    const Expr x = vector("x"), count = cast(sum(x), DType::kInt64), part = state.expr()[Slice{.stop = count}];
+    Function alone = function({x}, {part}, {}, {.mode = mode});
+    EXPECT_EQ(alone({numbers({1, 1})})[0].text(), "[1, 2]");
+    Function updated = function({x}, {part, sum(part)}, {{state, state + 1}}, {.mode = mode});
+    const std::vector<Tensor> out = updated({numbers({2, -1})});
+    EXPECT_EQ(out[0].text(), "[1]");
+    EXPECT_EQ(out[1].text(), "1");
+    EXPECT_EQ(state.get_value().text(), "[2, 3, 4]");
+  }
+}
+
 TEST(DataLengths, ArangeOfAComputedValue) {
   const Expr n = tensor_of_rank("n", 1, DType::kInt64);
   expect_value({n}, arange(sum(n)), {ints({1, 3})}, ints({0, 1, 2, 3}));
