@@ -77,7 +77,7 @@ class Shared {
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
-/// Shared::set_value() of the variable behind the leaf `of`, or of what stands for it; errors begin with `what`.
+/// Shared::set_value() of the variable behind the leaf `of`, or of its replacement; errors begin with `what`.
 void give_value(SharedStorage& variable, const Expr& of, const Tensor& value, bool borrow, const std::string& what);
 
 }  // namespace thtrain

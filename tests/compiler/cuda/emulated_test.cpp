@@ -169,7 +169,7 @@ TEST_F(EmulatedDevice, StreamsRunInTheOrderOfASeed) {
   EXPECT_EQ(with, std::set<int>{2});
 }
 
-// An event stands for its last recording; one that was never recorded is no reason to wait.
+// An event is its last recording; one that was never recorded is no reason to wait.
 TEST_F(EmulatedDevice, EventsAreOfTheirLastRecording) {
   const DeviceBuffer buffer(*device_, 4);
   const Event event(*device_), never(*device_);
