@@ -3,11 +3,13 @@
 #include <bit>
 
 #include "compiler/base/ceil_div.h"
+#include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/sparse/parts.h"
 
@@ -18,12 +20,15 @@ using kernel::LoopMark;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr size_t kData = 0, kIndices = 1, kIndptr = 2, kDense = 3;
-constexpr int kSums =
-    8;  // vectors that are summed at once: enough for each multiply-add to wait for none, in 16 registers
+constexpr size_t kData = 0, kIndices = 1, kIndptr = 2, kDense = 3, kAddend = 4, kAlpha = 5;
+// Vectors that are summed at once: enough that no multiply-add waits for another, in 16 registers.
+constexpr int kSums = 8;
 
 const Dims& columns_given(const Node& node) {
   return node.props.get<Dims>("columns");
+}
+bool has_addend(const Node& node) {
+  return node.inputs.size() > kAddend;
 }
 bool is_transposed(const Node& node) {
   return !columns_given(node).empty();
@@ -42,6 +47,12 @@ std::vector<Type> infer_csr_dot(const TypeArgs& args) {
   Type out = x;
   if (!columns.empty()) args.require_equal(rows, x.dims[0], "inner lengths differ");
   out.dims[0] = columns.empty() ? rows : columns[0];
+  if (args.inputs.size() == kAddend) return {out};
+  const Type &y = args.type(kAddend), &alpha = args.type(kAlpha);
+  args.require(args.inputs.size() == kAlpha + 1 && y.dtype == out.dtype && y.rank() == out.rank() &&
+                   alpha.rank() == 0 && alpha.dtype == out.dtype,
+               "the addend and its factor are not of the product's type, and a scalar of it");
+  for (size_t i = 0; i < out.rank(); ++i) args.require_equal(y.dims[i], out.dims[i], "the addend has other lengths");
   return {out};
 }
 
@@ -67,6 +78,10 @@ std::vector<Tensor> reference_csr_dot(const ReferenceArgs& args) {
           }
         }
       }
+      if (has_addend(args.node))
+        for (size_t i = 0; i < sums.size(); ++i)
+          sums[i] = static_cast<Sum>(static_cast<Sum>(args.inputs[kAddend].data<T>()[i]) +
+                                     static_cast<Sum>(args.inputs[kAlpha].data<T>()[0]) * sums[i]);
       std::transform(sums.begin(), sums.end(), out.data<T>(), [](Sum sum) { return static_cast<T>(sum); });
     }
   });
@@ -76,16 +91,47 @@ std::vector<Tensor> reference_csr_dot(const ReferenceArgs& args) {
 std::vector<Expr> gradient(const GradientArgs& args) {
   const Expr &data = args.input(kData), &indices = args.input(kIndices), &indptr = args.input(kIndptr),
              &x = args.input(kDense), &d = args.cotangent();
-  std::vector<Expr> out(4);
+  std::vector<Expr> out(args.node.inputs.size());
   if (!is_float(data.dtype())) return out;
   const bool transposed = is_transposed(args.node);
-  out[kData] = csr_sampled_dot(indices, indptr, transposed ? x : d, transposed ? d : x);
-  out[kDense] = csr_dot(data, indices, indptr, d, transposed ? Dims() : Dims{x.dims()[0]});
+  const auto scaled = [&](const Expr& of_product) {
+    return has_addend(args.node) ? of_product * args.input(kAlpha) : of_product;
+  };
+  out[kData] = scaled(csr_sampled_dot(indices, indptr, transposed ? x : d, transposed ? d : x));
+  out[kDense] = scaled(csr_dot(data, indices, indptr, d, transposed ? Dims() : Dims{x.dims()[0]}));
+  if (!has_addend(args.node)) return out;
+  out[kAddend] = d;
+  out[kAlpha] = sum(d * csr_dot(data, indices, indptr, x, columns_given(args.node)));
   return out;
 }
 
+std::vector<Expr> forward(const JvpArgs& args) {
+  if (!has_addend(args.node)) return multilinear_jvp(args);
+  const Expr &data = args.input(kData), &x = args.input(kDense);
+  const auto product = [&](const Expr& of, const Expr& with) {
+    return csr_dot(of, args.input(kIndices), args.input(kIndptr), with, columns_given(args.node));
+  };
+  Expr out = args.tangent(kAddend);
+  const auto add = [&](const Expr& term) { out = out.has_value() ? out + term : term; };
+  if (args.tangent(kData).has_value()) add(args.input(kAlpha) * product(args.tangent(kData), x));
+  if (args.tangent(kDense).has_value()) add(args.input(kAlpha) * product(data, args.tangent(kDense)));
+  if (args.tangent(kAlpha).has_value()) add(args.tangent(kAlpha) * product(data, x));
+  return {out};
+}
+
+// In the memory of y, where nobody else reads that: of A^T the rows of y that no element names are not touched.
+Expr accumulated(const Node& product, std::span<const Expr> inputs, const Expr& y, const Expr& alpha,
+                 const Expr& beta) {
+  std::vector<Expr> all(inputs.begin(), inputs.end());
+  all.push_back(constant_number(beta) == 1.0 ? y : y * beta);
+  all.push_back(alpha);
+  return apply(csr_dot_op(), std::move(all), {{"columns", columns_given(product)}});
+}
+
+constexpr Accumulation kIntoDense{[](const Node& node) { return !has_addend(node) && is_float(node.types[0].dtype); },
+                                  accumulated};
+
 // ---- native code
-// -----------------------------------------------------------------------------------------------------
 
 // The columns of the dense operands, in blocks of vectors.
 class CsrDot {
@@ -98,11 +144,24 @@ class CsrDot {
         indptr_(b.input(kIndptr)),
         x_(b.input(kDense)),
         out_(b.output()),
+        alpha_(has_addend(b.node()) ? &b.input(kAlpha) : nullptr),
         n_(x_.type.rank() == 2 ? x_.type.dims[1] : Dim(1)),
         lanes_(b.lanes_of(data_.type.dtype)) {
     if (n_.is_known())
       lanes_ = static_cast<int>(std::min<int64_t>(
           lanes_, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n_.value(), 1))))));
+  }
+
+  // What could fail is looked at before the first write to a variable.
+  void check_first() {
+    if (!b_.writes_variable()) return;
+    const Dim& limit = (is_transposed(b_.node()) ? out_ : x_).type.dims[0];
+    finish_rows(b_, indptr_, data_.type.dims[0], 2, "csr_checks", "checks in1 and in2, the pattern of a matrix",
+                [&](const Term& i) {
+                  const StoredRow row = stored_row(b_, indptr_, i, data_.type.dims[0]);
+                  code_.loop("e", row.begin, row.end, 1, LoopMark::kSequential,
+                             [&](const Term& e) { stored_index(b_, indices_, e, limit); });
+                });
   }
 
   void of_rows() {
@@ -124,10 +183,13 @@ class CsrDot {
                end = is_split ? code_.let("right", kernel::select(b_.end() * b_.length(width) < all,
                                                                   b_.end() * b_.length(width), all))
                               : all;
-    code_.loop("j", b_.length(out_.type.dims[0]), [&](const Term& j) {
-      code_.loop("column", begin, end, 1, LoopMark::kVector,
-                 [&](const Term& column) { b_.store(out_, j * all + column, zero()); });
-    });
+    if (!b_.overwrites(kAddend))
+      code_.loop("j", b_.length(out_.type.dims[0]), [&](const Term& j) {
+        code_.loop("column", begin, end, 1, LoopMark::kVector, [&](const Term& column) {
+          const Term at = code_.let("at", j * all + column);
+          b_.store(out_, at, alpha_ ? b_.load(b_.input(kAddend), at) : zero());
+        });
+      });
     code_.loop("i", b_.length(rows_of(indptr_.type)), [&](const Term& i) {
       const StoredRow row = stored_row(b_, indptr_, i, data_.type.dims[0]);
       each_block(
@@ -201,7 +263,11 @@ class CsrDot {
       for (int run = 0; run < runs; ++run) of_runs.push_back(sums[static_cast<size_t>(run * vectors + v)]);
       for (; of_runs.size() > 1; of_runs.resize(of_runs.size() / 2))
         for (size_t k = 0; k < of_runs.size() / 2; ++k) of_runs[k] = of_runs[k] + of_runs[k + of_runs.size() / 2];
-      b_.store(out_, at(i, column, v), of_runs[0], 1, count_of(v));
+      Term sum = of_runs[0];
+      if (alpha_)
+        sum = fma(kernel::splat(b_.load(*alpha_, 0), lanes_), sum,
+                  b_.load(b_.input(kAddend), at(i, column, v), lanes_, 1, count_of(v)));
+      b_.store(out_, at(i, column, v), sum, 1, count_of(v));
     }
   }
 
@@ -211,7 +277,8 @@ class CsrDot {
     for (int v = 0; v < vectors; ++v)
       x.push_back(code_.let("x", b_.load(x_, at(i, column, v), lanes_, 1, count_of(v))));
     code_.loop("e", row.begin, row.end, 1, LoopMark::kSequential, [&](const Term& e) {
-      const Term a = code_.let("a", b_.load(data_, e)), j = stored_index(b_, indices_, e, out_.type.dims[0]);
+      const Term a = code_.let("a", alpha_ ? b_.load(*alpha_, 0) * b_.load(data_, e) : b_.load(data_, e)),
+                 j = stored_index(b_, indices_, e, out_.type.dims[0]);
       for (int v = 0; v < vectors; ++v) {
         const Term before = b_.load(out_, at(j, column, v), lanes_, 1, count_of(v));
         b_.store(out_, at(j, column, v), multiply_add(kernel::splat(a, lanes_), x[static_cast<size_t>(v)], before), 1,
@@ -223,15 +290,18 @@ class CsrDot {
   StepBuilder& b_;
   kernel::Code& code_;
   const kernel::Operand &data_, &indices_, &indptr_, &x_, &out_;
+  const kernel::Operand* alpha_;  // null: nothing is added to
   const Dim n_;
   int lanes_;
 };
 
 void lower_csr_dot(StepBuilder& b) {
+  CsrDot dot(b);
+  dot.check_first();
   if (is_transposed(b.node()))
-    CsrDot(b).of_columns();
+    dot.of_columns();
   else
-    CsrDot(b).of_rows();
+    dot.of_rows();
 }
 
 // The columns of all iterations side by side.
@@ -246,11 +316,13 @@ Expr product_of_all_iterations(const Node& node, const Dim& iterations, std::spa
   return transpose(reshape(all, {all.dims()[0], iterations, x.dims()[1]}), {1, 0, 2});
 }
 
-constexpr IterationsRule kProductOfIterations{
-    .applies = [](const Node&,
-                  const std::vector<bool>& varies) { return !varies[kData] && !varies[kIndices] && !varies[kIndptr]; },
-    .all = product_of_all_iterations,
-    .may_fail = true};
+constexpr IterationsRule kProductOfIterations{.applies =
+                                                  [](const Node& node, const std::vector<bool>& varies) {
+                                                    return !has_addend(node) && !varies[kData] && !varies[kIndices] &&
+                                                           !varies[kIndptr];
+                                                  },
+                                              .all = product_of_all_iterations,
+                                              .may_fail = true};
 
 // Rows of 2, 0, 3 and 1 elements in 5 columns.
 std::vector<OpCase> cases_csr_dot() {
@@ -283,6 +355,21 @@ std::vector<OpCase> cases_csr_dot() {
     add("wider" + end, DType::kFloat64, {k, 150}, transposed);
     add("any_width" + end, DType::kFloat32, {k, "n"}, transposed);
   }
+  for (bool transposed : {false, true})
+    for (const Dims& width : {Dims{}, Dims{3}, Dims{150}}) {
+      const auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+      Dims x{transposed ? 4 : 5}, y{transposed ? 5 : 4};
+      x.insert(x.end(), width.begin(), width.end());
+      y.insert(y.end(), width.begin(), width.end());
+      const auto added = [product = product(DType::kInt32, transposed)](const std::vector<Expr>& in) {
+        const Expr plain = product({in[0], in[1]})[0];
+        return std::vector{accumulated(plain.node(), plain.node().inputs, in[2], in[3], make_constant(Tensor(1.0)))};
+      };
+      out.push_back({.name = str("added", width.empty() ? "" : "_", dims_text(width), transposed ? "_transposed" : ""),
+                     .inputs = {f64({6}), f64(x), f64(y), f64({})},
+                     .build = added,
+                     .bound = 8});
+    }
   out.push_back({.name = "of_nothing",
                  .inputs = {{.dtype = DType::kFloat64, .dims = {0}}, {.dtype = DType::kFloat64, .dims = {5, 2}}},
                  .build = [](const std::vector<Expr>& in) {
@@ -300,7 +387,7 @@ const Op& csr_dot_op() {
       .name = "csr_dot",
       .doc =
           "A x, or where `columns` are given A^T x, for a matrix A in compressed rows: the sum over the stored "
-          "elements.\n"
+          "elements; with an addend y0 and a factor alpha, y0 + alpha A x.\n"
           "Shapes: data and indices [stored], indptr [m + 1], x [k, n] or [k], y [m, n] or [m]; transposed x [m, n], y "
           "[columns, n].\n"
           "dtypes: data and x the same integers or floats, indices and indptr int32 or int64.\n"
@@ -310,13 +397,16 @@ const Op& csr_dot_op() {
       .called = [](const Props&) { return std::string("sparse dot"); },
       .infer = infer_csr_dot,
       .reference = reference_csr_dot,
-      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[kData].size()) + 2); },
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[kData].size()) + 4); },
       .gradient = gradient,
-      .jvp = multilinear_jvp,
+      .jvp = forward,
       .lower = lower_csr_dot,
+      .access = [](const Node&, size_t input) { return input >= kAddend ? Access::kElement : Access::kWhole; },
+      .accumulation = &kIntoDense,
       .iterations = &kProductOfIterations,
       .accepts_layout = [](const Node& node, size_t i,
                            const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .overwrites = [](const Node&, size_t, size_t input) { return input == kAddend; },
       .cost =
           [](const Node& node) {
             const Type& x = node.inputs[kDense].type();
@@ -324,7 +414,7 @@ const Op& csr_dot_op() {
                       size(static_cast<int64_t>(size_of(x.dtype)));
             return Cost{Dim(2) * stored * n, size * (stored + stored * n + node.types[0].elements()) + Dim(4) * stored};
           },
-      .connection = [](const Node&, size_t input, size_t) { return input == kData || input == kDense; },
+      .connection = [](const Node&, size_t input, size_t) { return input == kData || input >= kDense; },
       .cases = cases_csr_dot};
   return op;
 }
