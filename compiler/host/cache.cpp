@@ -49,12 +49,13 @@ Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, op
   if (!search_.compiler) return;
   cpp_.flags = compile_flags(*search_.compiler, cpu_);
   c99_.flags = c99_flags();
-  for (Compilation* one : {&cpp_, &c99_})
+  logged_.flags = logged_flags(*search_.compiler, cpu_);
+  for (Compilation* one : {&cpp_, &c99_, &logged_})
     one->compiler_part = content_hash({search_.compiler->identity, join(one->flags, " ")}).substr(0, 16);
 }
 
-std::string Cache::name_of_entry(const std::string& content, kernel::Language language) const {
-  return str(content, "-", compilation(language).compiler_part);
+std::string Cache::name_of_entry(const std::string& content, CompileKind kind) const {
+  return str(content, "-", compilation(kind).compiler_part);
 }
 
 /// What decides an object besides the compiler. Names are "<content>-<compiler>".
@@ -86,15 +87,15 @@ std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const E
   return object;
 }
 
-std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content, kernel::Language language) {
-  return search_.compiler ? store_.read(kObjects, name_of_entry(content, language) + ".so")
+std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content, CompileKind kind) {
+  return search_.compiler ? store_.read(kObjects, name_of_entry(content, kind) + ".so")
                           : store_.read_any(kObjects, content, ".so");
 }
 
 void Cache::require_complete_compiler(std::string_view source) {
   try {
     made_in([&] { return store_.workplace(kChecks, "small_program.cpp", small_program(source)); },
-            [this](const EntryStore::Workplace& location) { compile_in(location, kernel::Language::kCpp); });
+            [this](const EntryStore::Workplace& location) { compile_in(location, CompileKind::kCpp); });
   } catch (const InternalError& error) {
     Message message = error.messages()[0];
     message.what = str("the compiler ", search_.compiler->path, " is not complete");
@@ -103,15 +104,15 @@ void Cache::require_complete_compiler(std::string_view source) {
   }
 }
 
-void Cache::compile_in(const EntryStore::Workplace& location, kernel::Language language) const {
-  compile_object(*search_.compiler, compilation(language).flags, location.source, location.output,
+void Cache::compile_in(const EntryStore::Workplace& location, CompileKind kind) const {
+  compile_object(*search_.compiler, compilation(kind).flags, location.source, location.output,
                  {location.folder->get(), location.folder_path});
 }
 
-std::string Cache::compile_whole(const std::string& name, const std::string& text, kernel::Language language) {
-  const char* suffix = language == kernel::Language::kC99 ? ".c" : ".cpp";
+std::string Cache::compile_whole(const std::string& name, const std::string& text, CompileKind kind) {
+  const char* suffix = kind == CompileKind::kC99 ? ".c" : ".cpp";
   return made_in([&] { return store_.workplace(kObjects, name + suffix, text); },
-                 [&](const EntryStore::Workplace& location) { compile_in(location, language); });
+                 [&](const EntryStore::Workplace& location) { compile_in(location, kind); });
 }
 
 std::string Cache::compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
@@ -137,7 +138,7 @@ EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& so
   try {
     const bool has_units = source.program() && source.language() == kernel::Language::kCpp;
     object = has_units && !is_short(*source.program()) ? compile_in_units(name, text, *source.program(), compiled)
-                                                       : compile_whole(name, text, source.language());
+                                                       : compile_whole(name, text, source.kind());
   } catch (const InternalError&) {
     require_complete_compiler(text);
     throw;
@@ -155,12 +156,12 @@ EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& so
 }
 
 LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) {
-  std::string content = object_name(source), name = name_of_entry(content, source.language()), trouble;
+  std::string content = object_name(source), name = name_of_entry(content, source.kind()), trouble;
   if (auto object = already_loaded(name)) {
     count_hits(source.kernels());
     return {object, ""};
   }
-  if (auto entry = stored_object(content, source.language())) {
+  if (auto entry = stored_object(content, source.kind())) {
     if (auto object = open(name, *entry, symbol, trouble)) {
       count_hits(source.kernels());
       return {object, ""};
@@ -185,12 +186,12 @@ LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) 
 }
 
 bool Cache::has_object(const CompileInput& source) {
-  return stored_object(object_name(source), source.language()).has_value();
+  return stored_object(object_name(source), source.kind()).has_value();
 }
 
 std::optional<std::string> Cache::load_program(std::string_view key) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
-  auto entry = search_.compiler ? store_.read(kPrograms, name_of_entry(content, kernel::Language::kCpp))
+  auto entry = search_.compiler ? store_.read(kPrograms, name_of_entry(content, CompileKind::kCpp))
                                 : store_.read_any(kPrograms, content, "");
   if (!entry) return std::nullopt;
   std::lock_guard lock(mutex_);
@@ -200,7 +201,7 @@ std::optional<std::string> Cache::load_program(std::string_view key) {
 
 void Cache::store_program(std::string_view key, std::string_view bytes) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
-  store_.write(kPrograms, name_of_entry(content, kernel::Language::kCpp), bytes);
+  store_.write(kPrograms, name_of_entry(content, CompileKind::kCpp), bytes);
 }
 
 CompileStats Cache::stats() const {

@@ -30,16 +30,25 @@ struct CompileStats {
   double compile_seconds = 0;
 };
 
+/// Which flags a text is compiled by: logged C++ calls a function of its own, "__tsan_read4" and the like, at each load
+/// and store (logged_flags).
+enum class CompileKind : uint8_t { kCpp, kC99, kLoggedCpp };
+
 /// What is compiled and loaded: the text of one translation unit, which counts as one kernel, or a program's.
 class CompileInput {
  public:
-  CompileInput(std::string_view text) : text_(text) {}
+  CompileInput(std::string_view text, bool is_logged = false) : text_(text), is_logged_(is_logged) {}
   CompileInput(const std::string& text) : text_(text) {}
   CompileInput(const char* text) : text_(text) {}
   CompileInput(const SourceText& program) : program_(&program) {}
 
   const SourceText* program() const { return program_; }
   kernel::Language language() const { return program_ ? program_->language : kernel::Language::kCpp; }
+  CompileKind kind() const {
+    return language() == kernel::Language::kC99 ? CompileKind::kC99
+           : is_logged_                         ? CompileKind::kLoggedCpp
+                                                : CompileKind::kCpp;
+  }
   std::string whole() const { return program_ ? whole_text(*program_) : std::string(text_); }
   std::string hash() const;
   int64_t kernels() const { return program_ ? static_cast<int64_t>(program_->kernels.size()) : 1; }
@@ -47,6 +56,7 @@ class CompileInput {
  private:
   std::string_view text_;
   const SourceText* program_ = nullptr;
+  bool is_logged_ = false;
 };
 
 /// Objects are keyed by source text, compiler, flags and processor; programs by the caller's key and the same. Where no
@@ -86,9 +96,9 @@ class Cache {
 
  private:
   std::string object_name(const CompileInput& source) const;
-  /// Of an object or a program in that language.
-  std::string name_of_entry(const std::string& content, kernel::Language language) const;
-  std::optional<EntryStore::Entry> stored_object(const std::string& content, kernel::Language language);
+  /// Of an object or a program.
+  std::string name_of_entry(const std::string& content, CompileKind kind) const;
+  std::optional<EntryStore::Entry> stored_object(const std::string& content, CompileKind kind);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
   void count_hits(int64_t kernels);
   /// Null, with the reason in `trouble`, where it cannot be loaded or does not export `symbol`.
@@ -96,9 +106,9 @@ class Cache {
                                            std::string& trouble);
   /// UserError where the compiler does not compile a small program with the headers of `source`.
   void require_complete_compiler(std::string_view source);
-  void compile_in(const EntryStore::Workplace& location, kernel::Language language) const;
+  void compile_in(const EntryStore::Workplace& location, CompileKind kind) const;
   /// The object's bytes, and how many kernels were compiled for it and found.
-  std::string compile_whole(const std::string& name, const std::string& text, kernel::Language language);
+  std::string compile_whole(const std::string& name, const std::string& text, CompileKind kind);
   std::string compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
                                int64_t& compiled);
   EntryStore::Entry compile(const std::string& name, const CompileInput& source);
@@ -106,15 +116,15 @@ class Cache {
   EntryStore store_;
   Cpu cpu_;
   CompilerSearch search_;
-  /// What depends on the language that is compiled.
+  /// What depends on the kind.
   struct Compilation {
     std::vector<std::string> flags = {};
     std::string compiler_part = {};  // of every name, empty without a compiler
   };
-  const Compilation& compilation(kernel::Language language) const {
-    return language == kernel::Language::kC99 ? c99_ : cpp_;
+  const Compilation& compilation(CompileKind kind) const {
+    return kind == CompileKind::kC99 ? c99_ : kind == CompileKind::kLoggedCpp ? logged_ : cpp_;
   }
-  Compilation cpp_, c99_;
+  Compilation cpp_, c99_, logged_;
   mutable std::mutex mutex_;  // guards the two below
   CompileStats stats_;
   std::map<std::string, std::weak_ptr<const SharedObject>> loaded_;

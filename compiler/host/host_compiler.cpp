@@ -154,6 +154,12 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   return with_generated_flags(std::move(flags));
 }
 
+std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu) {
+  std::vector<std::string> flags = compile_flags(compiler, cpu);
+  flags.insert(flags.end(), {"-O0", "-g1", "-fsanitize=thread", "-fno-threadsafe-statics"});
+  return flags;
+}
+
 std::vector<std::string> c99_flags() {
   // The program that compiles C++ compiles C too.
   return with_generated_flags({"-x", "c", "-std=c99", "-pedantic-errors", "-O2", "-ffp-contract=off", "-fno-math-errno",

@@ -2,7 +2,8 @@
 // kernels use. The threads of a block take turns on stacks of their own. One runs until it waits, at a
 // barrier or a shuffle, or ends; once none can go on, those that wait for each other are all there, or the kernel is
 // wrong. THTRAIN_EMULATED_ORDER, a number, draws the order of blocks and threads: a right kernel gives the same bits in
-// every order. CMake embeds this text behind entry_abi.h. docs/decisions/0020.
+// every order. CMake embeds this text behind entry_abi.h. With TH_CHECKED, emulated_checks.h follows, which learns of
+// each access. docs/decisions/0020.
 #ifndef THTRAIN_EMULATED_CUDA_H
 #define THTRAIN_EMULATED_CUDA_H
 
@@ -12,7 +13,18 @@
 
 #define __global__ __attribute__((visibility("hidden")))
 #define __device__ inline
+#ifdef TH_CHECKED
+#define TH_UNLOGGED __attribute__((no_sanitize_thread))
+#define TH_TELL(what) th_tell_##what
+#define __shared__ static
+static void th_tell_block(long number);
+static void th_tell_meeting(int first, unsigned mask);
+static void th_tell_atomic(const void* at, unsigned long bytes, const void* from);
+#else
+#define TH_UNLOGGED
+#define TH_TELL(what) (void)0
 #define __shared__ static __thread
+#endif
 #define __syncthreads() th_wait_at(__LINE__, 0, 0)
 #define __syncwarp() th_wait_at(__LINE__, 0xffffffffu, 0)
 #define __shfl_down_sync(mask, value, delta) th_shuffle(__LINE__, mask, value, -1, delta)
@@ -66,35 +78,25 @@ inline long long __double_as_longlong(double x) {
 }
 
 /* One host thread runs all threads of a launch: what it does between two waits is one step. */
+#define TH_ATOMIC_FUNCTION(name, changed)                        \
+  template <class T>                                             \
+  TH_UNLOGGED inline T name(T* at, T value) {                    \
+    TH_TELL(atomic(at, sizeof(T), __builtin_return_address(0))); \
+    T old = *at;                                                 \
+    *at = changed;                                               \
+    return old;                                                  \
+  }
+TH_ATOMIC_FUNCTION(atomicAdd, T(old + value))
+TH_ATOMIC_FUNCTION(atomicMin, value < old ? value : old)
+TH_ATOMIC_FUNCTION(atomicMax, value > old ? value : old)
+TH_ATOMIC_FUNCTION(atomicAnd, T(old bitand value))
+TH_ATOMIC_FUNCTION(atomicOr, T(old | value))
 template <class T>
-inline T th_exchange(T* at, T value) {
+TH_UNLOGGED inline T atomicCAS(T* at, T expected, T value) {
+  TH_TELL(atomic(at, sizeof(T), __builtin_return_address(0)));
   T old = *at;
-  *at = value;
+  if (old == expected) *at = value;
   return old;
-}
-template <class T>
-inline T atomicAdd(T* at, T value) {
-  return th_exchange(at, T(*at + value));
-}
-template <class T>
-inline T atomicMin(T* at, T value) {
-  return th_exchange(at, value < *at ? value : *at);
-}
-template <class T>
-inline T atomicMax(T* at, T value) {
-  return th_exchange(at, value > *at ? value : *at);
-}
-template <class T>
-inline T atomicAnd(T* at, T value) {
-  return th_exchange(at, T(*at & value));
-}
-template <class T>
-inline T atomicOr(T* at, T value) {
-  return th_exchange(at, T(*at | value));
-}
-template <class T>
-inline T atomicCAS(T* at, T expected, T value) {
-  return th_exchange(at, *at == expected ? value : *at);
 }
 
 /* ---- threads of a block */
@@ -106,6 +108,7 @@ struct ThThread {
   ThThreadState state;
   int line;               /* of what it waits at */
   unsigned mask;          /* lanes that it waits for; 0: the block */
+  bool is_shuffle;        /* that it waits at: memory has no order by that */
   char given[8], seen[8]; /* of a shuffle: its own value; what it gave when all were there */
   jmp_buf at;
 };
@@ -113,13 +116,26 @@ struct ThThread {
 struct ThIndex {
   unsigned x, y, z;
 };
-static __thread ThIndex threadIdx, blockIdx, blockDim, gridDim;
+static __thread struct { ThIndex thread, block, threads, blocks; } th_index;
+#define threadIdx th_index.thread
+#define blockIdx th_index.block
+#define blockDim th_index.threads
+#define gridDim th_index.blocks
+
+/* Of a kernel that is wrong: the thread is not where another one waits, or takes from a lane that gives nothing. */
+struct ThWrong {
+  long block;
+  int thread, line;       /* 0: it has ended */
+  int waiting, wait_line; /* 0: nobody waits */
+  int lane;
+};
 
 /* The block that runs now. */
 struct ThBlock {
   int threads, begun, fibers, first, step; /* thread i to begin is number (first + i * step) % threads */
   int warp_step;                           /* of warps, likewise */
   bool is_wrong;
+  ThWrong wrong;
   void (*body)(const void* arguments);
   const void* arguments;
   char* stacks;
@@ -130,7 +146,7 @@ struct ThBlock {
 static __thread ThBlock* th_block;
 
 /* Runs threads that have not begun, until one waits or all have begun. */
-static void th_run_threads() {
+TH_UNLOGGED static void th_run_threads() {
   ThBlock* block = th_block;
   while (block->begun < block->threads) {
     int number = (block->first + block->begun++ * block->step) % block->threads;
@@ -141,7 +157,7 @@ static void th_run_threads() {
   _longjmp(block->scheduler, 1);
 }
 
-static void th_begin_fiber() {
+TH_UNLOGGED static void th_begin_fiber() {
   ThBlock* block = th_block;
   getcontext(&block->fiber);
   block->fiber.uc_stack.ss_sp = block->stacks + (long)block->fibers++ * TH_STACK;
@@ -152,13 +168,14 @@ static void th_begin_fiber() {
 }
 
 /* The thread waits for the lanes of the mask, or (0) for the block; on the way the others go on. */
-__attribute__((noinline)) static void th_wait_at(int line, unsigned mask, const char* given) {
+__attribute__((noinline)) TH_UNLOGGED static void th_wait_at(int line, unsigned mask, const char* given) {
   ThBlock* block = th_block;
   const unsigned number = threadIdx.x;
   ThThread* thread = &block->thread[number];
   thread->state = TH_WAITING;
   thread->line = line;
   thread->mask = mask;
+  thread->is_shuffle = given != 0;
   if (given) __builtin_memcpy(thread->given, given, sizeof thread->given);
   if (!_setjmp(thread->at)) {
     if (block->begun < block->threads)
@@ -170,7 +187,7 @@ __attribute__((noinline)) static void th_wait_at(int line, unsigned mask, const 
 }
 
 template <class T>
-inline T th_shuffle(int line, unsigned mask, T value, int lane, int delta) {
+TH_UNLOGGED inline T th_shuffle(int line, unsigned mask, T value, int lane, int delta) {
   ThBlock* block = th_block;
   const int own = (int)threadIdx.x % TH_WARP, warp = (int)threadIdx.x - own;
   char given[8] = {};
@@ -179,7 +196,8 @@ inline T th_shuffle(int line, unsigned mask, T value, int lane, int delta) {
   int from = lane >= 0 ? lane : own + delta;
   if (from >= TH_WARP) from = own;
   if (warp + from >= block->threads || !(mask >> from & 1)) {
-    block->is_wrong = true; /* the lane gives nothing */
+    if (!block->is_wrong) block->wrong = ThWrong{0, warp + own, line, 0, 0, from};
+    block->is_wrong = true;
     return value;
   }
   T out;
@@ -212,6 +230,7 @@ static bool th_release(ThBlock* block, int number) {
     __builtin_memcpy(thread->seen, thread->given, sizeof thread->seen);
     thread->state = TH_READY;
   }
+  if (!block->thread[number].is_shuffle) TH_TELL(meeting(first, mask));
   return true;
 }
 
@@ -223,12 +242,13 @@ __attribute__((noinline)) static void th_resume(ThBlock* block, ThThread* thread
 /* Runs the threads of a warp as far as they come without others. */
 static void th_run_warp(ThBlock* block, int first) {
   const int left = block->threads - first, count = left < TH_WARP ? left : (int)TH_WARP;
-  for (bool any = true; any;) {
+  for (bool any = true; any && !block->is_wrong;) {
     any = false;
     for (int i = 0; i < count; ++i) {
       ThThread* thread = &block->thread[first + (i + block->first) % count];
       if (thread->state != TH_READY) continue;
       th_resume(block, thread);
+      if (block->is_wrong) return;
       any = true;
     }
     for (int i = 0; i < count; ++i)
@@ -236,23 +256,29 @@ static void th_run_warp(ThBlock* block, int first) {
   }
 }
 
-/* The number of a thread that is not where the others wait; -1: all are done. One warp after the other runs ahead as
-   far as it can, so that what it does too early is seen. */
-static int th_run_block(ThBlock* block) {
+/* False where the kernel is wrong. One warp after the other runs ahead as far as it can, so that what it does too early
+   is seen. */
+static bool th_run_block(ThBlock* block) {
   const int warps = (block->threads + TH_WARP - 1) / TH_WARP;
   block->begun = block->fibers = 0;
   if (!_setjmp(block->scheduler)) th_begin_fiber();
   for (;;) {
     for (int i = 0; i < warps; ++i) th_run_warp(block, (block->first + i * block->warp_step) % warps * TH_WARP);
+    if (block->is_wrong) return false;
     int waiting = -1;
     for (int i = 0; i < block->threads; ++i)
       if (block->thread[i].state == TH_WAITING) waiting = i;
-    if (waiting < 0 || block->is_wrong) return waiting;
-    if (!block->thread[waiting].mask && th_release(block, waiting)) continue;
-    /* One that waits elsewhere, or has ended. */
-    for (int i = 0; i < block->threads; ++i)
-      if (block->thread[i].state == TH_DONE || block->thread[i].line != block->thread[waiting].line) return i;
-    return waiting;
+    if (waiting < 0) return true;
+    const ThThread* last = &block->thread[waiting];
+    if (!last->mask && th_release(block, waiting)) continue;
+    /* One that has ended, or waits elsewhere, or with another mask. */
+    int other = waiting;
+    for (int i = block->threads; i-- > 0;)
+      if (block->thread[i].state == TH_DONE || block->thread[i].line != last->line) other = i;
+    if (last->mask && !(last->mask >> waiting % TH_WARP & 1)) other = waiting; /* its mask leaves it out */
+    const ThThread* of = &block->thread[other];
+    block->wrong = ThWrong{0, other, of->state == TH_DONE ? 0 : of->line, waiting, last->line, 0};
+    return false;
   }
 }
 
@@ -285,9 +311,9 @@ static void th_free_block() {
   th_block = 0;
 }
 
-/* Runs all blocks. False where the kernel is wrong: a thread of a block is not where the others wait. */
-static bool th_run_blocks(long blocks, int threads, void (*body)(const void*), const void* arguments,
-                          long* wrong_thread, long* wrong_block) {
+/* Runs all blocks. False where the kernel is wrong. */
+TH_UNLOGGED static bool th_run_blocks(long blocks, int threads, void (*body)(const void*), const void* arguments,
+                                      ThWrong* wrong) {
   const unsigned long order = th_order();
   char* memory =
       (char*)mmap(0, th_bytes_of(threads), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -306,11 +332,12 @@ static bool th_run_blocks(long blocks, int threads, void (*body)(const void*), c
   bool is_right = true;
   for (long i = 0; i < blocks && is_right; ++i, number = (number + step) % blocks) {
     blockIdx = ThIndex{(unsigned)number, 0, 0};
-    const int elsewhere = th_run_block(block);
-    is_right = elsewhere < 0 && !block->is_wrong;
-    *wrong_thread = elsewhere;
-    *wrong_block = number;
+    TH_TELL(block(number));
+    is_right = th_run_block(block);
   }
+  TH_TELL(block(-1));
+  *wrong = block->wrong;
+  wrong->block = blockIdx.x;
   th_free_block();
   return is_right;
 }

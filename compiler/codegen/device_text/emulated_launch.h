@@ -9,11 +9,11 @@ static void th_launch(ThContext* ctx, int mistake, void (*kernel)(Parameters...)
                       Arguments... arguments) {
   const auto body = [&] { kernel((Parameters)arguments...); };
   typedef decltype(body) Body;
-  long thread = 0, block = 0;
+  ThWrong wrong{};
   if (blocks > 0 && !ctx->failure.word)
     if (!th_run_blocks(
-            blocks, threads, [](const void* of) { (*(Body*)of)(); }, &body, &thread, &block))
-      ctx->fail(ctx, mistake, thread, block);
+            blocks, threads, [](const void* of) { (*(Body*)of)(); }, &body, &wrong))
+      ctx->fail(ctx, mistake, wrong.thread, wrong.block);
 }
 
 /* Arguments are converted to the parameters. A kernel with one parameter more takes the word of failure: the number of

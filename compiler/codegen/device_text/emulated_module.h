@@ -23,7 +23,7 @@ struct ThCall {
 template <class... Parameters>
 struct ThModuleParameters {
   static constexpr ThParameter list[] = {{sizeof(Parameters), ThIsPointer<Parameters>::value != 0}..., {0, false}};
-  static void body(const void* of) {
+  TH_UNLOGGED static void body(const void* of) {
     const ThModuleLaunch* launch = (const ThModuleLaunch*)of;
     int i = 0;
     ThCall{(void (*)(Parameters...))launch->kernel, *(Parameters*)launch->parameters[i++]...};
@@ -38,12 +38,21 @@ static ThModuleKernel th_entry(const char* name, void (*kernel)(Parameters...)) 
 }
 
 /* Did all go well? */
-extern "C" bool th_run_kernel(const ThModuleKernel* kernel, ThModuleLaunch* launch) {
-  return th_run_blocks(launch->blocks, launch->threads, kernel->body, launch, &launch->wrong_thread,
-                       &launch->wrong_block);
+extern "C" TH_UNLOGGED bool th_run_kernel(const ThModuleKernel* kernel, ThModuleLaunch* launch) {
+  ThWrong wrong{};
+  TH_TELL(launch(launch->checks));
+  if (th_run_blocks(launch->blocks, launch->threads, kernel->body, launch, &wrong)) return true;
+  launch->block = wrong.block;
+  launch->thread = wrong.thread;
+  launch->line = wrong.line;
+  launch->waiting = wrong.waiting;
+  launch->wait_line = wrong.wait_line;
+  launch->lane = wrong.lane;
+  return false;
 }
 /* After a kernel that did not come to its end. */
 extern "C" void th_abandon_kernel() {
+  TH_TELL(block(-1));
   th_free_block();
 }
 

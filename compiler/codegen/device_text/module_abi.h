@@ -8,12 +8,31 @@ struct ThParameter {
   bool is_pointer;
 };
 
+enum ThAccess { TH_READ, TH_WRITE, TH_ATOMIC };
+
+/* Who learns what a kernel does; a module that is compiled without checks tells nothing. False: the kernel must stop.
+ */
+struct ThChecks {
+  void* checker;
+  void (*block)(void* checker, long number); /* begins */
+  /* So many bytes behind the array are nobody's. */
+  bool (*shared)(void* checker, const char* name, const void* at, unsigned long bytes, unsigned long behind);
+  bool (*access)(void* checker, ThAccess kind, const void* at, unsigned long bytes, unsigned long alignment, int thread,
+                 const void* from);
+  /* The block's threads have met at a barrier (mask 0), or those lanes of the warp that begins with `first`. */
+  void (*meeting)(void* checker, int first, unsigned mask);
+};
+
 struct ThModuleLaunch {
   void (*kernel)();        /* that of the table */
   void* const* parameters; /* addresses of the arguments */
   long blocks;
   int threads;
-  long wrong_thread, wrong_block; /* out: of a kernel that is wrong */
+  const ThChecks* checks; /* null: none */
+  /* Out, of a kernel that is wrong: `thread` is not where `waiting` is. Line 0: it has ended; nobody waits, and the
+     thread takes from a lane that gives nothing. */
+  long block;
+  int thread, line, waiting, wait_line, lane;
 };
 
 struct ThModuleKernel {

@@ -101,7 +101,10 @@ Status retain(CUctx_st** out, DeviceNumber number) {
   std::lock_guard lock(mutex());
   if (!is_device(number)) return no_device();
   CUctx_st& context = machine()->contexts[static_cast<size_t>(number)];
-  if (context.retained++ == 0) context.memory = std::make_unique<Memory>(machine()->options.bytes);
+  if (context.retained++ == 0) {
+    context.memory = std::make_unique<Memory>(machine()->options.bytes);
+    if (machine()->options.checks) context.checker = std::make_unique<Checker>();
+  }
   *out = &context;
   return CUDA_SUCCESS;
 }
@@ -125,6 +128,7 @@ Status release(DeviceNumber number) {
   remove_of(m.events, context);
   remove_of(m.modules, context);
   context.memory = nullptr;
+  context.checker = nullptr;
   context.status = 0;
   return CUDA_SUCCESS;
 }
@@ -145,6 +149,7 @@ Status allocate(DeviceAddress* address, size_t bytes) {
   return in_context([&](Machine&, CUctx_st& context) {
     if (bytes == 0) return refuse(CUDA_ERROR_INVALID_VALUE, "an allocation of no bytes");
     *address = context.memory->allocate(bytes);
+    if (*address && context.checker) context.checker->allocated(*address, bytes);
     if (*address) return CUDA_SUCCESS;
     return refuse(CUDA_ERROR_OUT_OF_MEMORY, str("no room for ", bytes, " bytes of ", context.memory->bytes()));
   });
@@ -154,8 +159,10 @@ Status allocate(DeviceAddress* address, size_t bytes) {
 Status free_memory(DeviceAddress address) {
   return in_context([&](Machine& m, CUctx_st& context) {
     drain(m, context);
-    if (address == 0 || context.memory->free(address)) return CUDA_SUCCESS;
-    return refuse(CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
+    if (address != 0 && !context.memory->free(address))
+      return refuse(CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
+    if (context.checker) context.checker->freed(address);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -166,14 +173,22 @@ Status no_memory(const char* what, size_t bytes) {
 Status copy_in(DeviceAddress to, const void* from, size_t bytes, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& c) {
     if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-    return enqueue(m, c, stream, [=, &c] { std::memcpy(c.memory->reached(to), from, bytes); });
+    return enqueue(m, c, stream, [=, &c] {
+      std::memcpy(c.memory->reached(to), from, bytes);
+      if (c.checker) c.checker->written(to, bytes);
+    });
   });
 }
 
 Status copy_out(void* to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& c) {
     if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
-    return enqueue(m, c, stream, [=, &c] { std::memcpy(to, c.memory->reached(from), bytes); });
+    return enqueue(m, c, stream, [=, &c] {
+      std::memcpy(to, c.memory->reached(from), bytes);
+      if (!c.checker || c.checker->is_written(from, bytes)) return;
+      c.status = CUDA_ERROR_LAUNCH_FAILED;
+      c.complaint = str("the host is given ", bytes, " bytes that nobody has written, or some of them");
+    });
   });
 }
 
@@ -183,14 +198,20 @@ Status copy(DeviceAddress to, DeviceAddress from, size_t bytes, CUstream_st* str
     if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
     if (to < from + bytes && from < to + bytes)
       return refuse(CUDA_ERROR_INVALID_VALUE, "source and destination have bytes in common");
-    return enqueue(m, c, stream, [=, &c] { std::memcpy(c.memory->reached(to), c.memory->reached(from), bytes); });
+    return enqueue(m, c, stream, [=, &c] {
+      std::memcpy(c.memory->reached(to), c.memory->reached(from), bytes);
+      if (c.checker) c.checker->copied(to, from, bytes);
+    });
   });
 }
 
 Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& c) {
     if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-    return enqueue(m, c, stream, [=, &c] { std::memset(c.memory->reached(to), value, bytes); });
+    return enqueue(m, c, stream, [=, &c] {
+      std::memset(c.memory->reached(to), value, bytes);
+      if (c.checker) c.checker->written(to, bytes);
+    });
   });
 }
 

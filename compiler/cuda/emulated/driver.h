@@ -8,11 +8,13 @@
 //   - copies and pointers that a launch is given lie within one allocation of the current device, or are null;
 //   - a launch has one dimension, at most 1024 threads a block and no shared memory beyond what the kernel declares;
 //   - there is no default stream.
+// With Options::checks each load and store of a kernel is checked (checker.h says for what).
 // A kernel that touches what is not its own, or whose threads wait for each other in vain, spoils the context: each
 // further call has that status, until the context is released. cuGetErrorString says what a refused call has done.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct Options {
   int devices = 1;
   size_t bytes = size_t{1} << 32;  // of each device
   uint64_t seed = 0;               // of the order of streams; THTRAIN_EMULATED_ORDER is that of blocks and threads
+  bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // kernels run some 50 times as long
 };
 
 /// From here on a machine with these devices: what there was of others is gone.

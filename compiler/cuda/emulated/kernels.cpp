@@ -19,6 +19,8 @@ Status load_module(CUmod_st** out, const void* image) {
     auto loaded = std::make_unique<CUmod_st>();
     loaded->context = &context;
     loaded->loaded = load(static_cast<const char*>(image));
+    if (context.checker && !is_checked(static_cast<const char*>(image)))
+      return refuse(CUDA_ERROR_INVALID_IMAGE, "kernels of the image do not tell what they read and write");
     if (!loaded->loaded.object) return refuse(CUDA_ERROR_INVALID_IMAGE, loaded->loaded.trouble);
     for (int i = 0; i < loaded->loaded.count; ++i)
       loaded->functions[loaded->loaded.kernels[i].name] = {loaded.get(), &loaded->loaded.kernels[i]};
@@ -52,11 +54,13 @@ Status get_function(CUfunc_st** out, CUmod_st* handle, const char* name) {
 /// The arguments of a launch, by value; pointers lead to where kernels find the memory.
 struct Arguments {
   std::vector<std::string> values;
+  std::vector<PointerParameter> pointers;
   std::string trouble;
 };
 
-Arguments arguments_of(const ThModuleKernel& kernel, void** parameters, const Memory& memory) {
+Arguments arguments_of(const ThModuleKernel& kernel, void** parameters, const CUctx_st& context) {
   Arguments out;
+  Memory& memory = *context.memory;
   for (int i = 0; i < kernel.parameter_count; ++i) {
     const ThParameter& parameter = kernel.parameters[i];
     if (!parameters || !parameters[i]) {
@@ -69,7 +73,8 @@ Arguments arguments_of(const ThModuleKernel& kernel, void** parameters, const Me
     if (address != 0) {
       if (!memory.holds(address, 0))
         out.trouble = str("parameter ", i, " of ", kernel.name, " is no address of the device");
-      const char* reached = memory.reached(address);
+      const char* reached = context.checker ? memory.window(out.pointers.size(), address) : memory.reached(address);
+      out.pointers.push_back({i, address, reached});
       std::memcpy(value.data(), &reached, sizeof reached);
     }
     out.values.push_back(std::move(value));
@@ -81,13 +86,13 @@ void run_launch(CUctx_st& context, const CUfunc_st& function, const Arguments& a
                 unsigned threads) {
   std::vector<void*> parameters;
   for (const std::string& value : arguments.values) parameters.push_back(const_cast<char*>(value.data()));
-  ThModuleLaunch launch{.kernel = nullptr,
-                        .parameters = parameters.data(),
-                        .blocks = blocks,
-                        .threads = static_cast<int>(threads),
-                        .wrong_thread = 0,
-                        .wrong_block = 0};
-  const KernelEnd end = run(function.module->loaded, *function.kernel, launch, is_near_any);
+  ThModuleLaunch launch{};
+  launch.parameters = parameters.data();
+  launch.blocks = blocks;
+  launch.threads = static_cast<int>(threads);
+  if (context.checker)
+    context.checker->begin(arguments.pointers, launch.threads, reinterpret_cast<const void*>(function.kernel->kernel));
+  const KernelEnd end = run(function.module->loaded, *function.kernel, launch, is_near_any, context.checker.get());
   if (end.complaint.empty()) return;
   context.status = end.is_address ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED;
   context.complaint = str("kernel ", function.kernel->name, ": ", end.complaint);
@@ -106,7 +111,7 @@ Status launch_kernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsi
       return refuse(CUDA_ERROR_INVALID_VALUE, "a launch has one dimension, and no shared memory of its own");
     if (grid_x == 0 || grid_x > kMostBlocks || block_x == 0 || block_x > kMostThreads)
       return refuse(CUDA_ERROR_INVALID_VALUE, str(grid_x, " blocks of ", block_x, " threads"));
-    Arguments arguments = arguments_of(*function->kernel, parameters, *context.memory);
+    Arguments arguments = arguments_of(*function->kernel, parameters, context);
     if (!arguments.trouble.empty()) return refuse(CUDA_ERROR_INVALID_VALUE, arguments.trouble);
     return enqueue(m, context, stream, [&context, function, arguments = std::move(arguments), grid_x, block_x] {
       run_launch(context, *function, arguments, grid_x, block_x);

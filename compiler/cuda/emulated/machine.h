@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cuda/emulated/checker.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/memory.h"
 #include "compiler/cuda/emulated/module.h"
@@ -17,7 +18,8 @@
 struct CUctx_st {
   std::unique_ptr<thtrain::cuda::emulated::Memory> memory = {};  // null: nobody retains the context
   int retained = 0;
-  thtrain::cuda::Status status = 0;  // of the error that has spoiled it
+  std::unique_ptr<thtrain::cuda::emulated::Checker> checker = {};  // null: nothing is checked
+  thtrain::cuda::Status status = 0;                                // of the error that has spoiled it
   std::string complaint = {};
 };
 struct CUstream_st {

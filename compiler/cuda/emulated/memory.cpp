@@ -31,6 +31,7 @@ Memory::Memory(size_t bytes) : bytes_(rounded(bytes, kPage)), file_(memfd_create
 Memory::~Memory() {
   munmap(reserved_, bytes_);
   munmap(reached_, bytes_);
+  for (char* window : windows_) munmap(window - kAroundWindow, bytes_ + 2 * kAroundWindow);
   close(file_);
 }
 
@@ -68,6 +69,17 @@ bool Memory::holds(DeviceAddress address, size_t bytes) const {
   const auto& [begin, block] = *--after;
   const size_t offset = address - begin;
   return offset <= block.bytes && bytes <= block.bytes - offset;
+}
+
+char* Memory::window(size_t number, DeviceAddress address) {
+  while (windows_.size() <= number) {
+    char* const begin = mapped(bytes_ + 2 * kAroundWindow, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    windows_.push_back(begin + kAroundWindow);
+    void* const pages =
+        mmap(windows_.back(), bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file_, 0);
+    TH_CHECK(pages != MAP_FAILED, "no second mapping of the memory of an emulated device");
+  }
+  return windows_[number] + (address - addresses());
 }
 
 bool Memory::is_near(const void* address) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "compiler/cuda/functions.h"
 
@@ -28,7 +29,11 @@ class Memory {
   bool holds(DeviceAddress address, size_t bytes) const;
   /// Where kernels and copies find an address.
   char* reached(DeviceAddress address) const { return reached_ + (address - addresses()); }
-  /// Is it an address of either mapping? Then nobody but a kernel or the host touches it by mistake.
+  /// The same pages once more, for a parameter of that number: its bytes are so far from those of others that a wrong
+  /// index meets no other window.
+  static constexpr size_t kAroundWindow = size_t{1} << 32;
+  char* window(size_t number, DeviceAddress address);
+  /// Is it an address of the first two? Then nobody but a kernel or the host touches it by mistake.
   bool is_near(const void* address) const;
 
  private:
@@ -40,6 +45,7 @@ class Memory {
   size_t bytes_ = 0;
   int file_ = -1;
   char *reserved_ = nullptr, *reached_ = nullptr;
+  std::vector<char*> windows_;
   std::map<DeviceAddress, Block> blocks_;
 };
 

@@ -13,8 +13,11 @@ struct ThModuleLaunch;
 
 namespace thtrain::cuda::emulated {
 
-/// Of CUDA C++ without headers.
-std::string image_of(std::string_view text);
+class Checker;
+
+/// Of CUDA C++ without headers. With checks its kernels can tell what they read and write.
+std::string image_of(std::string_view text, bool is_checked);
+bool is_checked(std::string_view image);
 
 /// Kernels that are loaded.
 struct LoadedModule {
@@ -22,6 +25,7 @@ struct LoadedModule {
   std::string trouble = {};  // the image is none, or could not be compiled
   const ThModuleKernel* kernels = nullptr;
   int count = 0;
+  std::string text = {};  // of CUDA C++
 };
 /// By the host's compiler, unless its cache has it.
 LoadedModule load(std::string_view image);
@@ -31,8 +35,8 @@ struct KernelEnd {
   std::string complaint = {};  // empty: all went well
   bool is_address = false;     // it touched, where it may not, an address of which `is_near` holds
 };
-/// Runs it. `complaint` does not name it.
+/// Runs it; a checker, which has begun this launch, or null learns what it does. `complaint` does not name it.
 KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, ThModuleLaunch& launch,
-              bool (*is_near)(const void*));
+              bool (*is_near)(const void*), Checker* checker);
 
 }  // namespace thtrain::cuda::emulated

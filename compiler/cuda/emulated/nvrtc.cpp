@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/cuda/emulated/driver.h"
+#include "compiler/cuda/emulated/machine.h"
 #include "compiler/cuda/emulated/module.h"
 
 struct _nvrtcProgram {  // NOLINT: their name
@@ -40,7 +41,7 @@ Status compile(_nvrtcProgram* program, int count, const char* const* options) {
   if (!program) return kInvalidProgram;
   for (int i = 0; i < count; ++i)
     if (std::strncmp(options[i], "--", 2) != 0) return kInvalidOption;
-  program->image = image_of(program->text);
+  program->image = image_of(program->text, machine()->options.checks);
   program->log = load(program->image).trouble;
   return program->log.empty() ? 0 : kRefused;
 }

@@ -226,8 +226,8 @@ TEST_F(EmulatedDevice, ErrorsOfKernelsSpoilTheContext) {
         stream.launch(module.kernel("k_some_wait"), 3, 64, 40);
       const std::string text = is_address ? "CUDA_ERROR_ILLEGAL_ADDRESS (kernel k_add_one: reads or writes outside of "
                                             "the memory that it was given)"
-                                          : "CUDA_ERROR_LAUNCH_FAILED (kernel k_some_wait: thread 40 of block 0 is not "
-                                            "where the others wait)";
+                                          : "CUDA_ERROR_LAUNCH_FAILED (kernel k_some_wait: thread 40 of block 0 has "
+                                            "ended, and thread 39 waits in line 10)";
       char byte = 7;
       stream.copy_in(buffer.address(), &byte, 1);
       EXPECT_EQ(thrown([&] { stream.wait(); }), "cuStreamSynchronize: " + text);

@@ -1,0 +1,107 @@
+#include "tests/support/device_launches.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <regex>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/emit.h"
+#include "compiler/codegen/source_text.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+
+namespace thtrain {
+namespace {
+
+// In the order of the entry's text.
+std::vector<std::string> launched_kernels(const std::string& entry) {
+  static const std::regex kLaunch("launch(_checked)?\\(ctx, \\d+[, /*]*(k\\d+_\\w+)");
+  std::vector<std::string> out;
+  for (std::sregex_iterator it(entry.begin(), entry.end(), kLaunch), end; it != end; ++it) out.push_back((*it)[2]);
+  return out;
+}
+
+template <class T>
+std::string bytes_of(T value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string number_of(DType dtype, double value) {
+  const Tensor one = Tensor::of(std::vector{value}, {}).cast(dtype);
+  return std::string(static_cast<const char*>(one.raw()), one.bytes());
+}
+
+}  // namespace
+
+DeviceLaunches::DeviceLaunches(const Graph& graph) : graph_(graph) {
+  const kernel::Target target = kernel::emulated_cuda_target();
+  const CanonicalGraph canonical = canonical_lengths(graph);
+  canonical_ = canonical.graph;
+  program_ = plan(optimize(canonical_, {.target = target}), canonical.value_checks, {.target = target});
+  const SourceText source = emit_cpp(program_).text;
+  text_ = device_text(source);
+  for (const KernelText& kernel : source.kernels) kernels_.push_back(kernel.name);
+  launched_ = launched_kernels(source.entry);
+}
+
+std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::Module& module,
+                                        const std::vector<Tensor>& inputs, const std::string& changed,
+                                        const std::string& suffix) const {
+  Lengths user, lengths;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    user.bind(graph_.inputs[i], inputs[i]);
+    lengths.bind(canonical_.inputs[i], inputs[i]);
+  }
+  cuda::Stream stream(device);
+  std::vector<std::unique_ptr<cuda::DeviceBuffer>> memory;
+  for (const Buffer& buffer : program_.buffers) {
+    const auto bytes = static_cast<size_t>(lengths.evaluate(buffer.elements)) * size_of(buffer.dtype);
+    memory.push_back(std::make_unique<cuda::DeviceBuffer>(device, bytes));
+    const Tensor* from = buffer.kind == BufferKind::kInput      ? &inputs[buffer.index]
+                         : buffer.kind == BufferKind::kConstant ? &program_.constants[buffer.index]
+                                                                : nullptr;
+    if (from && bytes > 0) stream.copy_in(memory.back()->address(), from->raw(), bytes);
+  }
+  const cuda::DeviceBuffer failure(device, 3 * sizeof(long));
+  stream.fill(failure.address(), 0, failure.bytes());
+
+  auto name = launched_.begin();
+  for (const auto& item : program_.body.items) {
+    const Step& step = std::get<Step>(item);
+    const auto& call = std::get<kernel::KernelCall>(step.code);
+    std::vector<std::string> values;
+    for (const int operand : call.operands) {
+      const BufferView& view = step.operands[static_cast<size_t>(operand)];
+      const Buffer& of = program_.buffers[static_cast<size_t>(view.buffer)];
+      values.push_back(bytes_of(memory[static_cast<size_t>(view.buffer)]->address() +
+                                static_cast<size_t>(lengths.evaluate(view.layout.offset)) * size_of(of.dtype)));
+    }
+    for (const auto& length : call.lengths) {
+      const Dim* dim = std::get_if<Dim>(&length);
+      values.push_back(bytes_of(dim ? long{lengths.evaluate(*dim)} : 0L));
+    }
+    for (size_t i = 0; i < call.numbers.size(); ++i)
+      values.push_back(number_of(call.function->numbers[i].dtype, call.numbers[i]));
+    if (kernel::contains<kernel::Fail>(call.function->body)) values.push_back(bytes_of(failure.address()));
+    std::vector<void*> parameters;
+    for (std::string& value : values) parameters.push_back(value.data());
+    const std::string kernel = *name++;
+    stream.launch_with(module.kernel((kernel == changed ? kernel + suffix : kernel).c_str()),
+                       static_cast<unsigned>(lengths.evaluate(call.blocks)),
+                       static_cast<unsigned>(call.function->threads), parameters.data());
+  }
+
+  std::vector<Tensor> outputs;
+  for (const Expr& out : graph_.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
+  for (size_t i = 0; i < program_.buffers.size(); ++i) {
+    const Buffer& buffer = program_.buffers[i];
+    if (buffer.kind != BufferKind::kOutput) continue;
+    stream.copy_out(outputs[buffer.index].raw(), memory[i]->address(), outputs[buffer.index].bytes());
+  }
+  stream.wait();
+  return outputs;
+}
+
+}  // namespace thtrain

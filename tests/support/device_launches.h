@@ -1,0 +1,35 @@
+// The kernels of a program on a device, launched one after the other with an allocation of its own for each buffer: for
+// tests of kernels whose text was changed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/cuda/device.h"
+#include "compiler/ir/graph.h"
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+/// Of a graph without shared variables, whose steps are all kernels.
+class DeviceLaunches {
+ public:
+  explicit DeviceLaunches(const Graph& graph);
+
+  /// CUDA C++, with `kernels()` as names.
+  const std::string& text() const { return text_; }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
+  /// The outputs. Kernels of the module have the names with `suffix`, where the kernel is `changed`.
+  std::vector<Tensor> run(const cuda::Device& device, const cuda::Module& module, const std::vector<Tensor>& inputs,
+                          const std::string& changed = {}, const std::string& suffix = {}) const;
+
+ private:
+  Graph graph_, canonical_;
+  Program program_;
+  std::string text_;
+  std::vector<std::string> kernels_;   // each once
+  std::vector<std::string> launched_;  // of the steps
+};
+
+}  // namespace thtrain
