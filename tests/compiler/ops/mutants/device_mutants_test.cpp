@@ -17,6 +17,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "tests/support/native_program.h"
@@ -166,17 +167,21 @@ std::vector<Kernel> kernels() {
   };
   const Expr at = tensor("at", {70}, DType::kInt64), counts = tensor("counts", {40}, DType::kInt32),
              more = tensor("more", {70}, DType::kInt32);
+  const Expr left = tensor("left", {40, 70}, DType::kFloat32), right = tensor("right", {70, 20}, DType::kFloat32);
   const auto spread = [](const Expr& x) { return max(x, {1}) - min(x, {1}); };
   return {of_floats("elements", {300}, [](const Expr& x) { return tanh(x) * 2.0; }),
           of_floats("rows of a warp", {6, 100}, [](const Expr& x) { return sum(x, {1}); }),
           of_floats("rows of a block", {3, 1500}, [](const Expr& x) { return sum(x, {1}); }),
-          of_floats("long rows", {2, 40'000}, [](const Expr& x) { return sum(x, {1}); }),
+          of_floats("parts of rows", {2, 17'000}, [](const Expr& x) { return sum(x, {1}); }),
+          of_floats("parts of columns", {300, 33}, [](const Expr& x) { return sum(x, {0}); }),
+          of_floats("long rows", {2, 17'000}, [](const Expr& x) { return x - sum(x, {1}, true); }),
           of_floats("columns", {40, 33}, [](const Expr& x) { return sum(x, {0}); }),
           of_floats("softmax by warps", {6, 40}, [](const Expr& x) { return softmax(x); }),
           of_floats("softmax by blocks", {3, 1500}, [](const Expr& x) { return softmax(x); }),
           of_floats("two extrema", {3, 1500}, spread),
           of_floats("argmax by warps", {6, 70}, [](const Expr& x) { return argmax(x, {1}); }),
           of_floats("argmax by blocks", {3, 1500}, [](const Expr& x) { return argmax(x, {1}); }),
+          {"tiles of a product", {left, right}, dot(left, right)},
           {"atomic sums", {counts, at, more}, scatter_add(counts, at, more)}};
 }
 
@@ -246,6 +251,13 @@ TEST(DeviceMutants, AreCaught) {
       "argmax by blocks: a loop with one more element", "argmax by warps: a loop with one more element",
       // The last run of the outer loop has room for it.
       "long rows: a loop with one more element",
+      // Lanes without a part have 0.
+      "parts of columns: a shuffle from another lane", "parts of rows: a shuffle from another lane",
+      // What is read for rows and columns that the product has not is stored nowhere, and behind the last term is 0;
+      // where
+      // sums begin there was 0 before.
+      "tiles of a product: a guard that lets one more pass", "tiles of a product: a loop from the next element",
+      "tiles of a product: a loop with one more element",
       // In a warp where no draw has an extremum.
       "argmax by blocks: an index of a shared array one larger", "two extrema: an index of a shared array one larger",
       // The maximum keeps exp in range; with a smaller one the quotients are the same.
