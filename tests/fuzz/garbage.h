@@ -82,6 +82,8 @@ class Garbage {
   void fill(GradOptions& out);
   void fill(ScanOptions& out);
   void fill(FunctionOptions& out);
+  void fill(Sparse& out);
+  void fill(SparseTensor& out);
 
   static size_t count_of(DType) { return std::size(kAllDTypes); }
   static size_t count_of(Negative) { return 2; }
@@ -91,6 +93,7 @@ class Garbage {
   static size_t count_of(PoolMode) { return 4; }
   static size_t count_of(Disconnected) { return 4; }
   static size_t count_of(NullGradients) { return 3; }
+  static size_t count_of(SparseFormat) { return 2; }
 
   int64_t integer();
   double number();

@@ -11,7 +11,9 @@ void add_array_builders(std::vector<GarbageCall>& calls) {
   TH_CALL(tril);
   TH_CALL(triu);
   TH_CALL(diag);
-  TH_CALL(diagonal);
+  calls.push_back(garbage_call("diagonal", [](const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {
+    return diagonal(x, offset, axis1, axis2);
+  }));
   TH_CALL(fill_diagonal);
   TH_CALL(bartlett);
   TH_CALL(ogrid);

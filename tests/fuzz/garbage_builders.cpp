@@ -155,7 +155,7 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_CALL(clip);
   TH_CALL(where);
   TH_CALL(switch_);
-  TH_CALL(cast);
+  calls.push_back(garbage_call("cast", [](const Operand& x, DType dtype) { return cast(x, dtype); }));
 }
 
 void add_reductions(std::vector<GarbageCall>& calls) {

@@ -66,6 +66,7 @@ void add_array_builders(std::vector<GarbageCall>& calls);
 void add_graphs(std::vector<GarbageCall>& calls);
 void add_streams(std::vector<GarbageCall>& calls);
 void add_objects(std::vector<GarbageCall>& calls);
+void add_sparse(std::vector<GarbageCall>& calls);
 void add_models(std::vector<GarbageCall>& calls);
 
 }  // namespace thtrain

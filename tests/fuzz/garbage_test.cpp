@@ -19,6 +19,7 @@ std::vector<GarbageCall> all_calls() {
   std::vector<GarbageCall> calls;
   add_builders(calls);
   add_array_builders(calls);
+  add_sparse(calls);
   add_graphs(calls);
   add_streams(calls);
   add_objects(calls);

@@ -39,9 +39,9 @@ struct Sparse {
   std::vector<Expr> parts() const;
 };
 
-/// A sparse matrix as an input of functions, which take its three parts: function({a.data, a.indices, a.indptr, x},
-/// ...). It has any number of stored elements in each call. That indptr and indices are as Sparse says is checked by
-/// each call. The dtype is floatX unless given; indices are int32 unless their dtype is given.
+/// A sparse matrix as an input of functions, which take its three parts: function(inputs_of(a, x), {dot(a, x)}). It has
+/// any number of stored elements in each call. That indptr and indices are as Sparse says is checked by each call. The
+/// dtype is floatX unless given; indices are int32 unless their dtype is given.
 Sparse csr_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},
                   DType of_indices = DType::kInt32, std::source_location where = std::source_location::current());
 Sparse csc_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},

@@ -57,7 +57,7 @@ TEST_P(CudaCases, EveryOpEqualsItsReferenceInEveryOrder) {
                                        "print"};
   const auto with_cases = std::ranges::count_if(all_ops(), [](const Op* op) { return static_cast<bool>(op->cases); });
   EXPECT_EQ(on_host, expected);
-  EXPECT_EQ(with_cases, 154);
+  EXPECT_EQ(with_cases, 159);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, CudaCases, testing::Bool(),

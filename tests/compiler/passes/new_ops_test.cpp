@@ -203,7 +203,7 @@ const Op& plus_square_op() {
 const Op& square_op() {
   static constexpr Accumulation kInto{
       [](const Node&) { return true; },
-      [](std::span<const Expr> inputs, const Expr& y, const Expr& alpha, const Expr& beta) {
+      [](const Node&, std::span<const Expr> inputs, const Expr& y, const Expr& alpha, const Expr& beta) {
         return apply(plus_square_op(), {constant_number(beta) == 1.0 ? y : beta * y, alpha, inputs[0]});
       }};
   static const Op op{.name = "square",
