@@ -138,8 +138,8 @@ Term select(Term condition, Term yes, Term no);
 Term cast(Term a, DType dtype);
 /// The bits of numbers (no bools) as another dtype of the same size.
 Term bit_cast(Term a, DType dtype);
-/// The same vector, in a register: a compiler may not load it again in the instruction of each reader. Worth it where
-/// the load crosses cache lines.
+/// The same vector in a register, which a compiler may not load again in the instruction of each reader; the same
+/// int64, of which a compiler does not know that another index was as large, and what was loaded there.
 Term in_register(Term vector);
 Term unary(Prim prim, Term a);
 inline Term sqrt(Term a) {

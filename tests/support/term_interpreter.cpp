@@ -136,6 +136,7 @@ Tensor apply(const TermNode& node, const std::vector<Tensor>& args) {
     }
     return Tensor(args.size() == 1 ? float_unary(node.prim, arg(0)) : float_binary(node.prim, arg(0), arg(1)));
   } else if constexpr (std::is_integral_v<T>) {
+    if (node.prim == Prim::kInRegister) return Tensor(arg(0));
     if (node.prim == Prim::kNegate) return Tensor(integer_binary(Prim::kSub, T(0), arg(0)));
     if (node.prim == Prim::kBitNot) return Tensor(static_cast<T>(~arg(0)));
     return Tensor(integer_binary(node.prim, arg(0), arg(1)));

@@ -39,7 +39,8 @@ double lanes_of(DType dtype, const Target& target) {
 
 // What was measured, in cycles.
 struct Rates {
-  const kernel::KernelRates& r;
+  const Target& target;
+  const kernel::KernelRates& r = target.rates;
   double multiply_add = r.multiply_add / 100.0, sum = r.sum / 100.0, load = r.load / 100.0,
          crossing_load = r.crossing_load / 100.0, shuffle = r.shuffle / 100.0,
          // Lines: of what is found in the second cache; of what is copied in it or beyond; of images, which come from
@@ -51,11 +52,12 @@ struct Rates {
   // Before the first multiply-add of a tile has its operands, and after its last one.
   double of_tile = 2.5 * sum;
 
-  explicit Rates(const Target& target) : r(target.rates) {}
+  explicit Rates(const Target& on) : target(on) {}
 
   // `of_used`: the load of what is multiplied by each of the vectors, broadcast or not.
   double throughput(double uses, double vectors, double of_load, double of_used) const {
-    return std::max(uses * vectors * multiply_add, uses * of_used + kernel::vector_loads(uses, vectors) * of_load);
+    return std::max(uses * vectors * multiply_add,
+                    uses * of_used + kernel::vector_loads(target, uses, vectors) * of_load);
   }
   double throughput(double uses, double vectors, double of_load) const {
     return throughput(uses, vectors, of_load, load);

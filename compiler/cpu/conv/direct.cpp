@@ -6,6 +6,7 @@
 #include "compiler/cpu/conv/direct_plan.h"
 #include "compiler/cpu/conv/direct_results.h"
 #include "compiler/cpu/conv/tiles.h"
+#include "compiler/kernel/tile_cycles.h"
 
 namespace thtrain {
 namespace {
@@ -152,8 +153,10 @@ class DirectKernel {
     const Term start = code_.let("from", image_ + x + Term(of_phase.offset - width().skipped()));
     auto taps = [&](const Term& image, const Term& w) {
       auto tap = [&](const Term& k, int64_t number) {
-        body(image + k * Term(of_phase.offset_step),
-             w + (Term(of_phase.first) + k * Term(of_phase.step)) * Term(block_), number);
+        Term at = image + k * Term(of_phase.offset_step);
+        // Elements that several taps read are loaded by each: kept from tap to tap they would take the sums' registers.
+        if (is_unrolled && of_phase.count > 1 && vectors_ > 1) at = code_.let("at", kernel::in_register(at));
+        body(at, w + (Term(of_phase.first) + k * Term(of_phase.step)) * Term(block_), number);
       };
       if (!is_unrolled) return code_.loop("kx", of_phase.count, [&](const Term& k) { tap(k, -1); });
       for (int64_t k = 0; k < of_phase.count; ++k) tap(k, of_phase.first + k * of_phase.step);
@@ -269,7 +272,9 @@ class DirectKernel {
       for (int64_t p = 0; p < tile; ++p) {
         if (is_border && width().falls_on_zero((border + p) * width().phases + phase, k)) continue;
         for (int v = static_cast<int>(filters.size()); v < vectors_; ++v)
-          filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
+          filters.push_back(code_.let(
+              str("w", v),
+              kernel::held(builder_.target(), builder_.load(at_.w, w + Term(v * lanes_), lanes_), v, tile * vectors_)));
         const Term a = code_.let(str("a", p), builder_.load(at_.image, image + Term(p * width().stride), lanes_, 0));
         for (size_t v = 0; v < filters.size(); ++v) {
           const Term& sum = acc[static_cast<size_t>(p)][v];
@@ -344,8 +349,10 @@ class DirectKernel {
              [&](const Term& image, const Term& w, int64_t) {
                std::vector<Term> elements;
                for (int64_t v = 0; v < vectors; ++v)
-                 elements.push_back(
-                     code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
+                 elements.push_back(code_.let(
+                     str("a", v), kernel::held(builder_.target(),
+                                               builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v)),
+                                               v, filters * vectors)));
                for (int64_t o = 0; o < filters; ++o) {
                  const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
                  for (size_t v = 0; v < elements.size(); ++v) {

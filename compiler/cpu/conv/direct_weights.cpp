@@ -7,6 +7,7 @@
 #include "compiler/cpu/conv/direct.h"
 #include "compiler/cpu/conv/direct_weights_plan.h"
 #include "compiler/cpu/conv/tiles.h"
+#include "compiler/kernel/tile_cycles.h"
 
 namespace thtrain {
 namespace {
@@ -230,7 +231,10 @@ class DirectWeights {
       std::vector<Term> filters;
       for (int64_t v = 0; v < vectors; ++v)
         filters.push_back(code_.let(
-            str("d", v), kernel::load(dy_, c_.dtype, lanes_, dy_row + x * Term(plan_.block) + Term(v * lanes_), 1)));
+            str("d", v),
+            kernel::held(builder_.target(),
+                         kernel::load(dy_, c_.dtype, lanes_, dy_row + x * Term(plan_.block) + Term(v * lanes_), 1), v,
+                         std::ssize(acc))));
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t k = 0; k < taps; ++k) {
@@ -271,7 +275,7 @@ class DirectWeights {
           lanes = select(kernel::iota(c_.dtype, lanes_) <
                              kernel::splat(kernel::constant(c_.dtype, static_cast<double>(left)), lanes_),
                          lanes, kernel::splat(kernel::constant(c_.dtype, 0), lanes_));
-        d.push_back(code_.let(str("d", o), lanes));
+        d.push_back(code_.let(str("d", o), kernel::held(builder_.target(), lanes, o, std::ssize(acc))));
       }
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)

@@ -172,9 +172,14 @@ std::string store_text(const Store& s, const StoreText& text, Helpers& h) {
              count.empty() ? "" : ", " + count, ")");
 }
 
-// An empty instruction that takes the value from a register and leaves it there.
+// An empty instruction that takes the value from a register and leaves it there, or any other one.
 std::string in_register_text(const TermNode& n, const std::string& a, Helpers& h) {
   const size_t bytes = size_of(n.type.dtype) * static_cast<size_t>(n.type.lanes);
+  if (n.type == TermType{DType::kInt64, 1, 0}) {
+    if (h.need("in_register_long"))
+      h.add(str(kInline, "long in_register_long(long a) {\n  __asm__(\"\" : \"+r\"(a));\n  return a;\n}\n"));
+    return str("in_register_long(", a, ")");
+  }
   if (!n.type.is_vector() || bytes < 16 || bytes > 64) return a;
   const std::string v = type_text(n.type, h), name = str("in_register_", v);
   if (h.need(name))

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "compiler/base/ceil_div.h"
+#include "compiler/kernel/tile_cycles.h"
 #include "compiler/ops/key_reader.h"
 
 namespace thtrain {
@@ -264,7 +265,8 @@ class Gemm {
       Term inner = s.k0 + p;
       std::vector<Term> b;
       for (int w = 0; w < block.vectors; ++w)
-        b.push_back(code_.let(str("b", w), b_vector(block, s, p, inner, w, source)));
+        b.push_back(code_.let(str("b", w), kernel::held(builder_.target(), b_vector(block, s, p, inner, w, source), w,
+                                                        int64_t{block.rows} * block.vectors)));
       if (source == Source::kMatrixAndFillPanel) {
         for (int w = 0; w < block.vectors; ++w)
           code_.store(panel_, panel_index(block, p, w), 1, b[static_cast<size_t>(w)]);

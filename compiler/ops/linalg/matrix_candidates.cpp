@@ -21,7 +21,7 @@ using kernel::Target;
 
 constexpr const char *kComputation = "matrix_product", *kOfBatches = "batched_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "4";
+constexpr const char* kTilingVersion = "5";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {
@@ -65,7 +65,7 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
 double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
   auto of_columns = [&](int64_t vectors) {
     auto of_rows = [&](int64_t rows) {
-      return rows == 0 ? 0 : kernel::tile_cycles(target.rates, static_cast<double>(rows), static_cast<double>(vectors));
+      return rows == 0 ? 0 : kernel::tile_cycles(target, static_cast<double>(rows), static_cast<double>(vectors));
     };
     return static_cast<double>(p.m / t.rows) * of_rows(t.rows) + of_rows(p.m % t.rows);
   };
@@ -95,7 +95,7 @@ bool is_for_small_kernels(const MatrixProduct& p, const Target& target) {
   auto of_library = [&](const Target& on) {
     return steps * part * on.rates.library_narrow_multiply_add / 100 + rows * kOfRow;
   };
-  auto of_tile = [&](const Target& on) { return steps * kernel::tile_cycles(on.rates, 14, 1) / 14; };
+  auto of_tile = [&](const Target& on) { return steps * kernel::tile_cycles(on, 14, 1) / 14; };
   const Target usual = target.with_usual_rates();
   return thtrain::least_expected({{"library", of_library(usual), of_library(target)},
                                   {"tile", of_tile(usual), of_tile(target)}}) == "library";

@@ -67,7 +67,8 @@ TEST(Terms, AVectorInARegisterIsTheSame) {
       for (int lanes : {1, 2, 4, 8, 16, 32}) {
         const Tensor got = run(x, {x}, {values}, target, [&](kernel::Code& code) {
           code.loop("i", 0, 32, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
-            code.store("out0", i, 1, kernel::in_register(kernel::load("in0", dtype, lanes, i, 1)));
+            const Term at = kernel::in_register(i);
+            code.store("out0", at, 1, kernel::in_register(kernel::load("in0", dtype, lanes, at, 1)));
           });
         });
         for (int64_t i = 0; i < 32; ++i)
