@@ -40,7 +40,7 @@ class CompileInput {
 
   const SourceText* program() const { return program_; }
   kernel::Language language() const { return program_ ? program_->language : kernel::Language::kCpp; }
-  std::string whole() const { return program_ ? whole_text(*program_) : std::string(text_); }
+  std::string whole() const { return program_ ? host_text(*program_) : std::string(text_); }
   std::string hash() const;
   int64_t kernels() const { return program_ ? static_cast<int64_t>(program_->kernels.size()) : 1; }
 
