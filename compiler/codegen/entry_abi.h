@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 8
+#define TH_ABI_VERSION 9
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element, in the memory that the program computes in. */
@@ -61,6 +61,8 @@ struct ThContext {
 
   /* The last values of the lengths that bodies of loops and branches define, by their numbers. */
   long* lengths;
+
+  struct ThDevice* device; /* device_text/device_abi.h, in a program for a device; else null */
 
   void* host; /* the runtime's own */
 };

@@ -54,7 +54,8 @@ class CppForms : public EntryForms {
 class CudaForms : public CppForms {
  public:
   std::string run(const KernelRun& r) const override {
-    std::string out = str("launch(ctx, ", r.mistake, ", ", r.kernel, ", ", r.blocks, ", ", r.threads);
+    std::string out = str(r.may_fail ? "launch_checked(ctx, " : "launch(ctx, ", r.number, " /* ", r.kernel, " */, ",
+                          r.blocks, ", ", r.threads);
     for (const std::string& list : {r.buffers, r.lengths, join(r.numbers, ", ")})
       if (!list.empty()) out += ", " + list;
     return out + ");";

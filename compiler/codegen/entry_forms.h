@@ -22,8 +22,9 @@ class EntryForms {
     std::vector<std::string> numbers;  // constants
     std::string range = {};
     std::string grain = {}, multiple = {};  // of the parts that threads take; empty: one thread takes all
-    // Of a device, in place of these: the grid, the threads of a block, the check of a mistake in the kernel.
-    std::string blocks = {}, threads = {}, mistake = {};
+    // Of a device, in place of these: the kernel's number, the grid, the threads of a block.
+    std::string number = {}, blocks = {}, threads = {};
+    bool may_fail = false;
   };
   virtual std::string run(const KernelRun& run) const = 0;
   virtual std::string run_reference(int step, const std::string& buffers) const = 0;

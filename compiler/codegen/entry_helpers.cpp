@@ -6,7 +6,7 @@
 namespace thtrain {
 namespace {
 
-enum class In : uint8_t { kBoth, kCpp, kC99 };
+enum class In : uint8_t { kBoth, kCpp, kC99, kCuda };
 
 struct EntryHelper {
   std::string_view name;
@@ -14,6 +14,7 @@ struct EntryHelper {
   const char* definition;
 
   bool is_in(kernel::Language language) const {
+    if (languages == In::kCuda) return language == kernel::Language::kCuda;
     return languages == In::kBoth || (languages == In::kC99) == (language == kernel::Language::kC99);
   }
 };
@@ -111,6 +112,51 @@ constexpr EntryHelper kEntryHelpers[] = {
      "static inline void probe(ThContext* ctx, int step, int after, void* const (&buffers)[Buffers],\n"
      "                         const long (&iterations)[Loops]) {\n"
      "  if (ctx->probe) ctx->probe(ctx, step, after, buffers, iterations);\n"
+     "}\n"},
+    {"launch", In::kCuda,
+     "// Launches a kernel; arguments have the types of its parameters.\n"
+     "template <class... Arguments>\n"
+     "static inline void launch(ThContext* ctx, int kernel, long blocks, int threads, Arguments... arguments) {\n"
+     "  void* list[] = {&arguments..., 0};\n"
+     "  if (blocks > 0) ctx->device->launch(ctx, kernel, 0, blocks, threads, list);\n"
+     "}\n"},
+    {"launch_checked", In::kCuda,
+     "// The same for a kernel with checks, which takes the word of failure last.\n"
+     "template <class... Arguments>\n"
+     "static inline void launch_checked(ThContext* ctx, int kernel, long blocks, int threads,\n"
+     "                                  Arguments... arguments) {\n"
+     "  long* failure = ctx->device->failure;\n"
+     "  void* list[] = {&arguments..., &failure, 0};\n"
+     "  if (blocks > 0) ctx->device->launch(ctx, kernel, 1, blocks, threads, list);\n"
+     "}\n"},
+    {"copy_in", In::kCuda,
+     "static inline void copy_in(ThContext* ctx, void* to, const void* from, long bytes) {\n"
+     "  ctx->device->copy_in(ctx, to, from, bytes);\n"
+     "}\n"},
+    {"copy_out", In::kCuda,
+     "static inline void copy_out(ThContext* ctx, void* to, const void* from, long bytes) {\n"
+     "  ctx->device->copy_out(ctx, to, from, bytes);\n"
+     "}\n"},
+    {"done", In::kCuda,
+     "// Waits for all that was asked for so far: false where something has failed.\n"
+     "static inline bool done(ThContext* ctx) {\n"
+     "  ctx->device->wait(ctx);\n"
+     "  return !ctx->failure.word;\n"
+     "}\n"},
+    {"checks_held", In::kCuda,
+     "// Waits for the kernels with checks: false where one has failed.\n"
+     "static inline bool checks_held(ThContext* ctx) {\n"
+     "  ctx->device->check(ctx);\n"
+     "  return !ctx->failure.word;\n"
+     "}\n"},
+    {"number_at", In::kCuda,
+     "// A number on the device.\n"
+     "template <class T>\n"
+     "static inline T number_at(ThContext* ctx, const T* at) {\n"
+     "  T out = 0;\n"
+     "  ctx->device->copy_out(ctx, &out, at, sizeof out);\n"
+     "  ctx->device->wait(ctx);\n"
+     "  return out;\n"
      "}\n"},
 };
 

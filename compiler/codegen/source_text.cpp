@@ -121,20 +121,31 @@ std::string device_text(const SourceText& source) {
   return out;
 }
 
-static std::string whole_cuda_text(const SourceText& source) {
+NamedText device_text_of(const SourceText& source, const KernelText& kernel) {
+  SourceText one{.language = source.language, .comment = {}, .helpers = {}, .kernels = {kernel}, .entry = {}};
+  KernelText& own = one.kernels[0];
+  own.name = "k_" + kernel.label;
+  own.comment.clear();
+  for (const uint32_t helper : kernel.helpers) one.helpers.push_back(source.helpers[helper]);
+  return {own.name, device_text(one)};
+}
+
+std::string host_text(const SourceText& source) {
+  if (source.language != kernel::Language::kCuda) return whole_text(source);
+  static const std::string device_interface =
+      str("// What it calls of a device: compiler/codegen/device_text/device_abi.h\n",
+          without_comments(embedded::device_abi_h), "\n");
   const std::string of_entry = entry_helpers(source.entry, source.language);
-  std::string out = source.comment + "\n" + interface_text();
-  if (!source.kernels.empty())
-    out += str("// The emulated device: compiler/codegen/device_text/emulated_cuda.h\n",
-               without_comments(embedded::emulated_cuda_h), without_comments(embedded::emulated_launch_h),
-               "\n// The kernels.\n", device_text(source), "\n");
+  std::string out = source.comment + "\n" + interface_text() + device_interface;
   if (!of_entry.empty()) out += str("// What the program calls.\n", of_entry, "\n");
   return out + source.entry;
 }
 
 std::string whole_text(const SourceText& source) {
   if (source.language == kernel::Language::kC99) return whole_c99_text(source);
-  if (source.language == kernel::Language::kCuda) return whole_cuda_text(source);
+  if (source.language == kernel::Language::kCuda)
+    return host_text(source) +
+           (source.kernels.empty() ? "" : str("\n// The kernels, which are compiled apart.\n\n", device_text(source)));
   const std::string of_entry = entry_helpers(source.entry, source.language);
   std::string out = source.comment + "\n" + interface_text();
   if (!of_entry.empty() || !source.kernels.empty())

@@ -48,9 +48,18 @@ std::string definitions_of(std::string_view helpers);
 /// The kernels of a program for a device, and their helpers: what a compiler of CUDA C++ takes.
 std::string device_text(const SourceText& source);
 
-/// One translation unit, for people and for compilers: the program's arguments, the interface, the entry, the kernels,
-/// and last the helpers, which are declared before what calls them; in C99 helpers are defined before. CUDA kernels
-/// follow the text that emulates the device.
+/// One of them with its helpers, under a name that does not depend on the program: what is kept by its text.
+struct NamedText {
+  std::string name, text;
+};
+NamedText device_text_of(const SourceText& source, const KernelText& kernel);
+
+/// What the host's compiler takes: all but the kernels of a device.
+std::string host_text(const SourceText& source);
+
+/// For people, and for compilers where no device is: the program's arguments, the interface, the entry, the kernels,
+/// and last the helpers, which are declared before what calls them; in C99 helpers are defined before. Kernels of a
+/// device are compiled apart.
 std::string whole_text(const SourceText& source);
 
 }  // namespace thtrain

@@ -1,11 +1,21 @@
 #include "compiler/cuda/cubin.h"
 
+#include <stdlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <future>
+#include <optional>
 #include <sstream>
 
+#include "compiler/base/content_hash.h"
 #include "compiler/base/error.h"
 #include "compiler/base/run_program.h"
 #include "compiler/cuda/libraries.h"
+#include "compiler/host/cache.h"
+#include "compiler/host/cpu.h"
 
 namespace thtrain::cuda {
 namespace {
@@ -79,15 +89,68 @@ std::string compile_cubin(const std::string& nvcc, std::string_view text, int co
   return out.str();
 }
 
-std::string compile_cubin(std::string_view text, int compute_capability, const std::string& folder) {
-  if (nvrtc().trouble.empty()) return compile_cubin(nvrtc().functions, text, compute_capability);
+// A folder of this process's own, which goes with this.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "thtrain-XXXXXX").string()) {
+    if (!mkdtemp(path_.data())) throw UserError({.what = str("no folder can be made in ", path_)});
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+CubinCompiler cubin_compiler() {
+  const OpenedNvrtc& opened = nvrtc();
+  if (opened.trouble.empty())
+    return {str("NVRTC ", opened.version), [&opened](const std::string& text, int compute_capability) {
+              return compile_cubin(opened.functions, text, compute_capability);
+            }};
   const std::string nvcc = nvcc_path(search_variables());
   if (nvcc.empty())
     throw UserError({.what = "nothing compiles kernels for CUDA devices",
                      .expected = "NVRTC (libnvrtc.so.13 or .12) or nvcc, of CUDA 12.4 to 13",
-                     .got = str("NVRTC: ", nvrtc().trouble, "; no nvcc in CUDA_HOME and /usr/local/cuda"),
+                     .got = str("NVRTC: ", opened.trouble, "; no nvcc in CUDA_HOME and /usr/local/cuda"),
                      .hint = "pip install nvidia-cuda-nvrtc, or install a CUDA toolkit"});
-  return compile_cubin(nvcc, text, compute_capability, folder);
+  return {run_program({.words = {nvcc, "--version"}, .environment = {{"LC_ALL", "C"}}}).output,
+          [nvcc](const std::string& text, int compute_capability) {
+            const TemporaryFolder folder;
+            return compile_cubin(nvcc, text, compute_capability, folder.path());
+          }};
+}
+
+std::vector<std::string> cached_cubins(const CubinCompiler& compiler, std::span<const std::string> texts,
+                                       int compute_capability) {
+  std::vector<std::string> out(texts.size()), keys;
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    keys.push_back(content_hash({"cubin", texts[i], join(cubin_options(compute_capability), " "), compiler.version}));
+    if (std::optional<std::string> known = cache().load_program(keys[i]))
+      out[i] = std::move(*known);
+    else
+      missing.push_back(i);
+  }
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t k = next++; k < missing.size(); k = next++) {
+      const size_t i = missing[k];
+      out[i] = compiler.compile(texts[i], compute_capability);
+      cache().store_program(keys[i], out[i]);
+    }
+  };
+  const size_t workers = std::min<size_t>(missing.size(), static_cast<size_t>(cpu().cores));
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < workers; ++i) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
+  return out;
 }
 
 }  // namespace thtrain::cuda

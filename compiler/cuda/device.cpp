@@ -57,20 +57,29 @@ void Device::wait() const {
 
 // ---- memory, events, kernels
 
-DeviceBuffer::DeviceBuffer(const Device& device, size_t bytes) : device_(device), bytes_(bytes) {
-  if (bytes == 0) return;
-  device_.use();
-  const Status status = device_.driver().cuMemAlloc_v2(&address_, bytes);
+DeviceAddress allocate_memory(const Device& device, size_t bytes) {
+  DeviceAddress out = 0;
+  if (bytes == 0) return out;
+  device.use();
+  const Status status = device.driver().cuMemAlloc_v2(&out, bytes);
   if (status == CUDA_ERROR_OUT_OF_MEMORY)
     throw UserError({.what = "the device's memory has run out",
                      .expected = str(bytes, " bytes more"),
-                     .got = str("a device with ", device_.bytes(), " bytes"),
+                     .got = str("a device with ", device.bytes(), " bytes"),
                      .hint = "smaller minibatches need less"});
-  check(device_.driver(), status, "cuMemAlloc_v2");
+  check(device.driver(), status, "cuMemAlloc_v2");
+  return out;
 }
 
+void free_memory(const Device& device, DeviceAddress address) {
+  if (address) TH_RELEASE(device, cuMemFree_v2, address);
+}
+
+DeviceBuffer::DeviceBuffer(const Device& device, size_t bytes)
+    : device_(device), bytes_(bytes), address_(allocate_memory(device, bytes)) {}
+
 DeviceBuffer::~DeviceBuffer() {
-  if (address_) TH_RELEASE(device_, cuMemFree_v2, address_);
+  free_memory(device_, address_);
 }
 
 Event::Event(const Device& device) : device_(device) {

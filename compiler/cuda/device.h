@@ -35,6 +35,14 @@ class Device {
   CUctx_st* context_ = nullptr;
 };
 
+inline DeviceAddress address_of(const void* block) {
+  return reinterpret_cast<DeviceAddress>(block);
+}
+
+/// 0 for no bytes. UserError where the memory has run out.
+DeviceAddress allocate_memory(const Device& device, size_t bytes);
+void free_memory(const Device& device, DeviceAddress address);
+
 /// Memory of a device, which the host cannot touch.
 class DeviceBuffer {
  public:

@@ -9,7 +9,6 @@
 
 #include "compiler/base/content_hash.h"
 #include "compiler/base/error.h"
-#include "compiler/codegen/embedded_text.h"
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/host/compile_units.h"
 #include "compiler/host/unit_build.h"
@@ -31,8 +30,7 @@ std::string CompileInput::hash() const {
   auto add = [&](std::string_view part) { parts += content_hash({part}); };
   add(interface_text());
   if (program_->language == kernel::Language::kC99) add("C99");
-  if (program_->language == kernel::Language::kCuda)
-    add(str("CUDA", embedded::emulated_cuda_h, embedded::emulated_launch_h));
+  if (program_->language == kernel::Language::kCuda) return content_hash({host_text(*program_)});
   add(program_->comment);
   for (const std::string& helper : program_->helpers) add(helper);
   for (const KernelText& kernel : program_->kernels) {

@@ -49,7 +49,7 @@ class CompileInput {
            : is_logged_                         ? CompileKind::kLoggedCpp
                                                 : CompileKind::kCpp;
   }
-  std::string whole() const { return program_ ? whole_text(*program_) : std::string(text_); }
+  std::string whole() const { return program_ ? host_text(*program_) : std::string(text_); }
   std::string hash() const;
   int64_t kernels() const { return program_ ? static_cast<int64_t>(program_->kernels.size()) : 1; }
 

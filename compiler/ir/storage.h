@@ -37,6 +37,8 @@ class Storage {
   Storage() = default;
   /// Memory of the host that `owner` keeps.
   explicit Storage(std::shared_ptr<void> owner) : owner_(std::move(owner)) {}
+  /// Memory of a space that somebody else keeps.
+  explicit Storage(const AddressSpace* space) : space_(space) {}
   /// At least `bytes` bytes of a space, aligned to 64, of any content; null: of the host. std::bad_alloc where there
   /// are none.
   static Storage allocate(size_t bytes, const AddressSpace* space = nullptr);

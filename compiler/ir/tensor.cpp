@@ -100,6 +100,11 @@ Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, std::sh
   return Tensor(dtype, std::move(shape), std::move(strides), data, Storage(std::move(owner)));
 }
 
+Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, const AddressSpace& space) {
+  check_strides("wrap", shape, strides);
+  return Tensor(dtype, std::move(shape), std::move(strides), data, Storage(&space));
+}
+
 static bool has_no_elements(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end();
 }

@@ -57,6 +57,8 @@ class Tensor {
   static Tensor matrix(std::initializer_list<std::initializer_list<T>> rows);
   /// Wraps memory of the host that `owner` keeps alive; strides in elements, one for each length.
   static Tensor wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
+  /// Elements of another address space, which somebody else keeps.
+  static Tensor wrap(DType dtype, Shape shape, Shape strides, void* data, const AddressSpace& space);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }

@@ -148,7 +148,10 @@ struct Workspace {
 
 struct ReferenceCall {};
 
-using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall>;
+/// A copy of operand 0 to operand 1, of which one lies on the host and one on a device.
+struct Transfer {};
+
+using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall, Transfer>;
 
 /// What a lowering may know of the program around its step.
 struct StepContext {

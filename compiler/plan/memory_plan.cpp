@@ -177,14 +177,19 @@ int64_t peak_bytes(const std::vector<LiveRange>& live_ranges, const std::vector<
 
 }  // namespace
 
-MemoryPlan plan_memory(Program& program) {
-  const std::vector<LiveRange> live_ranges = live_ranges_of(program);
-  const Bounds bounds(program);
+namespace {
+
+struct Arena {
+  Dim bytes = 0, lower_bound = 0;
+};
+
+// Of the temporaries on the device, or of those on the host.
+Arena plan_arena(Program& program, const std::vector<LiveRange>& live_ranges, const Bounds& bounds, bool on_device,
+                 size_t& allocated) {
   std::vector<size_t> known, open;
-  size_t allocated = 0;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     Buffer& buffer = program.buffers[b];
-    if (buffer.kind != BufferKind::kTemporary || live_ranges[b].first < 0) continue;
+    if (buffer.kind != BufferKind::kTemporary || live_ranges[b].first < 0 || buffer.on_device != on_device) continue;
     const Dim most = bounds.of(buffer.elements);
     if (is_data_dependent(most)) {
       buffer.allocated = true;
@@ -197,10 +202,23 @@ MemoryPlan plan_memory(Program& program) {
     return aligned(bounds.of(program.buffers[b].elements).value() *
                    static_cast<int64_t>(size_of(program.buffers[b].dtype)));
   };
-  MemoryPlan out{.arena_bytes = pack_known(program, live_ranges, known, bytes_of),
-                 .lower_bound = peak_bytes(live_ranges, known, bytes_of)};
+  Arena out{.bytes = pack_known(program, live_ranges, known, bytes_of),
+            .lower_bound = peak_bytes(live_ranges, known, bytes_of)};
   if (open.empty()) return out;
-  out.arena_bytes = out.lower_bound = pack_open(program, live_ranges, bounds, open, out.arena_bytes);
+  out.bytes = out.lower_bound = pack_open(program, live_ranges, bounds, open, out.bytes);
+  return out;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(Program& program) {
+  const std::vector<LiveRange> live_ranges = live_ranges_of(program);
+  const Bounds bounds(program);
+  const bool is_device = program.target.is_device();
+  size_t allocated = 0;
+  const Arena main = plan_arena(program, live_ranges, bounds, is_device, allocated);
+  MemoryPlan out{.arena_bytes = main.bytes, .lower_bound = main.lower_bound};
+  if (is_device) out.host_bytes = plan_arena(program, live_ranges, bounds, false, allocated).bytes;
   return out;
 }
 

@@ -16,7 +16,8 @@ std::vector<LiveRange> live_ranges_of(const Program& program);
 
 /// Fills Buffer::arena_offset of the temporaries and gives the arena's size. Buffers of known size are placed largest
 /// first, at the lowest offset that is free for their whole live range. A buffer whose size a call decides takes the
-/// offset of one of equal size that is not live any more. Every offset is a multiple of 64 bytes.
+/// offset of one of equal size that is not live any more. Every offset is a multiple of 64 bytes. What a device's
+/// program has on the host is placed in an arena of its own.
 MemoryPlan plan_memory(Program& program);
 
 }  // namespace thtrain

@@ -11,6 +11,7 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/plan/merge_kernels.h"
+#include "compiler/plan/place_transfers.h"
 
 namespace thtrain {
 
@@ -59,6 +60,7 @@ Program Planner::run() {
     locations.push_back({buffer, out.type(), row_major(out.dims())});
   }
   plan_scope(order, locations);
+  if (program_.target.is_device()) place_transfers(program_);
   program_.memory = plan_memory(program_);
   merge_kernels(program_);
   return std::move(program_);
@@ -352,26 +354,18 @@ BufferView Planner::location_of(const Node& node, size_t o, std::span<const Buff
 void Planner::emit(const Node& node, LoweredNode lowered, std::vector<BufferView> operands) {
   std::vector<kernel::StepCode>& code = lowered.code;
   if (code.empty()) return;  // all was computed where it would have been copied
-  const std::string comment = comment_of(node);
-  for (size_t k = 0; k + 1 < code.size(); ++k)
-    region_->items.push_back(Step{&node,
-                                  comment,
-                                  operands,
-                                  node.inputs.size(),
-                                  node.types.size(),
-                                  std::move(code[k]),
-                                  node.origin,
-                                  {},
-                                  lowered.candidate,
-                                  lowered.candidate_file});
-  std::vector<LengthDefinition> defined;
+  Step step{&node, comment_of(node),  std::move(operands),   node.inputs.size(), node.types.size(), {}, node.origin,
+            {},    lowered.candidate, lowered.candidate_file};
+  for (size_t k = 0; k + 1 < code.size(); ++k) {
+    region_->items.push_back(step);
+    std::get<Step>(region_->items.back()).code = std::move(code[k]);
+  }
+  step.code = std::move(code.back());
   if (node.op->defines)
     for (DefinedLength& length : node.op->defines(node))
-      defined.push_back(
-          {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
-  region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), node.types.size(),
-                                std::move(code.back()), node.origin, std::move(defined), lowered.candidate,
-                                lowered.candidate_file});
+      step.defines.push_back(
+          {std::move(length.name), std::move(length.bound), step.operands[node.inputs.size() + length.output]});
+  region_->items.push_back(std::move(step));
 }
 
 // ---- copies --------------------------------------------------------------------------------------------------------

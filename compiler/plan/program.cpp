@@ -1,5 +1,6 @@
 #include "compiler/plan/program.h"
 
+#include <algorithm>
 #include <set>
 
 namespace thtrain {
@@ -25,6 +26,13 @@ bool writes_shared(const Program& program, const Step& step) {
   for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k)
     if (is_shared(k)) return true;
   return false;
+}
+
+bool may_fail(const Step& step) {
+  const auto* call = std::get_if<kernel::KernelCall>(&step.code);
+  if (!call) return !std::holds_alternative<kernel::LibraryCall>(step.code);  // that has a status
+  auto is_check = [](auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); };
+  return call->function->is_of_device() || std::ranges::any_of(call->lengths, is_check);
 }
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {

@@ -28,6 +28,7 @@ struct Buffer {
   bool allocated = false;  // by the context, once its lengths are known: those of outputs and temporaries that the data
                            // decides and that have no bound
   size_t region = 0;  // number of the region that a temporary belongs to: it lives within one iteration of that region
+  bool on_device = false;  // in memory of a device, else in the host's (place_transfers.h)
 };
 
 /// A value: elements of a buffer under a layout.
@@ -91,6 +92,7 @@ size_t after_definitions(const Region& region, size_t begin, const Dims& lengths
 struct MemoryPlan {
   Dim arena_bytes = 0;
   Dim lower_bound = 0;  // bytes live at the peak, where lengths are known; else the arena's
+  Dim host_bytes = 0;   // of a device's program: of the temporaries on the host, an arena of their own
 };
 
 struct Program {
@@ -109,6 +111,8 @@ struct Program {
 size_t allocation_slot(const Program& program, const Buffer& buffer);
 /// Does the step write a shared variable? A kernel that only checks writes none of its step's outputs.
 bool writes_shared(const Program& program, const Step& step);
+/// Does the entry ask behind the step whether it has failed?
+bool may_fail(const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
 struct StepInLoops {

@@ -27,7 +27,7 @@ std::string call_text(const Step& step) {
                call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())),
                call->schedule.empty() ? "" : ", " + call->schedule);
   if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return text_of(step, *call);
-  return "a call of the reference";
+  return std::holds_alternative<kernel::Transfer>(step.code) ? "a transfer" : "a call of the reference";
 }
 
 void print(const Program& program, const std::vector<Roles>& roles, const Region& region, int depth, size_t& number,
@@ -79,6 +79,7 @@ std::string program_text(const Program& program) {
       out += ", allocated once its lengths are known";
     else if (buffer.kind == BufferKind::kTemporary)
       out += str(" at byte ", readable(buffer.arena_offset.text()));
+    if (program.target.is_device()) out += buffer.on_device ? ", on the device" : ", on the host";
     if (buffer.kind == BufferKind::kShared && program.shared_written[buffer.index]) out += ", updated";
     out += "\n";
   }
@@ -86,7 +87,7 @@ std::string program_text(const Program& program) {
     return dim.is_known() ? bytes_text(static_cast<double>(dim.value())) : readable(dim.text()) + " bytes";
   };
   out += str("arena: ", bytes(program.memory.arena_bytes), "; live at the peak: ", bytes(program.memory.lower_bound),
-             "\n");
+             program.memory.host_bytes.is(0) ? "" : "; on the host: " + bytes(program.memory.host_bytes), "\n");
   size_t number = 0;
   print(program, step_roles(program), program.body, 0, number, out);
   return out;

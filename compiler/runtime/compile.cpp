@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "compiler/base/build_info.h"
 #include "compiler/base/clock.h"
@@ -33,11 +34,17 @@ std::string origins_text(const Graph& graph) {
   return out;
 }
 
-// Why there is no code for the program's image, or "" and the code.
-std::string load(CompiledProgram& program) {
+// Why there is no code for the program's image, or "" and the code. Kernels of a device are compiled beside the entry.
+std::string load(CompiledProgram& program, const kernel::Target& target) {
   const auto start = std::chrono::steady_clock::now();
+  std::future<std::shared_ptr<const DeviceProgram>> device;
+  if (target.is_device())
+    device = std::async(std::launch::async, [&] {
+      return std::make_shared<const DeviceProgram>(device_of(target), program.image.source, program.image.constants);
+    });
   const LoadedObject loaded = cache().load_object(program.image.source, kEntryName);
   if (!loaded.object) return loaded.reason;
+  if (device.valid()) program.device = device.get();
   program.object = loaded.object;
   program.entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
   program.seconds_compile = seconds_since(start);
@@ -83,7 +90,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
         program->image = std::move(*image);
         program->from_cache = true;
         program->library = library_table(program->image.source.libraries);
-        if (load(*program).empty()) return {.program = program, .key = key};
+        if (load(*program, target).empty()) return {.program = program, .key = key};
         *program = {};
       }
   }
@@ -103,6 +110,10 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   image.constants = planned->constants;
   image.arena_bytes = planned->memory.arena_bytes;
   image.lower_bound = planned->memory.lower_bound;
+  image.host_bytes = planned->memory.host_bytes;
+  image.on_device.resize(planned->shared.size());
+  for (const Buffer& buffer : planned->buffers)
+    if (buffer.kind == BufferKind::kShared) image.on_device[buffer.index] = buffer.on_device;
   std::vector<Expr> leaves = shared_leaves(canonical.graph);
   for (const Expr& leaf : planned->shared) {
     auto at = std::find_if(leaves.begin(), leaves.end(), [&](const Expr& e) { return e.same(leaf); });
@@ -119,7 +130,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
 CompileOutcome finish(const PreparedProgram& prepared) {
   const std::shared_ptr<CompiledProgram>& program = prepared.program;
   if (program->object) return {program, {}};
-  if (std::string reason = load(*program); !reason.empty()) return {nullptr, std::move(reason)};
+  if (std::string reason = load(*program, program->plan->target); !reason.empty()) return {nullptr, std::move(reason)};
   if (prepared.is_stored)
     if (std::optional<std::string> bytes = to_bytes(program->image, prepared.user_ops))
       cache().store_program(prepared.key, *bytes);

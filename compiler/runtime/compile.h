@@ -11,6 +11,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
+#include "compiler/runtime/device_program.h"
 #include "compiler/runtime/program_image.h"
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
@@ -22,7 +23,8 @@ struct CompiledProgram {
   ProgramImage image;
   std::shared_ptr<const SharedObject> object;
   ThEntry entry = nullptr;
-  std::vector<void*> library;  // ThContext::library
+  std::shared_ptr<const DeviceProgram> device;  // null: a processor runs the kernels
+  std::vector<void*> library;                   // ThContext::library
   /// The plan, with its nodes: there unless the program came finished from the cache.
   std::shared_ptr<const Program> plan;
   bool from_cache = false;

@@ -49,35 +49,40 @@ std::vector<const Step*> steps_of(const Program& program) {
 class Snapshot {
  public:
   explicit Snapshot(const Function::State& s) {
-    add("the arena", s.arena->memory.raw(), s.arena->memory.bytes());
+    add("the arena", s.arena->memory);
+    if (s.device)
+      for (const Tensor& memory : s.device->memory()) add("memory that the arena has beside it", memory);
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
-      add("the shared variable " + storage->name, storage->value.raw(), storage->value.bytes());
+      add("the shared variable " + storage->name, storage->value);
     // The entry's arguments: inputs, shared variables, constants, outputs.
     size_t inputs = s.graph.inputs.size(), constants = inputs + s.program->image.shared_order.size(),
            outputs = constants + s.program->image.constants.size(), end = outputs + s.graph.outputs.size();
     for (size_t i = 0; i < inputs; ++i)
       add("the input " + s.graph.inputs[i].name(), s.args[i].data, bytes_of(s.last_dtypes[i], s.last_shapes[i]));
-    for (size_t i = constants; i < outputs; ++i)
-      add("a constant", s.args[i].data, s.program->image.constants[i - constants].bytes());
+    for (size_t i = constants; i < outputs; ++i) add("a constant", s.program->image.constants[i - constants]);
     for (size_t i = outputs; i < end; ++i)
       add(str("output ", i - outputs), s.args[i].data,
           bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
-    for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t.raw(), t.bytes());
+    for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t);
   }
-  // What is there now is no change.
-  void accept(const Tensor& written) {
-    for_each_row(written, [&](const char* begin, const char* end) {
+  // What is there now is no change. `address`: of its first element, of which a device's are copies.
+  void accept(const Tensor& written, const void* address) {
+    for_each_row(written, [&](const char* from_begin, const char* from_end) {
+      const char* const first = static_cast<const char*>(written.raw());
+      const char *begin = static_cast<const char*>(address) + (from_begin - first),
+                 *end = begin + (from_end - from_begin);
       for (Part& part : parts_) {
         const char *from = std::max(begin, part.address), *to = std::min(end, part.address + part.before.size());
-        if (from < to) std::copy(from, to, part.before.begin() + (from - part.address));
+        if (from < to)
+          std::copy(from_begin + (from - begin), from_begin + (to - begin),
+                    part.before.begin() + (from - part.address));
       }
     });
   }
   // The first buffer that changed.
   std::optional<std::string> changed() const {
     for (const Part& part : parts_)
-      if (!part.before.empty() && std::memcmp(part.address, part.before.data(), part.before.size()) != 0)
-        return part.name;
+      if (part.now() != part.before) return part.name;
     return std::nullopt;
   }
 
@@ -85,14 +90,30 @@ class Snapshot {
   struct Part {
     std::string name;
     const char* address;
+    const AddressSpace* space;
     std::vector<char> before;
+
+    std::vector<char> now() const {
+      std::vector<char> out(before.size());
+      if (out.empty()) return out;
+      if (space)
+        space->read(out.data(), address, out.size());
+      else
+        std::memcpy(out.data(), address, out.size());
+      return out;
+    }
   };
   static size_t bytes_of(DType dtype, const Shape& shape) {
     return static_cast<size_t>(element_count(shape)) * size_of(dtype);
   }
-  void add(std::string name, const void* data, size_t bytes) {
-    const char* address = static_cast<const char*>(data);
-    parts_.push_back({std::move(name), address, std::vector<char>(address, address + bytes)});
+  void add(std::string name, const void* data, size_t bytes) { add(std::move(name), data, bytes, nullptr); }
+  void add(std::string name, const Tensor& memory) {
+    add(std::move(name), memory.address(), memory.bytes(), memory.is_on_host() ? nullptr : memory.space());
+  }
+  void add(std::string name, const void* data, size_t bytes, const AddressSpace* space) {
+    Part part{std::move(name), static_cast<const char*>(data), space, std::vector<char>(bytes)};
+    part.before = part.now();
+    parts_.push_back(std::move(part));
   }
   std::vector<Part> parts_;
 };
@@ -122,11 +143,12 @@ class StepChecker {
     for (size_t o = 0; o < step.outputs; ++o) {
       const Tensor& got = event.operands[event.inputs + o];
       if (step.operands[event.inputs + o].buffer < 0) continue;
-      before_->accept(got);
+      before_->accept(got, event.addresses[event.inputs + o]);
       const Bounded native{got, expected[o].error};
       if (std::optional<std::string> where = beyond_bounds(native, expected[o])) fail(step, event.step, o, *where);
     }
-    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) before_->accept(workspace);
+    for (size_t k = step.inputs + step.outputs; k < event.operands.size(); ++k)
+      before_->accept(event.operands[k], event.addresses[k]);
     if (std::optional<std::string> buffer = before_->changed())
       raise(step, {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer,
                                " outside its outputs", by_candidate(step)),

@@ -21,7 +21,7 @@ using Bindings = std::vector<std::pair<Expr, Tensor>>;
 Bindings bindings_of(const Function::State& s, std::span<const Tensor> inputs) {
   Bindings out;
   for (size_t i = 0; i < inputs.size(); ++i) out.emplace_back(s.canonical.graph.inputs[i], inputs[i]);
-  for (size_t i = 0; i < s.leaves.size(); ++i) out.emplace_back(s.leaves[i], s.storages[i]->value);
+  for (size_t i = 0; i < s.leaves.size(); ++i) out.emplace_back(s.leaves[i], s.storages[i]->value.on_host());
   return out;
 }
 
@@ -247,7 +247,7 @@ void ExpectedResults::check(const Function::State& s, const std::vector<Tensor>&
     const bool is_output = i < outputs.size();
     if (!is_output && i < all_outputs) continue;
     const Update* update = is_output ? nullptr : &s.graph.updates[i - all_outputs];
-    const Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value;
+    const Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value.on_host();
     if (std::optional<std::string> where = beyond_bounds({got, errors_[i]}, plain_[i]))
       throw InternalError({.what = str("debug: native code and reference differ in ", root_name(s.graph, i)),
                            .got = str("at ", *where),

@@ -84,7 +84,9 @@ void take(State& s, const CompileOutcome& outcome) {
   }
   s.program = outcome.program;
   if (has_probes(s)) s.instrumented = s.program;
-  s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
+  s.fixed = s.fixed && s.program->image.arena_bytes.is_known() && s.program->image.host_bytes.is_known();
+  if (s.program->device) s.device = std::make_shared<DeviceCalls>(s.program->device->on());
+  s.context.device = s.device.get();
 }
 
 void compile_native(State& s) {
@@ -121,6 +123,7 @@ std::string filled(std::string text, long value, long limit) {
 }
 
 [[noreturn]] void throw_failed_check(State& s) {
+  if (s.device) s.device->end_early();
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
   const ThFailure& failure = s.context.failure;
   const auto number = static_cast<size_t>(failure.word - 1);
@@ -143,11 +146,29 @@ void check_count(const State& s, size_t given) {
                    .got = std::to_string(given)});
 }
 
-[[noreturn]] void fail_elsewhere(const State& s, const SharedStorage& variable) {
+// What another function has moved to a device comes back; other memory is the user's choice.
+void bring_to_host(const State& s, size_t k) {
+  SharedStorage& variable = *s.storages[k];
+  if (is_on_device(variable.value)) return move_value(variable, s.leaves[k], nullptr);
   throw UserError({.what = str(escaped(s.options.name), ": the shared variable ", escaped(variable.name),
                                " is not in the memory that the program computes in"),
                    .expected = "the host's memory",
                    .got = variable.value.space()->name()});
+}
+
+// The variables that kernels of a device read or write; those that only references do, to the host.
+void move_to_device(State& s) {
+  const ProgramImage& image = s.program->image;
+  for (size_t i = 0; i < image.shared_order.size(); ++i) {
+    const size_t k = image.shared_order[i];
+    const AddressSpace* const wanted = image.on_device[i] ? &s.device->on().memory : nullptr;
+    const Tensor& value = s.storages[k]->value;
+    if ((value.is_on_host() ? nullptr : value.space()) == wanted) continue;
+    if (wanted)
+      move_value(*s.storages[k], s.leaves[k], wanted);
+    else
+      bring_to_host(s, k);
+  }
 }
 
 // Another function that shares the arena may have made it larger, or have given it back.
@@ -155,13 +176,14 @@ void provide_arena(State& s) {
   if (!s.program) return;
   try {
     if (s.arena_bytes > s.arena->memory.bytes())
-      s.arena->replace(Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)}));
+      s.arena->replace(Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)},
+                                     s.device ? &s.device->on().memory : nullptr));
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
     throw UserError(std::move(message));
   }
-  s.context.arena = static_cast<char*>(s.arena->memory.raw());
+  s.context.arena = static_cast<char*>(const_cast<void*>(s.arena->memory.address()));
   s.arena_replaced = s.arena->replaced;
 }
 
@@ -186,6 +208,7 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   if (arena_bytes < 0 || std::any_of(s.output_shapes.begin(), s.output_shapes.end(), is_negative))
     check_known_lengths(s.canonical.value_checks, canonical);
   s.arena_bytes = static_cast<size_t>(arena_bytes);
+  s.host_bytes = s.device ? static_cast<size_t>(canonical.evaluate(s.program->image.host_bytes)) : 0;
   provide_arena(s);
   s.user_lengths = std::move(user);
   s.canonical_lengths = std::move(canonical);
@@ -255,9 +278,10 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   // The program writes into outputs and updated variables alone.
   auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.address()), t.shape().data()}; };
   for (const Tensor& t : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs) : inputs) bind(t);
+  if (s.device) move_to_device(s);
   for (size_t k : s.program->image.shared_order) {
-    if (!s.storages[k]->value.is_on_host()) [[unlikely]]
-      fail_elsewhere(s, *s.storages[k]);
+    if (!s.device && !s.storages[k]->value.is_on_host()) [[unlikely]]
+      bring_to_host(s, k);
     bind(s.storages[k]->value);
   }
   for (const Tensor& t : s.program->image.constants) bind(t);
@@ -269,6 +293,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   s.context.failure.word = 0;
   s.context.host = &s;
   s.context.library = s.program->library.data();
+  if (s.device) s.device->begin(*s.program->device, s.host_bytes);
   if (s.profiler) s.profiler->begin_call();
   int rc = s.program->entry(&s.context, s.args.data());
   if (s.profiler) s.profiler->end_call();

@@ -38,7 +38,8 @@ struct FunctionOptions {
   Level level = Level::kStandard;
   int threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   /// What native code is made for: this machine, where none is given; kernel::c99_target(): scalar C99, with libm
-  /// alone; kernel::emulated_cuda_target(): kernels in CUDA C++, run by a device that the host emulates.
+  /// alone; kernel::cuda_target() and kernel::emulated_cuda_target(): kernels in CUDA C++, run by the first device of
+  /// CUDA, or by one that the host emulates.
   std::optional<kernel::Target> target = {};
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
@@ -79,7 +80,7 @@ struct Program;  // compiler/plan/program.h
 /// What became of one graph. `thtrain explain` prints these.
 struct Explanation {
   std::string graph, canonical, fused, program, cpp;
-  std::string device;              // kernels for a device, as CUDA C++; `cpp` has them too, with what emulates it
+  std::string device;              // kernels for a device, as CUDA C++; `cpp` has them too, behind the entry
   Graph given;                     // what the first pass takes: the user's graph, its lengths under canonical names
   std::vector<PassRecord> passes;  // with their graphs
   std::vector<Fired> fired;
@@ -104,6 +105,7 @@ struct StepEvent {
   const Node* node;                  // null for copies
   std::span<const Tensor> operands;  // inputs, then outputs, then workspaces
   size_t inputs, outputs;            // how many of them are which
+  std::span<void* const> addresses;  // of their first elements, where the program computes
 };
 
 /// What Function::copy() may be told.

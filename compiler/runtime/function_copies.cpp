@@ -17,6 +17,8 @@ Function::Function(const Function& other)
   State& s = *state_;
   s.mark = std::make_shared<CallMark>();
   s.arena = std::make_shared<Arena>();
+  if (s.device) s.device = std::make_shared<DeviceCalls>(s.device->on());
+  s.context.device = s.device.get();
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
@@ -71,6 +73,7 @@ static void free_buffers(Function::State& s) {
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
   if (s.fixed_arguments) s.fixed_arguments.emplace();
+  if (s.device) s.device->free();
   for (auto& [outputs, part] : s.subsets) free_buffers(*part);
 }
 

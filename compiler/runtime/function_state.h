@@ -52,8 +52,10 @@ struct Function::State {
   // One call.
   std::shared_ptr<CallMark> mark = std::make_shared<CallMark>();  // with `arena` that of another function, maybe
   ThContext context{};
+  std::shared_ptr<DeviceCalls> device;  // of this function alone; null: a processor runs the kernels
   std::shared_ptr<Arena> arena = std::make_shared<Arena>();
   size_t arena_bytes = 0;     // that these lengths need
+  size_t host_bytes = 0;      // likewise, on the host, of a device's program
   size_t arena_replaced = 0;  // Arena::replaced when the context got its address
   std::vector<ThTensor> args;
   std::optional<FixedArguments> fixed_arguments;  // where the target replays calls
@@ -104,8 +106,13 @@ CompileOptions compile_options(const Function::State& state);
 /// Answers as the tuner did when the function's program was made.
 Tuner answered_tuner(const Function::State& state);
 
-/// The elements of an operand of a step, in place; of a token: false.
-Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths);
+/// The elements of an operand of a step, in place, or a copy of those on a device; of a token: false.
+Tensor operand_of(const Function::State& state, const Step& step, size_t k, void* const* buffers);
+
+/// Before the host looks at what steps have written: until a device has done its work.
+inline void wait_for_device(ThContext* context) {
+  if (context->device) context->device->wait(context);
+}
 
 /// Takes the program that another thread compiles, if it is done, or waits for it. InternalError where it did not
 /// compile.

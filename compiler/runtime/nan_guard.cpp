@@ -45,6 +45,7 @@ NanGuard::NanGuard(const Function::State& state) : steps_(steps_in_loops(state.p
 void NanGuard::probe(ThContext* context, int number, int after, void* const* buffers, const long* iterations) {
   Function::State& s = *static_cast<Function::State*>(context->host);
   if (after && s.profiler) Profiler::probe(context, number, after, buffers, iterations);
+  wait_for_device(context);
   if (context->failure.word) return;  // what the step has written is not its result
   try {
     if (after)
@@ -64,10 +65,9 @@ void NanGuard::before(Function::State& s, size_t number, void* const* buffers) {
   arguments_.clear();
   read_lengths(s);
   std::vector<Tensor> results;
-  for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k)
-    results.push_back(operand_of(step, k, buffers, s.canonical_lengths));
+  for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k) results.push_back(operand_of(s, step, k, buffers));
   for (size_t k = 0; k < step.inputs; ++k) {
-    Tensor argument = operand_of(step, k, buffers, s.canonical_lengths);
+    Tensor argument = operand_of(s, step, k, buffers);
     for (const Tensor& result : results)
       if (may_be_bad(step.operands[k]) && argument.size() > 0 && result.size() > 0 && may_overlap(argument, result)) {
         argument = argument.copy();
@@ -83,7 +83,7 @@ void NanGuard::after(Function::State& s, size_t number, void* const* buffers, co
   read_lengths(s);
   for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k) {
     if (!may_be_bad(step.operands[k])) continue;
-    const Tensor value = operand_of(step, k, buffers, s.canonical_lengths);
+    const Tensor value = operand_of(s, step, k, buffers);
     if (const std::optional<int64_t> position = first_bad(value, s.options.nan_guard))
       fail(s, number, k - step.inputs, value, *position, iterations);
   }

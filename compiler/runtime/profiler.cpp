@@ -14,6 +14,7 @@ double between(std::chrono::steady_clock::time_point from, std::chrono::steady_c
 std::string code_of(const Step& step) {
   if (const auto* kernel = std::get_if<kernel::KernelCall>(&step.code)) return "kernel " + kernel->function->name;
   if (const auto* library = std::get_if<kernel::LibraryCall>(&step.code)) return text_of(step, *library);
+  if (std::holds_alternative<kernel::Transfer>(step.code)) return "transfer";
   return "reference of " + step.node->op->name;
 }
 
@@ -37,6 +38,7 @@ void Profiler::end_call() {
 
 void Profiler::probe(ThContext* context, int step, int after, void* const*, const long*) {
   Profiler& self = *static_cast<Function::State*>(context->host)->profiler;
+  wait_for_device(context);
   Clock::time_point now = Clock::now();
   if (!after) {
     self.step_began_ = now;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
+#include "compiler/cuda/device_memory.h"
 #include "compiler/runtime/buffer_owners.h"
 
 namespace thtrain {
@@ -50,8 +51,13 @@ Shared Shared::of_lengths(const Dims& lengths, const Tensor& value, std::string 
   return Shared(make_shared_leaf(std::move(storage), where));
 }
 
+bool is_on_device(const Tensor& value) {
+  return !value.is_on_host() && dynamic_cast<const cuda::DeviceMemory*>(value.space());
+}
+
 Tensor Shared::get_value(bool borrow) const {
-  return borrow ? storage().value : storage().value.copy();
+  const Tensor& value = storage().value;
+  return borrow && !is_on_device(value) ? value : value.copy();
 }
 
 void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borrow, const std::string& what) {
@@ -68,6 +74,13 @@ void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borr
   Tensor own = borrow ? value.contiguous() : value.copy(s.value.is_on_host() ? nullptr : s.value.space());
   std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, origin);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
+  s.claim = std::move(claim);
+}
+
+void move_value(SharedStorage& s, const Expr& of, const AddressSpace* space) {
+  Tensor own = s.value.copy(space);
+  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, of.node().origin);
+  const Tensor old = std::exchange(s.value, std::move(own));
   s.claim = std::move(claim);
 }
 

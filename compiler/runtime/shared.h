@@ -15,7 +15,8 @@ class Function;
 /// unless of_lengths() made it.
 /// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow) and
 /// changes of a length.
-/// It lies where the first value does that is given with borrow, or on the host; programs compute on the host's.
+/// It lies where the first value does that is given with borrow, or on the host, until a program for a device computes
+/// with it: then it lies there, and get_value(borrow) is a copy, until a program of the host does.
 class Shared {
  public:
   /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone. UserError
@@ -79,5 +80,10 @@ class Shared {
 
 /// Shared::set_value() of the variable behind the leaf `of`, or of its replacement; errors begin with `what`.
 void give_value(SharedStorage& variable, const Expr& of, const Tensor& value, bool borrow, const std::string& what);
+
+/// The value to another address space; null: to the host.
+void move_value(SharedStorage& variable, const Expr& of, const AddressSpace* space);
+/// Has a function moved it to the device that computes with it?
+bool is_on_device(const Tensor& value);
 
 }  // namespace thtrain

@@ -7,23 +7,29 @@
 
 namespace thtrain {
 
-Tensor operand_of(const Step& step, size_t k, void* const* buffers, const Lengths& lengths) {
+Tensor operand_of(const Function::State& s, const Step& step, size_t k, void* const* buffers) {
   const BufferView& view = step.operands[k];
   if (view.buffer < 0) return Tensor(false);
-  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides),
-                      buffers[k], nullptr);
+  const Lengths& lengths = s.canonical_lengths;
+  Shape shape = lengths.evaluate(view.type.dims), strides = lengths.evaluate(view.layout.strides);
+  if (s.program->plan->buffers[static_cast<size_t>(view.buffer)].on_device)
+    return Tensor::wrap(view.type.dtype, std::move(shape), std::move(strides), buffers[k], s.device->on().memory)
+        .on_host();
+  return Tensor::wrap(view.type.dtype, std::move(shape), std::move(strides), buffers[k], nullptr);
 }
 
 static void on_probe(ThContext* context, int number, int after, void* const* buffers, const long*) {
   Function::State& s = *static_cast<Function::State*>(context->host);
   if (!s.observer || s.failure) return;
+  wait_for_device(context);
+  if (context->failure.word) return;
   try {
     const Step& step = *steps_in_loops(s.program->plan->body)[static_cast<size_t>(number)].step;
     read_lengths(s);
     std::vector<Tensor> operands;
-    for (size_t i = 0; i < step.operands.size(); ++i)
-      operands.push_back(operand_of(step, i, buffers, s.canonical_lengths));
-    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
+    for (size_t i = 0; i < step.operands.size(); ++i) operands.push_back(operand_of(s, step, i, buffers));
+    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs,
+                   std::span(buffers, operands.size())});
   } catch (...) {
     s.fail(std::current_exception());
   }

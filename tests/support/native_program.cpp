@@ -14,6 +14,7 @@
 #include "compiler/libraries/threads.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/device_program.h"
 #include "compiler/store/cache_folder.h"
 
 namespace thtrain {
@@ -85,6 +86,8 @@ struct NativeProgram::Compiled {
   std::unique_ptr<Program> program;
   std::shared_ptr<const SharedObject> object;
   ThEntry entry;
+  std::unique_ptr<DeviceProgram> device;
+  std::unique_ptr<DeviceCalls> calls;
   std::vector<CheckText> checks;
   std::vector<std::string> libraries;
 };
@@ -105,7 +108,21 @@ NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool opti
   TH_CHECK(loaded.object, loaded.reason);
   c.object = loaded.object;
   c.entry = reinterpret_cast<ThEntry>(c.object->symbol("thtrain_entry"));
+  if (!target.device || !target.device->is_device()) return;
+  c.device = std::make_unique<DeviceProgram>(device_of(*target.device), source.text, c.program->constants);
+  c.calls = std::make_unique<DeviceCalls>(c.device->on());
 }
+// Bytes of the arena that belong to no temporary.
+static std::vector<bool> free_bytes(const Program& program, const Lengths& lengths, size_t bytes) {
+  std::vector<bool> out(bytes, true);
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.kind != BufferKind::kTemporary || !buffer.on_device || buffer.allocated) continue;
+    const auto begin = out.begin() + lengths.evaluate(buffer.arena_offset);
+    std::fill(begin, begin + lengths.evaluate(buffer.elements) * static_cast<int64_t>(size_of(buffer.dtype)), false);
+  }
+  return out;
+}
+
 NativeProgram::~NativeProgram() = default;
 NativeProgram::NativeProgram(NativeProgram&&) noexcept = default;
 
@@ -117,7 +134,7 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
     user.bind(c.graph.inputs[i], inputs[i]);
     canonical.bind(c.canonical.graph.inputs[i], inputs[i]);
   }
-  Tensor arena = Tensor::empty(DType::kUInt8, {canonical.evaluate(c.program->memory.arena_bytes)});
+  Tensor arena = Tensor::empty(DType::kUInt8, {canonical.evaluate(c.program->memory.arena_bytes) + int64_t{kBehind}});
   std::vector<Tensor> outputs;
   for (const Expr& out : c.graph.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
   // What is not written is seen, and what is written behind the end.
@@ -136,13 +153,27 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   context.fail = record_failure;
   context.call_reference = [](ThContext* failed, int, void* const*) { failed->fail(failed, TH_NO_CHECK, 0, 0); };
   context.arena = static_cast<char*>(arena.raw());
+  Tensor there = Tensor::empty(DType::kUInt8, {0});
+  if (c.calls) {
+    there = arena.copy(&c.calls->on().memory);
+    context.arena = static_cast<char*>(const_cast<void*>(there.address()));
+    context.device = c.calls.get();
+    c.calls->begin(*c.device, static_cast<size_t>(canonical.evaluate(c.program->memory.host_bytes)));
+  }
   const std::vector<void*> library = library_table(c.libraries);
   context.library = library.data();
   int code = c.entry(&context, args.data());
+  if (code != 0 && c.calls) c.calls->end_early();
   TH_CHECK(code == 0, "the program returned ", code, ": ",
            context.failure.word <= 0 ? std::string("no check failed")
                                      : c.checks.at(static_cast<size_t>(context.failure.word - 1)).what,
            ", value ", context.failure.value, ", limit ", context.failure.limit);
+  if (c.calls) {
+    const Tensor after = there.on_host();
+    const std::vector<bool> is_free = free_bytes(*c.program, canonical, after.bytes());
+    for (size_t i = 0; i < is_free.size(); ++i)
+      TH_CHECK(!is_free[i] || after.data<uint8_t>()[i] == kUnwritten, "the program writes behind a buffer");
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::vector<char>& bytes = memory[i];
     TH_CHECK(std::all_of(bytes.end() - kBehind, bytes.end(), [](char byte) { return byte == kUnwritten; }),

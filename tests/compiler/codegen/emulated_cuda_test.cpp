@@ -6,33 +6,27 @@
 #include <cstdlib>
 #include <vector>
 
-#include "compiler/codegen/entry_abi.h"
-//
 #include "compiler/codegen/device_text/emulated_cuda.h"
-//
-#include "compiler/codegen/device_text/emulated_launch.h"
 
 namespace thtrain::emulated_cuda_test {
 namespace {
 
 constexpr const char* kOrder = "THTRAIN_EMULATED_ORDER";
 
-// What a launch says of a mistake: its check, thread and block; {-1} where there is none.
+// The thread and the block of a mistake; {-1, -1} where there is none.
 struct Failure {
-  long check = -1, value = 0, limit = 0;
+  long thread = -1, block = -1;
+  bool is_any() const { return block >= 0; }
 };
 
-template <class Kernel, class... Arguments>
-Failure launched(Kernel kernel, long blocks, int threads, Arguments... arguments) {
+template <class... Parameters, class... Arguments>
+Failure launched(void (*kernel)(Parameters...), long blocks, int threads, Arguments... arguments) {
+  const auto body = [&] { kernel(static_cast<Parameters>(arguments)...); };
+  using Body = decltype(body);
   Failure out;
-  ThContext context{};
-  context.host = &out;
-  context.fail = [](ThContext* failed, int check, long value, long limit) {
-    *static_cast<Failure*>(failed->host) = {check, value, limit};
-    failed->failure.word = check + 1;
-  };
-  launch(&context, 7, kernel, blocks, threads, arguments...);
-  return out;
+  const bool is_right = th_run_blocks(
+      blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &out.thread, &out.block);
+  return is_right ? Failure() : out;
 }
 
 __global__ void sum_of_block(const long* in0, long* out0, bool has_barrier) {
@@ -49,7 +43,7 @@ std::vector<long> sums(const char* order, bool has_barrier = true) {
   setenv(kOrder, order, 1);
   std::vector<long> in(5 * 128), out(5);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<long>(i * i % 101);
-  EXPECT_EQ(launched(sum_of_block, 5, 128, in.data(), out.data(), has_barrier).check, -1);
+  EXPECT_FALSE(launched(sum_of_block, 5, 128, in.data(), out.data(), has_barrier).is_any());
   unsetenv(kOrder);
   return out;
 }
@@ -75,7 +69,7 @@ TEST(EmulatedCuda, TheLastLanesOfAShuffleKeepTheirOwn) {
   std::array<double, 64> in;
   std::array<double, 128> out;
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<double>(i) / 4;
-  EXPECT_EQ(launched(rotated, 1, 64, in.data(), out.data()).check, -1);
+  EXPECT_FALSE(launched(rotated, 1, 64, in.data(), out.data()).is_any());
   for (size_t i = 0; i < in.size(); ++i) {
     EXPECT_EQ(out[i], in[i % 32 == 31 ? i : i + 1]);
     EXPECT_EQ(out[64 + i], in[i / 32 * 32 + 4]);
@@ -91,14 +85,10 @@ TEST(EmulatedCuda, EachThreadRunsOnceInEveryOrder) {
   for (const char* order : {"0", "3", "99"}) {
     setenv(kOrder, order, 1);
     std::vector<int> out(1000);
-    EXPECT_EQ(launched(numbers_of_threads, 11, 96, out.data(), 1000).check, -1);
+    EXPECT_FALSE(launched(numbers_of_threads, 11, 96, out.data(), 1000).is_any());
     for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], 11000 + static_cast<int>(i / 96)) << order;
   }
   unsetenv(kOrder);
-}
-
-TEST(EmulatedCuda, NoBlocksAreNoLaunch) {
-  EXPECT_EQ(launched(numbers_of_threads, 0, 96, nullptr, 0).check, -1);
 }
 
 __global__ void barrier_of_some(int some) {
@@ -119,22 +109,21 @@ __global__ void shuffle_of(unsigned mask, int lanes) {
 
 TEST(EmulatedCuda, ThreadsThatWaitForEachOtherInVainAreNamed) {
   const auto expect = [](const Failure& got, long thread, long block) {
-    EXPECT_EQ(got.check, 7);
-    EXPECT_EQ(got.value, thread);
-    EXPECT_EQ(got.limit, block);
+    EXPECT_EQ(got.thread, thread);
+    EXPECT_EQ(got.block, block);
   };
   expect(launched(barrier_of_some, 3, 64, 40), 40, 0);
-  EXPECT_EQ(launched(barrier_of_some, 3, 64, 64).check, -1);
+  EXPECT_FALSE(launched(barrier_of_some, 3, 64, 64).is_any());
   expect(launched(two_barriers, 1, 64, 10), 0, 0);
-  EXPECT_EQ(launched(barrier_of_odd_blocks, 4, 64).check, -1);
+  EXPECT_FALSE(launched(barrier_of_odd_blocks, 4, 64).is_any());
   expect(launched(shuffle_of, 1, 32, 0xffffffffu, 16), 16, 0);
 }
 
 // A lane that the mask leaves out neither gives nor may it call; a lane that it names must be there.
 TEST(EmulatedCuda, AShuffleIsOfTheLanesOfItsMask) {
-  EXPECT_EQ(launched(shuffle_of, 1, 32, 0xffffffffu, 32).check, -1);
-  EXPECT_EQ(launched(shuffle_of, 1, 32, 0x0000ffffu, 32).check, 7) << "called by lanes that it leaves out";
-  EXPECT_EQ(launched(shuffle_of, 1, 32, 0x0000ffffu, 16).check, 7) << "lane 15 takes what lane 16 does not give";
+  EXPECT_FALSE(launched(shuffle_of, 1, 32, 0xffffffffu, 32).is_any());
+  EXPECT_TRUE(launched(shuffle_of, 1, 32, 0x0000ffffu, 32).is_any()) << "called by lanes that it leaves out";
+  EXPECT_TRUE(launched(shuffle_of, 1, 32, 0x0000ffffu, 16).is_any()) << "lane 15 takes what lane 16 does not give";
 }
 
 __global__ void counted(unsigned* counts, long long* least, int n) {
@@ -147,26 +136,9 @@ __global__ void counted(unsigned* counts, long long* least, int n) {
 TEST(EmulatedCuda, AtomicOperationsMeetEveryThread) {
   std::array<unsigned, 3> counts{};
   long long least = 1 << 20;
-  EXPECT_EQ(launched(counted, 4, 64, counts.data(), &least, 200).check, -1);
+  EXPECT_FALSE(launched(counted, 4, 64, counts.data(), &least, 200).is_any());
   EXPECT_EQ(counts, (std::array<unsigned, 3>{67, 67, 66}));
   EXPECT_EQ(least, 801);
-}
-
-__global__ void failing(int wrong, long* failure) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread != wrong) return;
-  if (atomicCAS(reinterpret_cast<unsigned long long*>(failure), 0ULL, 5ULL) == 0) {
-    failure[1] = thread;
-    failure[2] = 9;
-  }
-}
-
-TEST(EmulatedCuda, TheWordOfFailureBecomesTheCallsOwn) {
-  const Failure got = launched(failing, 2, 32, 3);
-  EXPECT_EQ(got.check, 4);
-  EXPECT_EQ(got.value, 3);
-  EXPECT_EQ(got.limit, 9);
-  EXPECT_EQ(launched(failing, 2, 32, 32).check, -1);
 }
 
 }  // namespace

@@ -38,14 +38,7 @@ std::set<std::string> kernels_of(const CaseProgram& program) {
       if (!optimized) options.pipeline.without.insert(entry.pass.name);
     const PreparedProgram prepared = prepare(canonical_lengths({program.variables, program.outputs, {}}), options);
     const SourceText& source = prepared.program->image.source;
-    for (const KernelText& kernel : source.kernels) {
-      SourceText one;
-      one.language = source.language;
-      for (const uint32_t helper : kernel.helpers) one.helpers.push_back(source.helpers[helper]);
-      one.kernels.push_back(
-          {.name = "k_" + kernel.label, .label = {}, .comment = {}, .code = kernel.code, .helpers = {}});
-      out.insert(device_text(one));
-    }
+    for (const KernelText& kernel : source.kernels) out.insert(device_text_of(source, kernel).text);
   }
   return out;
 }

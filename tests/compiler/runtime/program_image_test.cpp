@@ -51,7 +51,7 @@ TEST(ProgramImage, WhatIsCutOffOrOfAnotherVersionIsNoProgram) {
     EXPECT_FALSE(from_bytes(std::string_view(bytes).substr(0, length))) << length;
   EXPECT_FALSE(from_bytes(bytes + "x"));
   std::string other = bytes;
-  other[other.find('\n') - 1] = '1';
+  other[other.find('\n') - 1] = '0';
   EXPECT_FALSE(from_bytes(other));
 }
 

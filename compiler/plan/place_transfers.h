@@ -1,0 +1,13 @@
+// Which buffers of a device's program lie in its memory, and the transfers between it and the host.
+#pragma once
+
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+/// What kernels touch lies on the device, the rest on the host. Of the caller's inputs and outputs kernels have copies
+/// there. What the host reads of the device (arguments of references, lengths that steps define, conditions)
+/// is copied by a step of its own before, and what a reference has computed for kernels behind it.
+void place_transfers(Program& program);
+
+}  // namespace thtrain

@@ -1,0 +1,86 @@
+// Programs on devices: the device that a target names, the kernels of a program there, and what its entry calls.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/entry_abi.h"
+// It follows the interface.
+#include "compiler/codegen/device_text/device_abi.h"
+#include "compiler/codegen/source_text.h"
+#include "compiler/cuda/device_memory.h"
+#include "compiler/ir/tensor.h"
+#include "compiler/kernel/target.h"
+
+namespace thtrain {
+
+/// A device from its first use until the process ends.
+struct ProgramDevice {
+  const cuda::Device& device;
+  const cuda::DeviceMemory& memory;
+  /// Machine code of texts of kernels.
+  std::vector<std::string> (*compile)(std::span<const std::string> texts, int compute_capability);
+  bool is_one_text;  // is it faster to compile all kernels of a program together?
+};
+
+/// Opens it at the first call. UserError where it is not there.
+const ProgramDevice& device_of(const kernel::Target& target);
+
+/// A program's kernels and constants on its device. Immutable: functions and threads share it.
+class DeviceProgram {
+ public:
+  DeviceProgram(const ProgramDevice& on, const SourceText& source, std::span<const Tensor> constants);
+
+  const ProgramDevice& on() const { return on_; }
+  CUfunc_st* kernel(size_t number) const { return kernels_[number]; }
+  const std::string& name(size_t number) const { return names_[number]; }
+  void* const* constants() const { return addresses_.data(); }
+
+ private:
+  const ProgramDevice& on_;
+  std::vector<std::unique_ptr<cuda::Module>> modules_;
+  std::vector<CUfunc_st*> kernels_;
+  std::vector<std::string> names_;
+  std::vector<Tensor> constants_;
+  std::vector<void*> addresses_;
+};
+
+/// ThContext::device of one function: its stream, its word of failure, and memory whose size the data decides.
+class DeviceCalls : public ThDevice {
+ public:
+  explicit DeviceCalls(const ProgramDevice& on);
+  DeviceCalls(const DeviceCalls&) = delete;
+  DeviceCalls& operator=(const DeviceCalls&) = delete;
+
+  const ProgramDevice& on() const { return on_; }
+  /// Before a call of the entry.
+  void begin(const DeviceProgram& program, size_t host_bytes);
+  /// Until all is done that was asked for. Throws what went wrong on the device.
+  void finish();
+  /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.
+  void end_early();
+  void free();
+  /// What it has beside the arena: on the host, and of lengths that the data decides.
+  std::vector<Tensor> memory() const;
+
+ private:
+  template <class F>
+  static void guarded(ThContext* context, F f);
+  void read_failure(ThContext* context);
+
+  const ProgramDevice& on_;
+  cuda::Stream stream_;
+  cuda::DeviceBuffer word_;
+  const DeviceProgram* program_ = nullptr;
+  long failed_[3] = {};  // what was read of the word
+  bool may_have_failed_ = false;
+  std::vector<size_t> launched_;  // kernels since the last wait
+  std::exception_ptr thrown_;
+  Tensor host_memory_ = Tensor::empty(DType::kUInt8, {0});
+  std::vector<Tensor> temporaries_;  // by their slots
+};
+
+}  // namespace thtrain

@@ -1,0 +1,177 @@
+// Programs whose kernels run in the memory of a device: variables that stay there, failures, what the host sees.
+#include "compiler/runtime/device_program.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "compiler/api.h"
+#include "tests/support/error_text.h"
+#include "tests/support/target_calls.h"
+
+namespace thtrain::device_program_test {
+namespace {
+
+FunctionOptions device(Mode mode = Mode::kNative) {
+  return {.mode = mode, .target = kernel::emulated_cuda_target()};
+}
+
+Shared three(const std::string& name) {
+  return Shared(Tensor::vector({1.0, 2.0, 3.0}), name);
+}
+
+// ---- variables
+
+TEST(DeviceProgram, AVariableStaysOnTheDeviceUntilTheHostNeedsIt) {
+  const Shared w = three("w");
+  Function twice = function({}, {sum(w)}, {{w, w * 2.0}}, device()), plus = function({}, {sum(w)}, {{w, w + 1.0}});
+  EXPECT_EQ(twice({})[0].text(), "6");
+  EXPECT_FALSE(w.storage().value.is_on_host());
+  const void* const address = w.storage().value.address();
+  EXPECT_EQ(twice({})[0].text(), "12");
+  EXPECT_EQ(w.storage().value.address(), address);
+  EXPECT_EQ(w.get_value().text(), "[4, 8, 12]");
+  EXPECT_EQ(w.get_value(/*borrow=*/true).text(), "[4, 8, 12]") << "a copy";
+  EXPECT_EQ(plus({})[0].text(), "24");
+  EXPECT_TRUE(w.storage().value.is_on_host());
+  EXPECT_EQ(twice({})[0].text(), "27");
+  w.set_value(Tensor::vector({5.0, 0.0, 0.0}));
+  EXPECT_FALSE(w.storage().value.is_on_host());
+  EXPECT_EQ(twice({})[0].text(), "5");
+  w.set_zero();
+  EXPECT_EQ(twice({})[0].text(), "0");
+}
+
+TEST(DeviceProgram, TheReferenceAndOtherVariablesTakeItsValue) {
+  const Shared w = three("w"), v = three("v");
+  function({}, {}, {{w, w + 1.0}}, device())({});
+  EXPECT_EQ(function({}, {w * 2.0}, {}, {.mode = Mode::kReference})({})[0].text(), "[4, 6, 8]");
+  w.swap_value(v);
+  EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+  EXPECT_EQ(v.get_value().text(), "[2, 3, 4]");
+}
+
+TEST(DeviceProgram, AVariableThatIsALengthMayLieThere) {
+  const Shared n(Tensor(int64_t{3}), "n");
+  Function f = function({}, {arange(n) * n}, {{n, n + 1}}, device());
+  EXPECT_EQ(f({})[0].text(), "[0, 3, 6]");
+  EXPECT_EQ(f({})[0].text(), "[0, 4, 8, 12]");
+}
+
+TEST(DeviceProgram, CopiesOfAFunctionRunInThreads) {
+  const Expr x = f64("x", {"n", 40});
+  const Function f = function({x}, {softmax(x), sum(sort(x) * 2.0)}, {}, device());
+  const Tensor value = numbers({50, 40});
+  const std::vector<Tensor> expected = Function(f)({value});
+  std::vector<std::thread> threads;
+  std::vector<std::vector<Tensor>> got(3);
+  for (auto& out : got)
+    threads.emplace_back([&out, &value, own = std::make_shared<Function>(f)] {
+      for (int i = 0; i < 5; ++i) out = (*own)({value});
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& out : got)
+    for (size_t k = 0; k < out.size(); ++k) EXPECT_TRUE(same_bits(out[k], expected[k]));
+}
+
+// ---- failures
+
+// The same message as on the processor, before a variable has changed; the next call is as if there had been none.
+TEST(DeviceProgram, AFailedCheckIsReadBeforeAVariableChanges) {
+  for (const bool on_device : {false, true}) {
+    const Shared w = three("w");
+    const Expr at = tensor("at", {2}, DType::kInt64);
+    Function f = function({at}, {take(w, at)}, {{w, w * 2.0}}, on_device ? device() : FunctionOptions{});
+    EXPECT_EQ(without_call(text_without_node([&] {
+                f({Tensor::vector({int64_t{0}, int64_t{7}})});
+              })),
+              "error: take: the index 7 is outside axis 0\n  expected: -3 <= index < 3")
+        << on_device;
+    EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+    EXPECT_EQ(f({Tensor::vector({int64_t{0}, int64_t{2}})})[0].text(), "[1, 3]");
+    EXPECT_EQ(w.get_value().text(), "[2, 4, 6]");
+  }
+}
+
+TEST(DeviceProgram, MemoryThatRunsOutIsToldWithItsBytes) {
+  const Expr n = tensor("n", {}, DType::kInt64);
+  Function f = function({n}, {sum(cumsum(cumsum(cast(arange(n), DType::kFloat64))))}, {}, device());
+  const std::string text = text_without_node([&] { f({Tensor(int64_t{1} << 31)}); });
+  EXPECT_NE(text.find("the memory for the values inside is not there\n  expected: 34359738432 bytes more\n"
+                      "  got:      a device with 4294967296 bytes\n  hint:     smaller minibatches need less"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(f({Tensor(int64_t{4})})[0].text(), "15");
+}
+
+// In a process of its own: the device is of no use afterwards.
+TEST(DeviceProgramDeathTest, AKernelThatSpoilsTheDeviceIsNamed) {
+  SourceText source{.language = kernel::Language::kCuda, .comment = {}, .helpers = {}, .kernels = {}, .entry = {}};
+  source.kernels.push_back({.name = "k0_wrong",
+                            .label = "wrong",
+                            .comment = {},
+                            .code = "(long* out0) {\n  out0[1 << 20] = 1;\n}\n",
+                            .helpers = {}});
+  auto spoil = [&] {
+    const ProgramDevice& on = device_of(kernel::emulated_cuda_target());
+    const DeviceProgram program(on, source, {});
+    DeviceCalls calls(on);
+    ThContext context{};
+    context.device = &calls;
+    context.fail = [](ThContext* failed, int, long, long) { failed->failure.word = 1; };
+    calls.begin(program, 0);
+    long* out = calls.failure;
+    void* arguments[] = {&out, nullptr};
+    calls.launch(&context, 0, 0, 1, 1, arguments);
+    calls.wait(&context);
+    try {
+      calls.end_early();
+    } catch (const InternalError& error) {
+      std::fputs(error.what(), stderr);
+      std::exit(context.failure.word == 1 ? 0 : 1);
+    }
+    std::exit(2);
+  };
+  EXPECT_EXIT(spoil(), testing::ExitedWithCode(0), "CUDA_ERROR_ILLEGAL_ADDRESS .*\n.*after k0_wrong");
+}
+
+// ---- what the host sees
+
+TEST(DeviceProgram, WhoWatchesSeesCopies) {
+  const Expr x = f64("x", {3});
+  Function f = function({x}, {tanh(sort(x * 2.0))}, {}, device());
+  std::vector<std::string> seen;
+  const Tensor value = Tensor::vector({0.0, -1.0, 0.5});
+  f.watch(std::vector{value}, [&](const StepEvent& event) {
+    if (event.after && event.node == nullptr) seen.push_back(event.operands[1].text());
+  });
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[0], "[0, -1, 0.5]") << "the input, on the device";
+  EXPECT_EQ(seen[1], "[0, -2, 1]") << "on the host, for the reference";
+  EXPECT_EQ(seen[2], "[-2, 0, 1]") << "what that computed, on the device";
+}
+
+TEST(DeviceProgram, DebugModeComparesKernelsReferencesAndTransfers) {
+  const Shared w = three("w");
+  const Expr x = f64("x", {3}), m = f64("m", {4, 3});
+  Function f = function({x, m}, {softmax(m), sum(sort(w * x)), flatnonzero(x)}, {{w, w + x}}, device(Mode::kDebug));
+  for (int call = 0; call < 2; ++call) f({Tensor::vector({0.0, -1.0, 0.5}), numbers({4, 3})});
+  EXPECT_EQ(w.get_value().text(), "[1, 0, 4]");
+}
+
+TEST(DeviceProgram, TheGuardFindsTheFirstBadValue) {
+  const Expr x = f64("x", {3});
+  std::string texts[2];
+  for (const bool on_device : {false, true}) {
+    FunctionOptions options = on_device ? device(Mode::kNanGuard) : FunctionOptions{.mode = Mode::kNanGuard};
+    options.without = {"merge"};
+    Function f = function({x}, {sum(sort(log(x)))}, {}, options);
+    texts[on_device] = text_without_node([&] { f({Tensor::vector({1.0, -1.0, 0.5})}); });
+  }
+  for (std::string& text : texts) text = text.substr(text.find("\n"));  // the number of the step differs
+  EXPECT_EQ(texts[1], texts[0]);
+  EXPECT_NE(texts[0].find("log"), std::string::npos) << texts[0];
+}
+
+}  // namespace
+}  // namespace thtrain::device_program_test
