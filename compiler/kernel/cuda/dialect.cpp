@@ -68,7 +68,7 @@ class CudaDialect : public c::ScalarDialect {
   }
 
   std::string shared_array(const SharedArray& s, Helpers&) const override {
-    return str("__shared__ ", name_of_element(s.dtype).c, " ", s.name, "[", s.count, "];");
+    return str("alignas(16) __shared__ ", name_of_element(s.dtype).c, " ", s.name, "[", s.count, "];");
   }
 
   std::string shuffle(const Shuffle& s, const TermText& value, Helpers& h) const override {

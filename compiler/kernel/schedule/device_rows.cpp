@@ -1,11 +1,13 @@
 // Rows on a device. One thread takes a row where neighbouring rows lie side by side, where rows are short, and where
 // something is checked for each element; else a warp takes a row of up to 1024 elements, and a block a longer one. A
-// thread combines every 32nd, or 256th, element; then the threads combine what they have in a tree.
+// thread combines every 32nd, or 256th, element; then the threads combine what they have in a tree. Of few long rows
+// each is cut in parts, which are combined by a second kernel.
 #include <algorithm>
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
 #include "compiler/kernel/schedule/locations.h"
+#include "compiler/kernel/schedule/nest_copy.h"
 #include "compiler/kernel/schedule/row_plan.h"
 
 namespace thtrain::kernel {
@@ -16,6 +18,9 @@ using Kind = Nest::Value::Kind;
 constexpr int64_t kRowOfThread = 4;   // elements of a row that is not worth a warp
 constexpr int64_t kRowOfWarp = 1024;  // and a block
 constexpr int kWarpsOfRows = 4;       // of a block in which each has its row
+// Rows are cut in parts where there are fewer threads, or blocks, than this, a thread having at least so many elements
+// and a row at most so many parts.
+constexpr int64_t kFewThreads = 1 << 15, kFewBlocks = 512, kPartOfThread = 64, kPartOfBlock = 4096, kParts = 1024;
 
 // An extremum and where it is; `where` is the number of elements where there is none yet.
 struct Best {
@@ -24,7 +29,7 @@ struct Best {
 
 class DeviceRows {
  public:
-  DeviceRows(StepBuilder& b, const Nest& nest)
+  DeviceRows(StepBuilder& b, const Nest& nest, bool may_be_cut)
       : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, tracks_), in_lanes_(nest.values().size()) {
     for (LoopAxis& axis : tracks_.axes())
       (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
@@ -33,6 +38,8 @@ class DeviceRows {
     count_ = product_of(reduced_);
     warp_ = b.target().device.warp;
     choose_threads();
+    part_ = count_;
+    if (may_be_cut && is_worth_a_cut() && is_reduction()) cut();
   }
 
   void run(std::string name, std::string comment) {
@@ -42,24 +49,26 @@ class DeviceRows {
         break;
       }
     declare_parts();
-    const Dim rows = product_of(kept_);
+    const Dim rows = product_of(kept_) * part_count_;
     const int64_t of_block = threads_ / of_row_;
     lane_ = of_row_ == 1 ? Term(0) : of_row_ == threads_ ? b_.thread() : code_.let("lane", b_.thread() % Term(warp_));
     const Term in_block = of_row_ == 1          ? b_.thread()
                           : of_row_ == threads_ ? Term(0)
                                                 : code_.let("warp", b_.thread() / Term(warp_));
     const Term number = code_.let("row", of_block == 1 ? b_.block() : b_.block() * Term(of_block) + in_block);
-    const auto row_of = [&] { row(unravelled(b_, kept_, tracks_.firsts(), number)); };
+    const auto row_of = [&] { row_or_part(number); };
     if (of_block == 1 || (rows.is_known() && rows.value() > 0 && rows.value() % of_block == 0))
       row_of();
     else if (!rows.is(0))
       code_.if_(number < b_.length(rows), row_of);
-    b_.finish_device_kernel(std::move(name), std::move(comment), blocks_for(rows, of_block), threads_,
-                            str("a ",
-                                of_row_ == 1       ? "thread"
-                                : of_row_ == warp_ ? "warp"
-                                                   : "block",
-                                " for each row", has_two_levels_ ? ", on two levels" : ""));
+    b_.finish_device_kernel(
+        std::move(name), std::move(comment), blocks_for(rows, of_block), threads_,
+        str("a ",
+            of_row_ == 1       ? "thread"
+            : of_row_ == warp_ ? "warp"
+                               : "block",
+            partial_.empty() ? " for each row" : " for each part of a row", has_two_levels_ ? ", on two levels" : ""));
+    if (!partial_.empty()) combine_parts();
   }
 
  private:
@@ -115,7 +124,105 @@ class DeviceRows {
   int64_t run_elements() const { return kReduceBlock * of_row_; }
   bool has_total(const Accumulation& how) const {
     return how.rounds && is_float(how.dtype) && !how.combine_pairs &&
-           !(count_.is_known() && count_.value() <= run_elements());
+           !(part_.is_known() && part_.value() <= run_elements());
+  }
+
+  // ---- parts of rows -----------------------------------------------------------------------------------------------
+
+  bool is_worth_a_cut() const {
+    const Dim rows = product_of(kept_);
+    const bool is_of_thread = of_row_ == 1;
+    return of_row_ != warp_ && rows.is_known() && rows.value() > 0 &&
+           rows.value() < (is_of_thread ? kFewThreads : kFewBlocks) &&
+           !(count_.is_known() && count_.value() < 4 * (is_of_thread ? kPartOfThread : kPartOfBlock));
+  }
+
+  // Nothing but numbers that are combined, and what is computed of the results.
+  bool is_reduction() const {
+    if (plan_.loops() != 1) return false;
+    for (size_t v = 0; v < nest_.values().size(); ++v) {
+      const Nest::Value& now = value(v);
+      if (!may_be_copied(now) || (now.how && (now.how->better || now.how->combine_pairs))) return false;
+    }
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (plan_.stores_elements(s) || nest_.stores()[s].location.is_indexed()) return false;
+    return true;
+  }
+
+  void cut() {
+    part_ = of_row_ == 1 ? kPartOfThread : kPartOfBlock;
+    if (count_.is_known()) part_ = max(part_, blocks_for(blocks_for(count_, kParts), of_row_) * Dim(of_row_));
+    // One part at least, which finds that there is nothing to combine.
+    part_count_ = floor_div(max(count_, 1) + part_ - Dim(1), part_);
+    if (of_row_ == 1) threads_ = threads_for(b_, product_of(kept_) * part_count_);
+    for (size_t v : plan_.reductions(0)) {
+      const Accumulation& how = *value(v).how;
+      partial_.emplace_back(
+          v, b_.workspace(has_wide(how) ? wide_of(how.dtype) : how.dtype, product_of(kept_) * part_count_));
+    }
+  }
+  static bool has_wide(const Accumulation& how) { return how.rounds && is_float(how.dtype); }
+
+  // Neighbouring threads have neighbouring rows where a thread takes one.
+  void row_or_part(const Term& number) {
+    if (partial_.empty()) return row(unravelled(b_, kept_, tracks_.firsts(), number));
+    const Term rows = b_.length(product_of(kept_));
+    const Term row_number = is_constant(rows, 1) ? Term(0) : code_.let("row", number % rows),
+               part = is_constant(rows, 1) ? number : code_.let("part", number / rows);
+    const std::vector<Term> at = kept_.empty() ? tracks_.firsts() : unravelled(b_, kept_, tracks_.firsts(), row_number);
+    first_ = code_.let("first", part * b_.length(part_));
+    const Term end = code_.let("end", first_ + b_.length(part_));
+    last_ = code_.let("last", select(end < b_.length(count_), end, b_.length(count_)));
+    values_.assign(nest_.values().size(), {});
+    between_loops(0, at);
+    row_loop(0, at);
+    const auto store = [&] {
+      for (const auto& [v, to] : partial_)
+        b_.store(to, row_number * b_.length(part_count_) + part, cast(values_[v], to.type.dtype));
+    };
+    if (of_row_ == 1)
+      store();
+    else
+      code_.if_(lane_ == Term(0), store);
+  }
+
+  // The second kernel: a row is what its parts gave.
+  void combine_parts() {
+    std::vector<NestAxis> axes;
+    std::vector<size_t> parallel;
+    for (size_t i = 0; i < nest_.axes().size(); ++i) {
+      if (nest_.axes()[i].kind == AxisKind::kReduce) continue;
+      parallel.push_back(i);
+      axes.push_back(nest_.axes()[i]);
+    }
+    axes.push_back({part_count_, AxisKind::kReduce});
+    const auto without_reduced = [&](Location location) {
+      Dims strides;
+      for (size_t i : parallel) strides.push_back(location.strides[i]);
+      strides.emplace_back(0);
+      location.strides = std::move(strides);
+      return location;
+    };
+    Dims lengths;
+    for (const NestAxis& axis : axes) lengths.push_back(axis.length);
+    Nest out(std::move(axes));
+    std::vector<Term> values(nest_.values().size());
+    for (const auto& [v, from] : partial_) {
+      Accumulation how = *value(v).how;
+      const DType dtype = how.dtype;
+      how.dtype = from.type.dtype;
+      how.no_elements = {};
+      const Term part = out.load("part", {from, row_major(lengths).strides});
+      values[v] = out.let(value(v).name, cast(out.reduce("combined", std::move(how), part), dtype));
+    }
+    for (size_t v = 0; v < values.size(); ++v) {
+      if (plan_.varies(v) || static_cast<bool>(values[v])) continue;
+      values[v] = value(v).kind == Kind::kLoad ? out.load(value(v).name, without_reduced(value(v).location))
+                                               : out.let(value(v).name, bound(nest_, value(v).term, values));
+    }
+    for (const Nest::Store& store : nest_.stores())
+      out.store(without_reduced(store.location), bound(nest_, store.value, values));
+    DeviceRows(b_, out, false).run("combine_parts", "what the parts of each row gave");
   }
 
   // ---- rows --------------------------------------------------------------------------------------------------------
@@ -172,20 +279,20 @@ class DeviceRows {
       accumulators.push_back(std::move(a));
     }
     has_two_levels_ = has_two_levels_ || two_levels;
-    const Term count = b_.length(count_);
+    const Term begin = partial_.empty() ? Term(0) : first_, count = partial_.empty() ? b_.length(count_) : last_;
     const auto some = [&](const Term& first, const Term& last) {
       code_.loop("j", first, last, Term(of_row_), LoopMark::kSequential,
                  [&](const Term& j) { element(p, at, j, accumulators, extrema); });
     };
     if (two_levels)
-      code_.loop("run", 0, count, Term(run_elements()), LoopMark::kSequential, [&](const Term& first) {
+      code_.loop("run", begin, count, Term(run_elements()), LoopMark::kSequential, [&](const Term& first) {
         const Term stop = code_.let("stop", first + Term(run_elements()));
         some(first + lane_, code_.let("last", select(stop < count, stop, count)));
         for (Accumulator& a : accumulators)
           if (static_cast<bool>(a.total)) a.flush(code_, true);
       });
     else
-      some(lane_, count);
+      some(begin + lane_, count);
     for (Accumulator& a : accumulators) {
       if (a.how->combine_pairs) {
         const TermPair pair = a.combined_pair(code_, true);
@@ -195,7 +302,8 @@ class DeviceRows {
       }
       const Term own = static_cast<bool>(a.total) ? a.total : a.parts[0];
       const auto combine = [&](const Term& x, const Term& y) { return code_.let("part", a.how->combine(x, y)); };
-      values_[a.value] = code_.let(value(a.value).name, cast(of_all(a.value, own, combine), a.how->dtype));
+      const Term all = of_all(a.value, own, combine);
+      values_[a.value] = partial_.empty() ? code_.let(value(a.value).name, cast(all, a.how->dtype)) : all;
     }
     for (const auto& [v, best] : extrema) values_[v] = where_best(v, best);
   }
@@ -311,7 +419,10 @@ class DeviceRows {
   Dim count_ = 1;  // elements of a row
   int warp_ = 32, of_row_ = 1, threads_ = 1;
   bool has_two_levels_ = false;
-  Term lane_;                                                      // the thread's number among those of its row
+  Dim part_ = 1, part_count_ = 1;                    // elements of a part of a row; parts
+  std::vector<std::pair<size_t, Operand>> partial_;  // by reduction: what the parts give; none: rows are whole
+  Term first_, last_;                                // elements of the part
+  Term lane_;                                        // the thread's number among those of its row
   std::vector<std::pair<size_t, std::string>> parts_, locations_;  // by reduction: shared arrays
   std::vector<Term> values_;                                       // of the row
 };
@@ -319,7 +430,7 @@ class DeviceRows {
 }  // namespace
 
 void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
-  DeviceRows(b, nest).run(std::move(name), std::move(comment));
+  DeviceRows(b, nest, true).run(std::move(name), std::move(comment));
 }
 
 }  // namespace thtrain::kernel

@@ -89,6 +89,7 @@ void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string co
     const auto schedule_it = reduces ? schedule_device_rows : schedule_device_elements;
     return schedule_it(b, nest, std::move(name), std::move(comment));
   }
+  if (b.target().is_device() && schedule_device_product(b, nest, name, comment)) return;
   const auto schedule_it = carries                        ? schedule_carried
                            : !reduces                     ? schedule_elements
                            : !is_plain(nest)              ? schedule_rows

@@ -5,6 +5,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
@@ -66,6 +67,18 @@ TEST(GoldenCode, ChainsOfRowsOnADevice) {
                 "code/cuda_row_chains.txt");
 }
 
+TEST(GoldenCode, PartsOfRowsOnADevice) {
+  const Expr rows = floats({3, 16384}), columns = floats({257, 33}), all = floats({"n"});
+  expect_golden(text_of({mean(rows, {1}), sum(columns, {0}), max(all, {0})}), "code/cuda_parts_of_rows.txt");
+}
+
+TEST(GoldenCode, ProductsOnADevice) {
+  const auto product = [](const Dims& a, const Dims& b) { return dot(floats(a, "a"), floats(b, "b")); };
+  expect_golden(text_of({product({31, 64}, {64, 33}), product({"m", "k"}, {"k", "n"}), product({1024, 65}, {65, 1024}),
+                         product({5, 15}, {15, 5}), product({40, 100}, {100})}),
+                "code/cuda_products.txt");
+}
+
 TEST(GoldenCode, GathersAndScattersOnADevice) {
   const Expr at = tensor("at", {"m"}, DType::kInt64), counts = tensor("counts", {10, 3}, DType::kInt32),
              more = tensor("more", {"m", 3}, DType::kInt32);
@@ -81,8 +94,12 @@ TEST(DeviceSchedule, ExplainPrintsTheChoices) {
   prints(floats({1000}) * 2.0, ", blocks: 4 of 256 threads, a thread for each element");
   prints(floats({"n"}) * 2.0, ", blocks: floor_div(n + 255, 256) of 256 threads, a thread for each element");
   prints(sum(floats({50, 700}), {1}), ", blocks: 13 of 128 threads, a warp for each row");
-  prints(sum(floats({50, 70000}), {1}), ", blocks: 50 of 256 threads, a block for each row, on two levels");
-  prints(sum(floats({700, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");
+  prints(sum(floats({50, 70000}), {1}), ", blocks: 900 of 256 threads, a block for each part of a row");
+  prints(sum(floats({600, 70000}), {1}), ", blocks: 600 of 256 threads, a block for each row, on two levels");
+  prints(sum(floats({200, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");
+  prints(sum(floats({700, 50}), {0}), ", blocks: 3 of 256 threads, a thread for each part of a row");
+  prints(dot(floats({60, 784}, "a"), floats({784, 500}, "b")),
+         ", blocks: 8 of 256 threads, tiles of 64 x 64, a thread for 4 x 4, on two levels");
 }
 
 // Neither the text nor the launch may follow from how many threads a device has.

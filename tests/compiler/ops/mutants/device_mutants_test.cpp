@@ -110,13 +110,15 @@ std::vector<Kernel> kernels() {
     return Kernel{name, {x}, made(x)};
   };
   const Expr at = tensor("at", {70}, DType::kInt64), counts = tensor("counts", {40}, DType::kInt32),
-             more = tensor("more", {70}, DType::kInt32), left = tensor("left", {20, 33}, DType::kFloat32),
-             right = tensor("right", {33, 17}, DType::kFloat32);
+             more = tensor("more", {70}, DType::kInt32), left = tensor("left", {40, 70}, DType::kFloat32),
+             right = tensor("right", {70, 20}, DType::kFloat32);
   const auto spread = [](const Expr& x) { return max(x, {1}) - min(x, {1}); };
   return {of_floats("elements", {300}, [](const Expr& x) { return tanh(x) * 2.0; }),
           of_floats("rows of a warp", {6, 100}, [](const Expr& x) { return sum(x, {1}); }),
           of_floats("rows of a block", {3, 1500}, [](const Expr& x) { return sum(x, {1}); }),
-          of_floats("long rows", {2, 40'000}, [](const Expr& x) { return sum(x, {1}); }),
+          of_floats("parts of rows", {2, 17'000}, [](const Expr& x) { return sum(x, {1}); }),
+          of_floats("parts of columns", {300, 33}, [](const Expr& x) { return sum(x, {0}); }),
+          of_floats("long rows", {2, 17'000}, [](const Expr& x) { return x - sum(x, {1}, true); }),
           of_floats("columns", {40, 33}, [](const Expr& x) { return sum(x, {0}); }),
           of_floats("softmax by warps", {6, 40}, [](const Expr& x) { return softmax(x); }),
           of_floats("softmax by blocks", {3, 1500}, [](const Expr& x) { return softmax(x); }),
@@ -127,7 +129,7 @@ std::vector<Kernel> kernels() {
           of_floats("transposes", {40, 33}, [](const Expr& x) { return tanh(transpose(x)); }),
           {"atomic sums", {counts, at, more}, scatter_add(counts, at, more)},
           {"gathers", {counts, at}, take(counts, at)},
-          {"products", {left, right}, dot(left, right)}};
+          {"tiles of a product", {left, right}, dot(left, right)}};
 }
 
 // Extrema so large that exp() of them overflows are where single threads have them, of each warp and in many lanes.
