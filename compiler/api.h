@@ -42,10 +42,12 @@
 #include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/sparse/sparse.h"
 #include "compiler/runtime/eval.h"
 #include "compiler/runtime/function.h"
 #include "compiler/runtime/function_file.h"
 #include "compiler/runtime/mrg_streams.h"
 #include "compiler/runtime/random_streams.h"
 #include "compiler/runtime/shared.h"
+#include "compiler/runtime/sparse_values.h"
 #include "compiler/tuning/user_candidates.h"  // load_candidates

@@ -11,9 +11,9 @@ namespace thtrain {
 struct Accumulation {
   /// Does this node have such a form?
   bool (*applies)(const Node& node);
-  /// beta y + alpha x, where x, of the type of y, is what a node of this op computes from `inputs`; alpha and beta are
+  /// beta y + alpha x, where x, of the type of y, is what the node computes, but from `inputs`; alpha and beta are
   /// scalars of the dtype. Reassociating.
-  Expr (*add)(std::span<const Expr> inputs, const Expr& y, const Expr& alpha, const Expr& beta);
+  Expr (*add)(const Node& node, std::span<const Expr> inputs, const Expr& y, const Expr& alpha, const Expr& beta);
 };
 
 }  // namespace thtrain

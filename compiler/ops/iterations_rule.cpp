@@ -33,6 +33,11 @@ static Expr op_of_later_axes(const Node& node, const Dim& iterations, std::span<
     for (int64_t& axis : axes) ++axis;
     props.set("axes", std::move(axes));
   }
+  if (node.props.has("dims")) {
+    Dims dims = node.props.get<Dims>("dims");
+    dims.insert(dims.begin(), iterations);
+    props.set("dims", std::move(dims));
+  }
   return apply(*node.op, with_iterations(node, iterations, inputs, varies), std::move(props));
 }
 

@@ -37,8 +37,8 @@ Expr with_iterations(const Expr& in_body, const Expr& outside, const Dim& iterat
 std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
                                   const std::vector<bool>& varies);
 
-/// The rules of ops that do the same whatever the first axes are; and of those whose property `axis` or `axes` counts
-/// from the first axis, and that do the same along all others; some of these may fail.
+/// The rules of ops that do the same whatever the first axes are; and of those whose `axis` or `axes` count from the
+/// first axis, or whose `dims` are the result's, and that do the same along all others; some of these may fail.
 extern const IterationsRule kSameOpOfIterations, kLaterAxesOfIterations, kLaterAxesThatMayFail;
 
 }  // namespace thtrain

@@ -160,7 +160,7 @@ class Finder {
       InheritOrigin origin(product.origin);
       std::vector<Expr> inputs;
       for (const Expr& input : product.inputs) inputs.push_back(built(input));
-      out = product.op->accumulation->add(inputs, out, alpha, beta);
+      out = product.op->accumulation->add(product, inputs, out, alpha, beta);
       beta = number(1, dtype);
     }
     return out;

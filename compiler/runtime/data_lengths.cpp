@@ -139,6 +139,13 @@ void finish_lengths(State& s, std::vector<Tensor>& outputs) {
   s.lengths.late_values.clear();
 }
 
+UserError with_changed_variables(const UserError& error) {
+  std::vector<Message> messages = error.messages();
+  std::string& hint = messages.back().hint;
+  hint += str(hint.empty() ? "" : "; ", kMayHaveChanged);
+  return UserError(std::move(messages));
+}
+
 void* on_allocate(ThContext* context, int slot, long bytes) {
   State& s = *static_cast<State*>(context->host);
   const size_t number = static_cast<size_t>(slot);
@@ -158,9 +165,7 @@ void* on_allocate(ThContext* context, int slot, long bytes) {
     if (buffers[index].bytes() < static_cast<size_t>(bytes)) buffers[index] = Tensor::empty(DType::kUInt8, {bytes});
     return buffers[index].raw();
   } catch (const UserError& error) {
-    Message message = error.messages()[0];
-    if (!s.graph.updates.empty()) message.hint += str(message.hint.empty() ? "" : "; ", kMayHaveChanged);
-    s.fail(std::make_exception_ptr(UserError(std::move(message))));
+    s.fail(std::make_exception_ptr(s.graph.updates.empty() ? error : with_changed_variables(error)));
   } catch (...) {
     s.fail(std::current_exception());
   }

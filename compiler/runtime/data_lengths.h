@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
@@ -53,6 +54,8 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(Function::State& state,
 
 /// The hint of an error that comes after a step that writes a shared variable.
 inline constexpr const char* kMayHaveChanged = "shared variables that this call updates may have changed already";
+/// The error with that hint behind its own.
+UserError with_changed_variables(const UserError& error);
 /// Each equality that the types could not prove.
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
 /// The same for those of which all lengths are known.

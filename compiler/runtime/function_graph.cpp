@@ -32,31 +32,33 @@ void collect_length_names(const Graph& graph, std::set<std::string>& names) {
   }
 }
 
-void check_graph(const Graph& graph, const FunctionOptions& options) {
+void check_graph(const Graph& graph, const FunctionOptions& options, const std::source_location& where) {
+  const std::string name_of_function = escaped(options.name);
   std::unordered_set<const Node*> listed, updated;
   for (const Expr& input : graph.inputs) {
     if (!is_input(input))
-      throw UserError({.what = "function: an input must be a variable",
+      throw UserError({.what = name_of_function + ": an input must be a variable",
                        .got = described(input),
                        .node = input.node().origin.text()});
     if (!listed.insert(&input.node()).second)
-      throw UserError(
-          {.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
+      throw UserError({.what = name_of_function + ": an input is listed twice",
+                       .got = described(input),
+                       .node = input.node().origin.text()});
   }
   for (const Update& update : graph.updates) {
     const Origin& origin = update.value.node().origin;
     if (!is_shared(update.variable))
-      throw UserError({.what = "function: only shared variables can be updated",
+      throw UserError({.what = name_of_function + ": only shared variables can be updated",
                        .got = described(update.variable),
                        .node = origin.text()});
     if (!updated.insert(&update.variable.node()).second)
-      throw UserError({.what = "function: two updates of one shared variable",
+      throw UserError({.what = name_of_function + ": two updates of one shared variable",
                        .got = described(update.variable),
                        .node = origin.text()});
     if (!(update.value.type() == update.variable.type()) &&
         (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
       throw UserError(
-          {.what = str("function: the update of ", escaped(update.variable.name()), " has another type"),
+          {.what = str(name_of_function, ": the update of ", escaped(update.variable.name()), " has another type"),
            .expected = readable(update.variable.type().text()),
            .got = readable(update.value.type().text()),
            .node = origin.text(),
@@ -82,33 +84,35 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   }
   for (const std::string& name : names)
     if (name[0] == '@' && !bound.count(name))
-      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
+      throw UserError(Message{.what = str(name_of_function, ": an output needs the value of ", readable(name.substr(1)),
                                           ", which is not among the inputs"),
+                              .node = Origin::here(where).text(),
                               .hint = "list it as an input, or replace it through givens"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))
       throw UserError(
-          {.what = str("function: an output needs ", escaped(leaf.name()), ", which is not among the inputs"),
+          {.what = str(name_of_function, ": an output needs ", escaped(leaf.name()), ", which is not among the inputs"),
            .got = described(leaf),
            .node = leaf.node().origin.text(),
            .hint = "list it as an input, or replace it through givens"});
   }
   for (const std::string& name : names)
     if (name[0] != '@' && name[0] != '#' && !bound.count(name))
-      throw UserError(
-          Message{.what = str("function: an output needs the length ", readable(name), ", which no input has"),
-                  .expected = "an input with an axis of that length",
-                  .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
+      throw UserError(Message{
+          .what = str(name_of_function, ": an output needs the length ", readable(name), ", which no input has"),
+          .expected = "an input with an axis of that length",
+          .node = Origin::here(where).text(),
+          .hint = "list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number"});
   for (const Expr& input : graph.inputs) {
     if (options.unused_inputs == UnusedInputs::kAllowed || used.count(&input.node())) continue;
-    const UserError error({.what = str("function: nothing reads the input ", escaped(input.name())),
+    const UserError error({.what = str(name_of_function, ": nothing reads the input ", escaped(input.name())),
                            .got = described(input),
                            .node = input.node().origin.text(),
                            .hint = "leave it out, or set FunctionOptions::unused_inputs"});
     if (options.unused_inputs == UnusedInputs::kRefused) throw error;
-    std::fprintf(stderr, "warning: function: nothing reads the input %s (%s)\n", printable(input.name()).c_str(),
-                 printable(input.node().origin.text()).c_str());
+    std::fprintf(stderr, "warning: %s: nothing reads the input %s (%s)\n", printable(options.name).c_str(),
+                 printable(input.name()).c_str(), printable(input.node().origin.text()).c_str());
   }
 }
 
@@ -295,7 +299,7 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
     graph = with_definitions(std::move(graph), seen_or_next);
   }
   add_default_updates(graph, options);
-  check_graph(graph, options);
+  check_graph(graph, options, where);
   return thread_effects(with_exact_updates(std::move(graph)));
 }
 

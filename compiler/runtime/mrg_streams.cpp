@@ -95,6 +95,8 @@ MrgRandomStreams::MrgRandomStreams(const Mrg31k3p::State& seed, std::string name
 
 Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, std::optional<int64_t> streams,
                                 const std::source_location& where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   Made& m = *made_;
   const int64_t count = streams.value_or(default_streams(size.dims));
   if (count < 1)
@@ -111,6 +113,8 @@ Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, std::option
 Expr MrgRandomStreams::uniform(const LengthList& size, const Operand& low, const Operand& high,
                                std::optional<DType> dtype, std::optional<int64_t> streams,
                                std::source_location where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   const Parameters p = in_one_dtype(low, high, dtype);
   return standard(size, p.dtype, streams, where) * (p.second - p.first) + p.first;
 }
@@ -118,6 +122,8 @@ Expr MrgRandomStreams::uniform(const LengthList& size, const Operand& low, const
 Expr MrgRandomStreams::any_normal(const LengthList& size, const Operand& mean, const Operand& deviation, bool truncate,
                                   std::optional<DType> dtype, std::optional<int64_t> streams,
                                   const std::source_location& where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   const Parameters p = in_one_dtype(mean, deviation, dtype);
   const Dim n = product(size.dims), half = floor_div(n + 1, 2);
   const std::vector<Expr> u = split(standard({half * 2}, p.dtype, streams, where), {half, half});
@@ -158,6 +164,8 @@ Expr MrgRandomStreams::normal(const LengthList& size, const Operand& mean, const
 Expr MrgRandomStreams::truncated_normal(const LengthList& size, const Operand& mean, const Operand& deviation,
                                         std::optional<DType> dtype, std::optional<int64_t> streams,
                                         std::source_location where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   // The deviation of standard normal numbers between -2 and 2.
   constexpr double kDeviation = 0.87962566103423978;
   const Parameters p = in_one_dtype(mean, deviation, dtype);
@@ -166,6 +174,8 @@ Expr MrgRandomStreams::truncated_normal(const LengthList& size, const Operand& m
 
 Expr MrgRandomStreams::binomial(const LengthList& size, int64_t n, const Operand& p, std::optional<DType> dtype,
                                 std::optional<int64_t> streams, std::source_location where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   if (n < 0) fail_build(where, "binomial: the number of trials is negative", "0 or more", std::to_string(n));
   const Parameters own = in_one_dtype(p, 0.0, {});
   Dims dims = size.dims;
@@ -177,6 +187,8 @@ Expr MrgRandomStreams::binomial(const LengthList& size, int64_t n, const Operand
 
 Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, std::optional<DType> dtype,
                                    std::optional<int64_t> streams) const {
+  const Origin origin = Origin::here(p.where());
+  const InheritOrigin inherit(origin);
   const Expr rows = rows_of(p, "multinomial");
   if (n < 1) fail_build(p.where(), "multinomial: the number of trials is not positive", "1 or more", std::to_string(n));
   const Dim count = rows.dims()[0];
@@ -189,6 +201,8 @@ Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, std::optional<DT
 
 Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> dtype,
                               std::optional<int64_t> streams) const {
+  const Origin origin = Origin::here(p.where());
+  const InheritOrigin inherit(origin);
   Expr rows = rows_of(p, "choice");
   const Dim &count = rows.dims()[0], &k = rows.dims()[1];
   constexpr int64_t kMostResults = 1 << 16;  // each is a few nodes of the graph

@@ -7,7 +7,7 @@
 
 namespace thtrain {
 
-static constexpr std::string_view kMark = "thtrain program 10\n";
+static constexpr std::string_view kMark = "thtrain program 11\n";
 
 template <class Archive>
 void fields(Archive& a, Is<KernelText> auto& p) {
@@ -43,7 +43,7 @@ static void fields(ByteWriter& a, const ReferenceStep& step) {
   a.failed = a.failed || !call || user_op == static_cast<int64_t>(a.user_ops.size());
   const Origin& origin = step.node->origin;
   a(step.number, user_op, call.value_or(""), std::string_view(origin.file), origin.line, origin.scope != nullptr,
-    origin.scope ? origin.scope->path : std::string(), origin.config(), step.inputs, step.values);
+    origin.scope ? origin.scope->path : std::string(), origin.config(), step.inputs, step.after_write, step.values);
 }
 
 static void fields(ByteReader& a, ReferenceStep& step) {
@@ -52,7 +52,8 @@ static void fields(ByteReader& a, ReferenceStep& step) {
   int64_t user_op = kListedOp;
   bool has_scope = false;
   ScopeInfo scope;
-  a(step.number, user_op, call, file, line, has_scope, scope.path, scope.config, step.inputs, step.values);
+  a(step.number, user_op, call, file, line, has_scope, scope.path, scope.config, step.inputs, step.after_write,
+    step.values);
   if (a.has_failed() || step.inputs > step.values.size()) return a.fail();
   if (user_op < kListedOp || user_op >= static_cast<int64_t>(a.user_ops.size())) return a.fail();
   step.file = std::make_shared<const std::string>(std::move(file));

@@ -35,6 +35,8 @@ RandomStreams::RandomStreams(const std::vector<int64_t>& seeds, std::string name
     : made_(std::make_shared<Made>(Made{RandomState(std::span<const int64_t>(seeds)), std::move(name), {}})) {}
 
 Expr RandomStreams::made(const std::function<Drawn(const Expr&)>& draw, const std::source_location& where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   Made& m = *made_;
   RandomState seeds = m.seeds;  // a draw that is refused takes no seed
   const Shared state = mt_state(next_seed(seeds), str(m.name, "/", m.states.size()), where);
@@ -132,6 +134,8 @@ Expr RandomStreams::random_integers(const LengthList& size, const Operand& low, 
 
 Expr RandomStreams::choice(const LengthList& size, const Operand& a, bool replace, const std::optional<Operand>& p,
                            std::source_location where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   const Expr from = a.expr();
   const bool is_count = from.rank() == 0;
   if (from.rank() > 1 || (is_count && !is_int(from.dtype())))
@@ -162,6 +166,8 @@ Expr RandomStreams::permutation(const Length& n, const LengthList& size, std::so
 }
 
 Expr RandomStreams::shuffle(const Operand& x) const {
+  const Origin origin = Origin::here(x.where());
+  const InheritOrigin inherit(origin);
   const Expr value = x.expr();
   if (value.rank() == 0)
     fail_build(x.where(), "shuffle: a scalar has no order", "a value with axes", value_text(value));
@@ -169,6 +175,8 @@ Expr RandomStreams::shuffle(const Operand& x) const {
 }
 
 Expr RandomStreams::shuffle_row_elements(const Operand& x) const {
+  const Origin origin = Origin::here(x.where());
+  const InheritOrigin inherit(origin);
   const Expr value = x.expr();
   if (value.rank() == 0)
     fail_build(x.where(), "shuffle_row_elements: a scalar has no order", "a value with axes", value_text(value));
@@ -186,6 +194,8 @@ Expr RandomStreams::multinomial(const LengthList& size, const Operand& n, const 
 
 Expr RandomStreams::multivariate_normal(const LengthList& size, const Operand& mean, const Operand& covariance,
                                         std::optional<DType> dtype, std::source_location where) const {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   const Expr centre = cast(mean, DType::kFloat64);
   if (centre.rank() != 1 || covariance.expr().rank() != 2)
     fail_build(where, "multivariate_normal: the parameters are no vector and no matrix",

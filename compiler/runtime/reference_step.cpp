@@ -11,17 +11,27 @@
 
 namespace thtrain {
 
+// Steps of the loop around it run before it too, in earlier iterations.
+static bool runs_after_write(const Program& program, const std::vector<StepInLoops>& steps, size_t number) {
+  const auto is_in_its_loop = [&](const StepInLoops& step) {
+    return !step.loops.empty() && !steps[number].loops.empty() && step.loops[0] == steps[number].loops[0];
+  };
+  for (size_t i = 0; i < steps.size(); ++i)
+    if ((i < number || is_in_its_loop(steps[i])) && writes_shared(program, *steps[i].step)) return true;
+  return false;
+}
+
 std::vector<ReferenceStep> reference_steps_of(const Program& program) {
   std::vector<ReferenceStep> out;
-  size_t number = 0;
-  for_each_step(program.body, [&](const Step& step) {
-    size_t own = number++;
-    if (!std::holds_alternative<kernel::ReferenceCall>(step.code)) return;
-    ReferenceStep made{own, step.node->self.lock(), {}, step.inputs, nullptr};
+  const std::vector<StepInLoops> steps = steps_in_loops(program.body);
+  for (size_t own = 0; own < steps.size(); ++own) {
+    const Step& step = *steps[own].step;
+    if (!std::holds_alternative<kernel::ReferenceCall>(step.code)) continue;
+    ReferenceStep made{own, step.node->self.lock(), {}, step.inputs, runs_after_write(program, steps, own), nullptr};
     for (const BufferView& operand : step.operands)
       made.values.push_back({operand.buffer >= 0, operand.type, operand.layout.strides});
     out.push_back(std::move(made));
-  });
+  }
   return out;
 }
 
@@ -71,7 +81,13 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers)
   std::vector<Tensor> inputs;
   // References read dense elements, whatever layout the op accepts.
   for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i).contiguous());
-  std::vector<Tensor> outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
+  std::vector<Tensor> outputs;
+  try {
+    outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
+  } catch (const UserError& error) {
+    if (!step->after_write) throw;
+    throw with_changed_variables(error);
+  }
   for (size_t o = 0; o < outputs.size(); ++o)
     if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
 }

@@ -22,6 +22,7 @@ struct ReferenceStep {
   };
   std::vector<Value> values;  // inputs, then outputs
   size_t inputs;
+  bool after_write = false;                 // a shared variable may have changed before it runs
   std::shared_ptr<const std::string> file;  // of the node's origin, where it was read back
 };
 

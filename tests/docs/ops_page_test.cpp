@@ -35,6 +35,10 @@ constexpr Family kFamilies[] = {
      "finds "
      "where a sorted row changes (`nonzero`), bincount() and histogram() count by `scatter`."},
     {"linalg", "Matrices", "What most of the time goes to in dense layers."},
+    {"sparse", "Sparse matrices",
+     "On the parts of a matrix in compressed rows; one in compressed columns has the parts of its transpose. "
+     "Conversions, "
+     "sums, scaling and sparse products are made of these, `gather`, `scatter` and `sort`."},
     {"conv", "Convolutions",
      "Filters that slide over images. conv_transposed() is `conv_input_gradient`, causal_conv1d() a `conv` with zeros "
      "before the sequence alone, separable_conv2d() and separable_conv3d() are two, of each channel and of single "

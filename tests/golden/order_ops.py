@@ -141,6 +141,49 @@ for axis in (0, 1, -1):
     add_input(name, order)
     case("take_along_axis", "special", name, axis, result=lambda x: np.take_along_axis(x, order, axis))
 
+# Slices along an axis; and complex numbers, whose parts lie along a last axis of length 2: "input" and results.
+rows = np.array([[2, 1, 0], [0, 1, 2], [2, 1, 0], [0, 1, 1], [0, 1, 2], [2, 0, 9]])
+nans = np.array([[1, np.nan], [0.0, 2], [1, np.nan], [-0.0, 2], [1, 0.5], [np.nan, 0], [0, 2]])
+for key, value in [("rows_int64", rows), ("rows_uint8", rows.astype("uint8")), ("rows_bool", rows > 0),
+                   ("rows_float32", rows.astype("float32")), ("rows_nan", nans),
+                   ("rows_three", rng.randint(0, 2, (4, 2, 3))),
+                   ("rows_of_nothing", np.zeros((3, 0))), ("rows_of_one", np.array([[4.0], [2.0], [4.0]]))]:
+    add_input(key, value)
+for key in [k for k in inputs if k.startswith("rows_")] + ["no_rows", "three_int8", "special", "nothing", "one"]:
+    for axis in range(-1, inputs[key].ndim):
+        case("unique_along", key, axis, result=lambda x: np.unique(x, axis=axis))
+        case("unique_along_index", key, axis, result=lambda x: np.unique(x, axis=axis, return_index=True)[1])
+        case("unique_along_inverse", key, axis, result=lambda x: np.unique(x, axis=axis, return_inverse=True)[1])
+        case("unique_along_counts", key, axis, result=lambda x: np.unique(x, axis=axis, return_counts=True)[1])
+
+
+def parts(z):
+    return np.stack([z.real, z.imag], -1) if np.iscomplexobj(z) else z
+
+
+parted = np.round(rng.uniform(-2, 2, (3, 5, 2)))
+parts_of_nan = np.array([[1, np.nan], [np.nan, -1], [1, 2], [np.nan, np.nan], [0.0, -0.0], [-0.0, 0.0], [np.inf, 1],
+                         [1, -2], [-np.inf, np.nan], [np.nan, -1], [1, np.nan], [np.nan, 3], [0, -1], [1, 2],
+                         [np.inf, np.nan]])
+for key, value in [("complex", parted), ("complex_nan", parts_of_nan), ("complex_none", np.zeros((0, 2)))]:
+    add_input(key, value)
+    z = np.empty(value.shape[:-1], complex)
+    z.real, z.imag = value[..., 0], value[..., 1]
+    for dtype in ("complex64", "complex128"):
+        at = z.astype(dtype)
+        for axis in [None, *range(-1, z.ndim)]:
+            word = with_axis(axis)
+            case("complex_sort", key, dtype, word, result=lambda x: parts(np.sort(at, axis=axis, kind="stable")))
+            case("complex_argsort", key, dtype, word, result=lambda x: np.argsort(at, axis=axis, kind="stable"))
+        # By sorting, of which the index is asked for too; else any of the numbers with a NaN is given.
+        case("complex_unique", key, dtype, result=lambda x: parts(np.unique(at, return_index=True)[0]))
+        case("complex_unique_index", key, dtype, result=lambda x: np.unique(at, return_index=True)[1])
+        case("complex_unique_inverse", key, dtype, result=lambda x: np.unique(at, return_inverse=True)[1])
+        case("complex_unique_counts", key, dtype, result=lambda x: np.unique(at, return_counts=True)[1])
+        case("complex_unique_along", key, dtype, 0, result=lambda x: parts(np.unique(at, axis=0, return_index=True)[0]))
+        case("complex_unique_along_inverse", key, dtype, 0,
+             result=lambda x: np.unique(at, axis=0, return_inverse=True)[1])
+
 path = pathlib.Path(__file__).parent / "order_ops.txt"
 path.write_text("\n".join(lines) + "\n")
 print(len(lines), "lines")

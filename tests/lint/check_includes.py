@@ -56,8 +56,8 @@ GUARDED = [
 ]
 
 # The families of ops, each to the right of those that it may see. Of the folder's own files, headers see none.
-FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "conv", "image", "nnet", "pool", "random",
-            "effect", "control"]
+FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "sparse", "conv", "image", "nnet", "pool",
+            "random", "effect", "control"]
 # Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [

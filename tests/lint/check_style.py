@@ -21,7 +21,8 @@ GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.
 OPS = "compiler/ops/"
 KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/lower_pool",
                    "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
-                   "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp")
+                   "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp",
+                   "compiler/ops/sparse/csr_")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"
     r"non_temporal\w*|[Pp]refetch\w*|each_vector)\b")

@@ -16,7 +16,7 @@ struct GoldenLine {
   Shape shape = {};
   std::vector<std::string> values = {};
 
-  /// The result as a tensor of that dtype.
+  /// The result as a tensor of that dtype; of a complex one the values are real parts, or pairs.
   Tensor result(DType dtype) const;
 };
 

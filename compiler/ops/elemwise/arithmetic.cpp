@@ -74,7 +74,8 @@ static bool is_outer_product(const Node& node) {
 }
 
 static constexpr Accumulation kOuterProduct{
-    is_outer_product, [](std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
+    is_outer_product,
+    [](const Node&, std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
       const Expr target = constant_number(beta) == 1.0 ? y : beta * y;
       return apply(ger_op(), {target, alpha, as_vector(factors[0], 0), as_vector(factors[1], 1)});
     }};

@@ -5,8 +5,10 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 namespace {
@@ -280,6 +282,23 @@ std::vector<Tensor> error(const ErrorArgs& args) {
   return multilinear_error(args, 4 * ratio * ratio + 8);
 }
 
+// The images of all iterations are one list.
+Expr of_all_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                       const std::vector<bool>&) {
+  const auto merged = [&](Dims lengths) {
+    lengths[0] = iterations * lengths[0];
+    return lengths;
+  };
+  Props props = node.props;
+  if (props.has("dims")) props.set("dims", merged(props.get<Dims>("dims")));
+  const Expr all = apply(*node.op, {reshape(inputs[0], merged(node.inputs[0].dims()))}, std::move(props));
+  Dims lengths = node.types[0].dims;
+  lengths.insert(lengths.begin(), iterations);
+  return reshape(all, lengths);
+}
+
+constexpr IterationsRule kImagesOfIterations{.all = of_all_iterations};
+
 Cost cost(const Node& node) {
   const Dim in = node.inputs[0].type().elements(), out = node.types[0].elements();
   return {Dim(8) * max(in, out), (in + out) * Dim(static_cast<int64_t>(size_of(node.types[0].dtype)))};
@@ -308,6 +327,7 @@ const Op& upsample_op() {
           },
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { ImageLoops(b).up(); },
+      .iterations = &kImagesOfIterations,
       .cost = cost,
       .cases = [] { return cases(true); }};
   return op;
@@ -333,6 +353,7 @@ const Op& downsample_op() {
           },
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { ImageLoops(b).down(); },
+      .iterations = &kImagesOfIterations,
       .cost = cost,
       .cases = [] { return cases(false); }};
   return op;

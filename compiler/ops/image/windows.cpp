@@ -6,6 +6,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
@@ -271,6 +272,7 @@ const Op& windows_op() {
             return std::vector{add_windows(args.cotangent(), args.input(0).dims(), w.axes, w.sizes, w.steps)};
           },
       .jvp = linear_jvp,
+      .iterations = &kLaterAxesThatMayFail,
       .aliases = {{.output = 0, .input = 0, .view = windows_view}},
       .cases = windows_cases};
   return op;
@@ -301,6 +303,7 @@ const Op& add_windows_op() {
           },
       .jvp = linear_jvp,
       .lower = lower_added,
+      .iterations = &kLaterAxesThatMayFail,
       .cost =
           [](const Node& node) {
             const Dim read = node.inputs[0].type().elements(), written = node.types[0].elements();

@@ -143,7 +143,7 @@ Expr as_row_sums(std::span<const Expr> factors) {
 
 constexpr LoopForm kRowSums{"row_sums", matrix_of_row_sums, as_row_sums};
 
-Expr accumulated(std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
+Expr accumulated(const Node&, std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
   const Expr &a = factors[0], &b = factors[1];
   if (a.rank() == 2 && b.rank() == 2) return apply(gemm_op(), {y, alpha, a, b, beta});
   return a.rank() == 2 ? apply(gemv_op(), {y, alpha, a, b, beta}) : apply(gemv_op(), {y, alpha, transpose(b), a, beta});

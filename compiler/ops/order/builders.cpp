@@ -1,6 +1,10 @@
 // Builders over sort and argsort: the greatest elements, different elements; and differences.
+#include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
+#include "compiler/ops/control/scan.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/order/last_axis.h"
@@ -70,27 +74,55 @@ Expr topk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
   return take_along_axis(x, argtopk(x, k, axis, extreme), axis);
 }
 
-// Is an element of a sorted vector the first of equal ones? NaN equals NaN here.
-static Expr are_first(const Expr& sorted) {
-  const Dim& n = sorted.dims()[0];
-  const Expr now = subtensor(sorted, {Slice{.start = 1}}), before = subtensor(sorted, {Slice{.stop = -1}});
-  const Expr differs =
-      is_float(sorted.dtype()) ? logical_and(neq(now, before), logical_not(isnan(before))) : neq(now, before);
-  return join(0, {ones({min(n, Dim(1))}, DType::kBool), differs});
+// Where elements, or rows, of a sorted value differ from those before.
+static Expr differs_from_before(const Expr& sorted) {
+  return neq(subtensor(sorted, {Slice{.start = 1}}), subtensor(sorted, {Slice{.stop = -1}}));
 }
 
-Unique unique(const Operand& operand) {
+// The order of rows [n, m] by their first elements, then by their second ones and so on: columns are sorted from the
+// last one on, and equal elements keep the order of before.
+static Expr order_of_rows(const Expr& rows) {
+  const auto next = [](const Expr& column, const Expr& order) { return take(order, argsort(take(column, order))); };
+  return foldr(next, {.sequences = {transpose(rows)}, .outputs_info = {arange(length(rows, 0))}}).outputs;
+}
+
+// What unique() finds, where sorted values in that order differ from those before; `values` are those at positions in
+// the order.
+static Unique unique_of(const Expr& order, const Expr& differs, const std::function<Expr(const Expr& firsts)>& values) {
+  const Dim& n = order.dims()[0];
+  const Expr is_first = join(0, {ones({min(n, Dim(1))}, DType::kBool), differs}), firsts = flatnonzero(is_first);
+  return {.values = values(firsts),
+          .index = take(order, firsts),
+          .inverse = scatter_add(zeros({n}, DType::kInt64), order, cumsum(is_first, 0) - 1),
+          .counts = diff(join(0, {firsts, expand_dims(length(order, 0), {0})}))};
+}
+
+static Unique unique_along(const Expr& x, size_t axis) {
+  Ints forth(x.rank()), back(x.rank());
+  std::iota(forth.begin(), forth.end(), 0);
+  std::rotate(forth.begin(), forth.begin() + static_cast<std::ptrdiff_t>(axis),
+              forth.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+  for (size_t i = 0; i < forth.size(); ++i) back[static_cast<size_t>(forth[i])] = static_cast<int64_t>(i);
+  const Expr first = transpose(x, forth);
+  const Dims& dims = first.dims();
+  const Expr rows = reshape(first, {dims[0], product(Dims(dims.begin() + 1, dims.end()))}), order = order_of_rows(rows);
+  return unique_of(order, any(differs_from_before(take(rows, order, 0)), 1),
+                   [&](const Expr& firsts) { return transpose(take(first, take(order, firsts), 0), back); });
+}
+
+Unique unique(const Operand& operand, std::optional<int64_t> axis) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
-  const Expr x = operand.expr(), flat = flatten(operand);
-  const Expr order = argsort(flat, 0), sorted = sort(Operand(flat, operand.where()), 0);
-  const Expr is_first = are_first(sorted), firsts = flatnonzero(is_first);
-  const Expr number = cumsum(is_first, 0) - 1;
-  const Expr inverse = scatter_add(zeros(flat.dims(), DType::kInt64), order, number);
-  return {.values = take(sorted, firsts),
-          .index = take(order, firsts),
-          .inverse = reshape(inverse, x.dims()),
-          .counts = diff(join(0, {firsts, expand_dims(length(flat, 0), {0})}))};
+  const Expr x = operand.expr();
+  const size_t along = axis ? axis_of(*axis, x, "unique", operand.where()) : 0;
+  if (axis && x.rank() > 1) return unique_along(x, along);
+  const Expr flat = flatten(x), order = argsort(flat, 0), sorted = sort(flat, 0);
+  Expr differs = differs_from_before(sorted);
+  if (is_float(x.dtype()) || is_complex(x.dtype()))  // NaN equals NaN here
+    differs = logical_and(differs, logical_not(isnan(subtensor(sorted, {Slice{.stop = -1}}))));
+  Unique out = unique_of(order, differs, [&](const Expr& firsts) { return take(sorted, firsts); });
+  out.inverse = reshape(out.inverse, x.dims());
+  return out;
 }
 
 Expr diff(const Operand& operand, int64_t n, int64_t axis) {

@@ -11,7 +11,8 @@ namespace thtrain {
 // ---- order ---------------------------------------------------------------------------------------------------------
 
 /// The elements along an axis in ascending order; without an axis those of flatten(x). NaN comes last. Derivatives go
-/// to the elements that were moved. Stable: of equal elements, such as zeros of both signs, the order stays.
+/// to the elements that were moved. Stable: of equal elements, such as zeros of both signs, the order stays. Complex
+/// numbers are in the order of their real parts, then of their imaginary parts, those with a NaN last, as in NumPy.
 Expr sort(const Operand& x, std::optional<int64_t> axis = -1);
 /// The positions along the axis, int64, at which x has the elements of sort(x, axis): take_along_axis(x, argsort(x)) is
 /// sort(x). As NumPy's argsort with kind="stable".
@@ -62,8 +63,10 @@ struct Unique {
   Expr counts;   // how often each of them comes
 };
 /// The different elements of x. How many there are only the data decides: all but `inverse`, which has the shape of x,
-/// are vectors of one length. Derivatives of the values go to the first of equal elements.
-Unique unique(const Operand& x);
+/// are vectors of one length. Derivatives of the values go to the first of equal elements. Along an axis it finds the
+/// different slices x[i] of that axis, in the order of their first elements, then of the second ones and so on; `index`
+/// and `inverse` are of positions along the axis, and slices with a NaN differ from all others, as in NumPy.
+Unique unique(const Operand& x, std::optional<int64_t> axis = {});
 
 /// Differences of neighbours along an axis, x[1:] - x[:-1], n times; of bools, whether they differ.
 Expr diff(const Operand& x, int64_t n = 1, int64_t axis = -1);

@@ -186,7 +186,7 @@ class RadixSort {
     const Term no_count = kernel::constant_int(DType::kUInt32, 0), n = b_.length(n_);
     const Seen seen = make_records(records, first, 0, n, 0);
     const Term varying = code_.let("varying", seen.some ^ seen.all);
-    const Term left = selects() ? select_first(records, varying) : n;
+    const Term left = selects() ? select_first(records, seen) : n;
     clear_counts(passes());
     code_.loop("i", left, [&](Term i) {
       const Term now = code_.let("record", records.load(i, 1));
@@ -224,25 +224,39 @@ class RadixSort {
     code_.loop("i", 0, passes * kDigits, lanes, LoopMark::kVector, [&](Term i) { code_.store(counts_, i, 1, none); });
   }
 
-  // Moves the records to the front that may be among the first k by their highest digit that varies; how many they are.
-  Term select_first(const Records& records, const Term& varying) {
-    code_.comment("the records that may be among the first, by their highest digit that varies");
-    clear_counts(1);
-    const Term shift = code_.var("shift", 0), n = b_.length(n_);
-    for (int64_t pass = 1; pass < passes(); ++pass)
-      code_.if_(digit_at(varying, pass * 8) != Term(0), [&] { code_.assign(shift, pass * 8); });
-    code_.loop("i", n, [&](Term i) { count(code_.let("at", digit_at(records.load(i, 1), shift))); });
-    const Term found = code_.var("found", 0), limit = code_.var("limit", 0), left = code_.var("left", 0);
-    code_.while_(found < b_.length(k_), [&] {
-      code_.assign(found, found + kernel::cast(counted(limit), DType::kInt64));
-      code_.assign(limit, limit + Term(1));
+  // Moves the records to the front that are not above a limit, the first k and few others; how many they are. The limit
+  // is found by halving: digits of floats are too coarse, their highest bits being those of the exponent.
+  Term select_first(const Records& records, const Seen& seen) {
+    code_.comment("a limit that the first records do not exceed, and few others");
+    const Term n = b_.length(n_), k = b_.length(k_), enough = code_.let("enough", k + k / Term(4));
+    const Term low = code_.var("low", seen.all), high = code_.var("high", seen.some), found = code_.var("found", n);
+    code_.while_(found > enough && low < high, [&] {
+      const Term middle = code_.let("middle", low + kernel::shift_right(high - low, kernel::constant_int(record_, 1)));
+      const Term count = code_.let("count", count_up_to(records, middle));
+      const Term is_limit = code_.let("is_limit", count >= k);
+      code_.assign(found, kernel::select(is_limit, count, found));
+      code_.assign(low, kernel::select(is_limit, low, middle + kernel::constant_int(record_, 1)));
+      code_.assign(high, kernel::select(is_limit, middle, high));
     });
+    const Term left = code_.var("left", 0);
     code_.loop("i", n, [&](Term i) {
       const Term now = code_.let("record", records.load(i, 1));
       move(records, i, left, now);
-      code_.assign(left, left + kernel::cast(digit_at(now, shift) < limit, DType::kInt64));
+      code_.assign(left, left + kernel::cast(now <= high, DType::kInt64));
     });
     return left;
+  }
+
+  Term count_up_to(const Records& records, const Term& limit) {
+    const int lanes = b_.lanes_of(record_);
+    const Term one = kernel::constant_int(record_, 1), in_lanes = code_.var("in_lanes", kernel::splat(none(), lanes));
+    const Term rest = lanes > 1 ? code_.var("rest", none()) : in_lanes;
+    each_vector(0, b_.length(n_), [&](const Term& i, int count) {
+      const Term& sum = count == 1 ? rest : in_lanes;
+      code_.assign(sum, sum + kernel::select(records.load(i, count) <= kernel::splat(limit, count),
+                                             kernel::splat(one, count), kernel::splat(none(), count)));
+    });
+    return kernel::cast(lanes > 1 ? kernel::reduce_lanes("add", in_lanes) + rest : rest, DType::kInt64);
   }
 
   Term counted(const Term& at) { return kernel::load(counts_, DType::kUInt32, 1, at, 1); }

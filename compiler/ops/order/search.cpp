@@ -7,6 +7,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/order/sort_keys.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -118,6 +119,15 @@ std::vector<OpCase> cases_searchsorted() {
   return out;
 }
 
+// In one vector, whatever the values' axes are.
+bool values_alone_vary(const Node&, const std::vector<bool>& varies) {
+  return !varies[0];
+}
+Expr searched_in_all_iterations(const Node& node, const Dim&, std::span<const Expr> inputs, const std::vector<bool>&) {
+  return apply(*node.op, {inputs[0], inputs[1]}, node.props);
+}
+constexpr IterationsRule kSearchOfIterations{.applies = values_alone_vary, .all = searched_in_all_iterations};
+
 }  // namespace
 
 const Op& searchsorted_op() {
@@ -136,6 +146,7 @@ const Op& searchsorted_op() {
       .reference = reference_searchsorted,
       .error = error_of_searchsorted,
       .lower = lower_searchsorted,
+      .iterations = &kSearchOfIterations,
       .accepts_layout = [](const Node& node, size_t i,
                            const Layout& layout) { return i == 0 || is_row_major(node.inputs[i].dims(), layout); },
       .cost =

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
@@ -209,13 +210,30 @@ const Op& argsort_op() {
   return op;
 }
 
+static Expr order_of(const Expr& rows) {
+  return apply(argsort_op(), {rows});
+}
+
+// By the real part, then by the imaginary part; what has a NaN comes last: first those whose imaginary part alone is
+// NaN, then those whose real part alone is. Sorts are stable, so the last one counts most.
+static Expr order_of_complex(const Expr& rows) {
+  const Expr re = real(rows), im = imag(rows);
+  const Expr nan_parts = 2 * cast(isnan(re), DType::kUInt8) + cast(isnan(im), DType::kUInt8);
+  Expr order = order_of(im);
+  for (const Expr& key : {re, nan_parts}) order = take_along_axis(order, order_of(take_along_axis(key, order, -1)), -1);
+  return order;
+}
+
 Expr sort(const Operand& x, std::optional<int64_t> axis) {
-  return along_last_axis(x, axis, "sort", [&](const Expr& rows) { return apply(sort_op(), {rows}, {}, x.where()); });
+  return along_last_axis(x, axis, "sort", [](const Expr& rows) {
+    return is_complex(rows.dtype()) ? take_along_axis(rows, order_of_complex(rows), -1) : apply(sort_op(), {rows});
+  });
 }
 
 Expr argsort(const Operand& x, std::optional<int64_t> axis) {
-  return along_last_axis(x, axis, "argsort",
-                         [&](const Expr& rows) { return apply(argsort_op(), {rows}, {}, x.where()); });
+  return along_last_axis(x, axis, "argsort", [](const Expr& rows) {
+    return is_complex(rows.dtype()) ? order_of_complex(rows) : order_of(rows);
+  });
 }
 
 }  // namespace thtrain

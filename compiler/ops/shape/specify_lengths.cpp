@@ -2,10 +2,18 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/length_list.h"
 
 namespace thtrain {
+
+// A least number of rows is one of the first axis.
+static bool has_no_least(const Node& node, const std::vector<bool>&) {
+  return !node.props.has("least");
+}
+static const IterationsRule kLengthsOfIterations{
+    .applies = has_no_least, .all = kLaterAxesThatMayFail.all, .may_fail = true};
 
 const Op& specify_lengths_op() {
   static const Op op{
@@ -42,6 +50,7 @@ const Op& specify_lengths_op() {
       .gradient =
           [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
       .jvp = linear_jvp,
+      .iterations = &kLengthsOfIterations,
       .aliases = {{.output = 0, .input = 0, .view = same_layout}},
       .cases =
           [] {

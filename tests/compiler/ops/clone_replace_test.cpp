@@ -64,7 +64,7 @@ TEST(Eval, GivesTheValueOfAnExpression) {
   const Expr x = vector("x", {2});
   EXPECT_EQ(eval(x + 1, {{x, Tensor::vector({1.0, 2.0})}}).text(), "[2, 3]");
   EXPECT_EQ(eval(arange(3) * 2).text(), "[0, 2, 4]");
-  EXPECT_EQ(text_without_node([&] { eval(x + 1); }).find("error: function: an output needs x, which is not among"), 0u);
+  EXPECT_EQ(text_without_node([&] { eval(x + 1); }).find("error: eval: an output needs x, which is not among"), 0u);
 }
 
 }  // namespace

@@ -20,13 +20,9 @@ class OrderCase {
   Expr build() {
     const std::string& name = line_.name;
     const Expr x = input(line_.arguments[0]);
-    if (name.starts_with("unique")) {
-      const Unique found = unique(x);
-      return name == "unique"           ? found.values
-             : name == "unique_index"   ? found.index
-             : name == "unique_inverse" ? found.inverse
-                                        : found.counts;
-    }
+    if (name.starts_with("complex_")) return of_complex(x);
+    if (name.starts_with("unique_along")) return part_of(unique(x, number(1)));
+    if (name.starts_with("unique")) return part_of(unique(x));
     if (name.starts_with("histogram")) return of_histogram(x);
     const std::string& first = line_.arguments[1];
     if (name == "searchsorted")
@@ -52,6 +48,29 @@ class OrderCase {
 
  private:
   int64_t number(size_t i) const { return std::stoll(line_.arguments[i]); }
+
+  Expr part_of(const Unique& found) const {
+    const std::string& name = line_.name;
+    return name.ends_with("_index")     ? found.index
+           : name.ends_with("_inverse") ? found.inverse
+           : name.ends_with("_counts")  ? found.counts
+                                        : found.values;
+  }
+
+  // Of numbers whose parts lie along the last axis; so do those of the result.
+  Expr of_complex(const Expr& x) {
+    const std::string &name = line_.name, &dtype = line_.arguments[1];
+    const Expr parts = dtype == "complex64" ? cast(x, DType::kFloat32) : x;
+    const Expr z = complex(parts[{ellipsis(), 0}], parts[{ellipsis(), 1}]);
+    const auto axis = [&]() -> std::optional<int64_t> {
+      return line_.arguments[2] == "all" ? std::nullopt : std::optional(number(2));
+    };
+    const Expr out = name == "complex_sort"                     ? sort(z, axis())
+                     : name == "complex_argsort"                ? argsort(z, axis())
+                     : name.starts_with("complex_unique_along") ? part_of(unique(z, axis()))
+                                                                : part_of(unique(z));
+    return is_complex(out.dtype()) ? stack({real(out), imag(out)}, -1) : out;
+  }
 
   Expr of_histogram(const Expr& x) {
     const std::string& name = line_.name;
@@ -110,8 +129,8 @@ void compare_all(bool known) {
       ++errors;
       continue;
     }
-    const bool is_rounded =
-        line.name.starts_with("cum") || line.name.starts_with("histogram") || line.name.starts_with("unique");
+    const bool is_rounded = line.name.starts_with("cum") || line.name.starts_with("histogram") ||
+                            line.name.find("unique") != std::string::npos;
     const DType dtype = *dtype_named(line.arguments.back());
     Tensor got;
     ASSERT_NO_THROW(got = test.evaluate(test.build()));

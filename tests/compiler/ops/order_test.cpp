@@ -83,6 +83,43 @@ TEST(Sort, TheFirstOfLongRowsAreThoseOfTheWholeOrder) {
   }
 }
 
+// Rows of which few are wanted: many equal elements, elements of few and of all magnitudes, NaN.
+TEST(Sort, TheFirstOfShortRowsAreThoseOfTheWholeOrder) {
+  Tensor of_floats = numbers(DType::kInt64, {5, 300}, 5000).cast(DType::kFloat32);
+  float* elements = of_floats.data<float>();
+  std::fill(elements, elements + 300, 2.5F);
+  for (int64_t i = 300; i < 600; ++i) elements[i] = std::ldexp(elements[i], static_cast<int>(i % 200) - 100);
+  for (int64_t i = 600; i < 900; ++i) elements[i] = i % 2 == 0 ? 0.0F : -0.0F;
+  std::fill(elements + 900, elements + 1150, std::nanf(""));
+  elements[1001] = -INFINITY;
+  const Tensor of_doubles = of_floats.cast(DType::kFloat64);
+  for (const Tensor& value : {of_floats, of_doubles, numbers(DType::kInt64, {5, 300}, 7)}) {
+    const Expr x = tensor("x", {5, 300}, value.dtype());
+    for (Extreme extreme : {Extreme::kLargest, Extreme::kSmallest})
+      for (int64_t k : {0, 1, 20, 75}) {
+        const Props props = extreme == Extreme::kLargest ? Props{{"descending", true}} : Props{};
+        const Expr all = apply(argsort_op(), {x}, props), first = slice_axis(all, 1, 0, k);
+        expect_equal(function({x}, {argtopk(x, k, -1, extreme)})({value})[0], evaluate({first}, {{x, value}})[0]);
+      }
+  }
+}
+
+TEST(Sort, OfComplexNumbersAndUniqueSlicesAreNative) {
+  const double nan = std::nan("");
+  const Expr x = matrix("x", {6, 2}), z = complex(x[{all(), 0}], x[{all(), 1}]);
+  const Tensor value = Tensor::matrix({{1.0, nan}, {2.0, -1.0}, {nan, 0.0}, {2.0, -3.0}, {1.0, nan}, {2.0, -1.0}});
+  const Unique numbers = unique(z), slices = unique(x, 0);
+  Function f = function(
+      {x}, {real(sort(z)), argsort(z), numbers.inverse, slices.values, slices.index, slices.inverse, slices.counts});
+  EXPECT_TRUE(f.info().reference_steps.empty());
+  const std::vector<Tensor> got = f({value});
+  const char* expected[] = {"[2, 2, 2, 1, 1, nan]", "[3, 1, 5, 0, 4, 2]",
+                            "[2, 1, 2, 0, 2, 1]",   "[[1, nan], [1, nan], [2, -3], [2, -1], [nan, 0]]",
+                            "[0, 4, 3, 1, 2]",      "[0, 3, 4, 2, 1, 3]",
+                            "[1, 1, 1, 2, 1]"};
+  for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k].text(), expected[k]) << "output " << k;
+}
+
 // ---- derivatives
 
 std::vector<double> gradient_at(const std::function<Expr(const Expr&)>& cost, const std::vector<double>& at) {
@@ -116,6 +153,12 @@ TEST(OrderDerivatives, GoToTheElementsThatWereMoved) {
                 },
                 {3, 1, 3}),
             (Numbers{10, 1, 0}));
+  EXPECT_EQ(gradient_at(
+                [](const Expr& x) {
+                  return sum(unique(reshape(x, {3, 2}), 0).values[0] * weights({1, 10}));
+                },
+                {3, 1, 2, 5, 2, 5}),
+            (Numbers{0, 0, 1, 10, 0, 0}));
   EXPECT_EQ(gradient_at(
                 [](const Expr& x) {
                   const Expr numbers = make_constant(Tensor::vector({2, 0, 2}));
@@ -193,8 +236,8 @@ TEST(OrderErrors, WhenBuilt) {
       {"error: argsort: a row has too many elements\n  expected: 4294967296 <= 4294967295\n  got:      b "
        "bool[4294967296]",
        [&] { argsort(make_input({.dtype = DType::kBool, .dims = {int64_t{1} << 32}}, "b")); }},
-      {"error: argsort: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
-       [=] { argsort(z); }},
+      {"error: argtopk: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
+       [=] { topk(z, 2); }},
       {"error: sort: there is no axis 2\n"
        "  expected: an axis from -2 to 1\n"
        "  got:      x float64[3, 4]",

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "compiler/api.h"
+#include "compiler/base/file.h"
 #include "compiler/base/run_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/ops/control/repeat.h"
@@ -50,11 +51,25 @@ std::pair<Function, Shared> make_in_background() {
   return {function({x}, {exp(x)}, {{w, w.expr() + x}}, {.background = true}), w};
 }
 
+OpFromFunction scaled_op(const std::string& version, double factor) {
+  return OpFromFunction({.name = "my.scaled", .version = version, .compute = [factor](const auto& in) {
+                           return std::vector<Tensor>{Tensor(factor * in[0].as_double())};
+                         }});
+}
+
+// A step of everything that a file keeps: a variable, an op of the user's, a loop, a constant, a draw.
+Function make_saved() {
+  const Shared w(Tensor::vector({0.5, 0.5}), "w");
+  const Expr x = vector("x", {"n"}), rate = scalar("rate");
+  const RandomStreams rng(7);
+  const Expr last = repeat(3, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(s[0]) * 1.5}; })[0];
+  const Expr y = last + scaled_op("1", 2)({rate})[0] + rng.normal({2});
+  return function({x, rate}, {y}, {{w, w + rate * x}}, {.name = "step"});
+}
+
 // The sum of exp(x) and of what the user's function gives, called back in a loop too.
 Function make_of_users_op(const std::string& version, double factor) {
-  const OpFromFunction scaled({.name = "my.scaled", .version = version, .compute = [factor](const auto& in) {
-                                 return std::vector<Tensor>{Tensor(factor * in[0].as_double())};
-                               }});
+  const OpFromFunction scaled = scaled_op(version, factor);
   const Expr x = scalar("x");
   const Expr last = repeat(2, {x}, [&](const std::vector<Expr>& s) { return scaled({s[0]}); })[0];
   return function({x}, {exp(x) + scaled({x})[0], last});
@@ -158,6 +173,27 @@ const std::map<std::string, Job>& jobs() {
        [] {
          Function f = make_of_users_op("2", 5);
          return !f.info().from_cache && f({1.0})[1].text() == "25";
+       }},
+      {"saves",
+       [] {
+         Function f = make_saved();
+         const std::string file = std::getenv("THTRAIN_TEST_FILE");
+         f.save(file);
+         std::ofstream(file + ".result") << f({Tensor::vector({1.0, -2.0}), 3.0})[0].text();
+         return is_compiled_now(f);
+       }},
+      {"loads",
+       [] {
+         for (int i = 0; i < 5; ++i) vector("x");
+         const std::string file = std::getenv("THTRAIN_TEST_FILE");
+         Function f = load_function(file, {.ops = {scaled_op("1", 2)}});
+         const ProgramInfo& info = f.info();
+         const bool is_found = info.from_cache && info.seconds_passes == 0 && compile_stats().program_hits == 1 &&
+                               compile_stats().kernels_compiled == 0;
+         const std::string result = f({Tensor::vector({1.0, -2.0}), 3.0})[0].text();
+         const std::vector<Shared> variables = f.shared_variables();
+         const auto w = std::ranges::find(variables, "w", &Shared::name);
+         return is_found && result == read_file(file + ".result") && w->get_value().text() == "[3.5, -5.5]";
        }},
       {"background",
        [] {
@@ -274,6 +310,16 @@ TEST(FunctionStart, ProgramsWithOpsOfUsersAreStoredToo) {
   EXPECT_EQ(in_child("users_op", environment), "exit 0");
   EXPECT_EQ(in_child("users_op_again", environment), "exit 0");
   EXPECT_EQ(in_child("users_op_of_another_version", environment), "exit 0");
+}
+
+// The second process has no compiler, and runs no pass.
+TEST(FunctionStart, SavedFunctionsAreLoadedByAnotherProcessWithoutPlanning) {
+  TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")},
+                                                               {"THTRAIN_TEST_FILE", folder.path("step.function")}};
+  EXPECT_EQ(in_child("saves", environment), "exit 0");
+  environment.emplace_back("THTRAIN_CXX", "");
+  EXPECT_EQ(in_child("loads", environment), "exit 0");
 }
 
 TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {

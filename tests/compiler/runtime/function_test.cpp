@@ -162,10 +162,14 @@ TEST(Function, InputListedTwice) {
 
 TEST(Function, OutputNeedsALengthThatNoInputHas) {
   Expr x = vector("x", {"n"});
-  EXPECT_EQ(error_text([&] { function({x}, {zeros({"m"}) + sum(x)}); }),
+  const Expr y = zeros({"m"}) + sum(x);
+  int line = 0;
+  const std::string text = error_text([&] { line = __LINE__, function({x}, {y}); });
+  EXPECT_EQ(text,
             "error: function: an output needs the length m, which no input has\n"
-            "  expected: an input with an axis of that length\n"
-            "  hint:     list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number");
+            "  expected: an input with an axis of that length\n" +
+                str("  node:     built at ", __FILE__, ":", line, "\n") +
+                "  hint:     list one, such as matrix(\"x\", {\"n\", 784}) for n, or give a number");
 }
 
 TEST(Function, Givens) {

@@ -223,6 +223,34 @@ TEST(OpFromFunction, WhatItsFunctionThrowsOrGivesWronglyIsAUserError) {
   }
 }
 
+TEST(OpFromFunction, WhatItThrowsAfterAnUpdateSaysThatVariablesMayHaveChanged) {
+  const OpFromFunction fails({.name = "mine", .version = "1", .compute = [](const Tensors& in) -> Tensors {
+                                if (in[0].as_double() > 2) throw UserError(Message{.what = "too much", .hint = "less"});
+                                return in;
+                              }});
+  const std::string usual = "error: too much\n  hint:     less";
+  for (const Mode mode : {Mode::kReference, Mode::kNative}) {
+    const Shared v(Tensor(1.0), "v");
+    const Expr x = scalar("x");
+    const auto text_of = [&](const Values& outputs, const Expr& next) {
+      Function f = function({x}, {outputs.begin(), outputs.end()}, {{v, next}},
+                            {.mode = mode, .unused_inputs = UnusedInputs::kAllowed});
+      return text_without_node([&] { f({3.0}); });
+    };
+    const std::string late =
+        usual + (mode == Mode::kNative ? "; shared variables that this call updates may have changed already" : "");
+    EXPECT_EQ(text_of({}, v * fails({x})[0]), usual);
+    EXPECT_EQ(v.get_value().as_double(), 1);
+    EXPECT_EQ(text_of({fails({x})[0]}, v * 3.0), late);
+    EXPECT_EQ(v.get_value().as_double(), mode == Mode::kNative ? 3 : 1);
+    // In a loop whose state lies in the variable: the third iteration fails, after two writes.
+    v.set_value(Tensor(1.0));
+    const Expr last = repeat(5, {v}, [&](const Values& s) { return Values{fails({s[0]})[0] + 1.0}; })[0];
+    EXPECT_EQ(text_of({}, last), late);
+    EXPECT_EQ(v.get_value().as_double(), mode == Mode::kNative ? 3 : 1);
+  }
+}
+
 TEST(OpFromFunction, RulesThatFailAreUserErrors) {
   const auto copy = [](const Tensors& in) { return in; };
   const Expr x = vector("x", {3}), i = ivector("i");

@@ -67,7 +67,7 @@ TEST(ReferenceStep, EveryOpsCallReadsBack) {
       for (const Expr& out : c.build(in.variables)) {
         const Node& node = out.node();
         if (node.is_leaf()) continue;
-        ReferenceStep step{3, out.node_ptr(), {}, node.inputs.size(), nullptr};
+        ReferenceStep step{3, out.node_ptr(), {}, node.inputs.size(), false, nullptr};
         for (const Expr& input : node.inputs) step.values.push_back({true, input.type(), {}});
         for (const Type& type : node.types) step.values.push_back({type.kind == TypeKind::kTensor, type, {2, "n"}});
         whole.reference_steps.push_back(step);

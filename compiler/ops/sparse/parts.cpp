@@ -1,0 +1,111 @@
+#include "compiler/ops/sparse/parts.h"
+
+#include "compiler/ops/registry.h"
+
+namespace thtrain {
+
+using kernel::LoopMark;
+using kernel::Term;
+
+static constexpr const char* kRowExpected = "numbers that begin with 0, do not fall, and end with {limit}";
+
+static std::string text_of_row(const Node& node, const std::string& value) {
+  return str(name_in_errors(*node.op, node.props), ": indptr is no list of rows at row ", value);
+}
+static std::string text_of_index(const Node& node, const std::string& value) {
+  return str(name_in_errors(*node.op, node.props), ": the index of a stored element is ", value);
+}
+
+void require_parts(const TypeArgs& args, int data, size_t at) {
+  const Type &indices = args.type(at), &indptr = args.type(at + 1);
+  args.require(indices.rank() == 1 && indptr.rank() == 1, "indices and indptr are no vectors");
+  args.require(indices.dtype == indptr.dtype && (indices.dtype == DType::kInt32 || indices.dtype == DType::kInt64),
+               "indices and indptr have no dtype of indices", "int32 or int64, both the same");
+  args.require(!indptr.dims[0].is(0), "indptr has no element", "one more than there are rows");
+  if (data < 0) return;
+  const Type& type = args.type(static_cast<size_t>(data));
+  args.require(type.rank() == 1, "the stored elements are no vector");
+  args.require_equal(type.dims[0], indices.dims[0], "there are not as many stored elements as indices");
+}
+
+Dim rows_of(const Type& indptr) {
+  return indptr.dims[0] - Dim(1);
+}
+
+const Dim& columns_of(const Props& props) {
+  return props.get<Dims>("columns")[0];
+}
+
+StoredRow stored_row(kernel::StepBuilder& b, const kernel::Operand& indptr, const Term& row, const Dim& stored) {
+  const Term begin = b.code().let("first", kernel::cast(b.load(indptr, row), DType::kInt64)),
+             end = b.code().let("end_of_row", kernel::cast(b.load(indptr, row + Term(1)), DType::kInt64));
+  const Term all = b.length(stored), last = b.length(rows_of(indptr.type)) - Term(1);
+  b.require(begin >= Term(0) && begin <= end && end <= all && (row > Term(0) || begin == Term(0)) &&
+                (row < last || end == all),
+            {text_of_row(b.node(), "{value}"), kRowExpected, b.node().origin}, row, all);
+  return {begin, end};
+}
+
+// One comparison: as an unsigned number a negative index is a large one.
+Term stored_index(kernel::StepBuilder& b, const kernel::Operand& indices, const Term& element, const Dim& limit) {
+  const Term index = b.code().let("j", kernel::cast(b.load(indices, element), DType::kInt64)), end = b.length(limit);
+  b.require(kernel::bit_cast(index, DType::kUInt64) < kernel::bit_cast(end, DType::kUInt64),
+            {text_of_index(b.node(), "{value}"), "at least 0 and less than {limit}", b.node().origin}, index, end);
+  return index;
+}
+
+// On a device a thread takes a row. On a processor the range is that of the stored elements and the rows: a row belongs
+// to the part in which it begins, so that parts are even and no row is split.
+void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, int64_t work,
+                 const std::string& name, const std::string& comment, const std::function<void(Term row)>& body) {
+  const Dim rows = rows_of(indptr.type);
+  kernel::Code& code = b.code();
+  if (b.target().is_device()) {
+    code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, body);
+    return b.finish_kernel(name, comment, rows, 1);
+  }
+  const Term count = b.length(rows), all = count + b.length(stored);
+  const auto begins = [&](const Term& row) { return kernel::cast(b.load(indptr, row), DType::kInt64) + row; };
+  const auto first_row_from = [&](const std::string& called, const Term& where) {
+    const Term found = code.var(called, 0), left = code.var("left", count);
+    code.while_(left > Term(0), [&] {
+      const Term half = code.let("half", left / Term(2));
+      code.if_(
+          begins(found + half) < where,
+          [&] {
+            code.assign(found, found + half + Term(1));
+            code.assign(left, left - half - Term(1));
+          },
+          [&] { code.assign(left, half); });
+    });
+    return found;
+  };
+  const Term first =
+      code.let("first_row", kernel::select(b.begin() == Term(0), Term(0), first_row_from("from", b.begin())));
+  const Term last = code.let("last_row", kernel::select(b.end() == all, count, first_row_from("to", b.end())));
+  code.loop("i", first, last, 1, LoopMark::kSequential, body);
+  b.finish_kernel(name, comment, rows + stored, std::max<int64_t>(1, b.target().grain_of_products() / work));
+}
+
+CsrRow csr_row(const ReferenceArgs& args, const Tensor& indptr, int64_t row, int64_t stored) {
+  const CsrRow out{indptr.as_int(row), indptr.as_int(row + 1)};
+  if (out.begin < 0 || out.begin > out.end || out.end > stored || (row == 0 && out.begin != 0) ||
+      (row + 2 == indptr.size() && out.end != stored))
+    throw UserError({.what = text_of_row(args.node, std::to_string(row)),
+                     .expected = str("numbers that begin with 0, do not fall, and end with ", stored),
+                     .node = args.node.origin.text(),
+                     .config = args.node.origin.config()});
+  return out;
+}
+
+int64_t csr_index(const ReferenceArgs& args, const Tensor& indices, int64_t element, int64_t limit) {
+  const int64_t out = indices.as_int(element);
+  if (out < 0 || out >= limit)
+    throw UserError({.what = text_of_index(args.node, std::to_string(out)),
+                     .expected = str("at least 0 and less than ", limit),
+                     .node = args.node.origin.text(),
+                     .config = args.node.origin.config()});
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,323 @@
+#include "compiler/ops/sparse/sparse.h"
+
+#include "compiler/ir/variables.h"
+#include "compiler/ops/effect/effect.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/order/order.h"
+#include "compiler/ops/reduce/cumulative.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/ops/sparse/parts.h"
+
+namespace thtrain {
+namespace {
+
+// A matrix in compressed columns is its transpose in compressed rows: `major` is the axis whose slices lie side by
+// side.
+const Dim& major_of(const Sparse& a) {
+  return a.format == SparseFormat::kCsr ? a.rows : a.columns;
+}
+const Dim& minor_of(const Sparse& a) {
+  return a.format == SparseFormat::kCsr ? a.columns : a.rows;
+}
+Expr majors_of(const Sparse& a) {
+  return csr_rows(a.indptr, a.indices);
+}
+Sparse with_data(const Sparse& a, Expr data) {
+  Sparse out = a;
+  out.data = std::move(data);
+  return out;
+}
+Sparse in_format(const Sparse& a, SparseFormat format) {
+  return format == SparseFormat::kCsr ? to_csr(a) : to_csc(a);
+}
+
+/// A dense operand whose axis 0 has that length, or a call fails.
+Expr with_length(const Expr& x, const Dim& length, const std::source_location& where, const char* what) {
+  Dims dims = x.dims();
+  if (dims.empty())
+    fail_build(where, str(what, ": the dense value is a scalar"), "a vector or a matrix", value_text(x));
+  dims[0] = length;
+  return specify_lengths(Operand(x, where), dims, what);
+}
+
+Expr length_as_value(const Dim& dim) {
+  return length(broadcast_to(0, {dim}), 0);
+}
+
+/// The elements with these numbers, ascending, which have `data`.
+Sparse with_elements(const Sparse& a, const Expr& kept, Expr data) {
+  Sparse out = with_data(a, std::move(data));
+  out.indices = take(a.indices, kept);
+  out.indptr = cast(searchsorted(kept, cast(a.indptr, DType::kInt64)), a.indptr.dtype());
+  return out;
+}
+
+/// The place of each element in row-major order, int64: ascending.
+Expr places_of(const Sparse& a) {
+  return cast(majors_of(a), DType::kInt64) * length_as_value(minor_of(a)) + cast(a.indices, DType::kInt64);
+}
+
+Sparse input_matrix(SparseFormat format, const std::string& name, const Dim& rows, const Dim& columns,
+                    std::optional<DType> dtype, DType of_indices, const std::source_location& where) {
+  Sparse out;
+  out.format = format;
+  out.rows = rows;
+  out.columns = columns;
+  const Dim stored = Dim::named(str(name, "_stored"));
+  out.data = tensor(str(name, ".data"), {stored}, dtype.value_or(floatX()), where);
+  out.indices = tensor(str(name, ".indices"), {stored}, of_indices, where);
+  out.indptr = tensor(str(name, ".indptr"), {major_of(out) + Dim(1)}, of_indices, where);
+  out.indptr = csr_checked(out.indices, out.indptr, minor_of(out), where);
+  return out;
+}
+
+Sparse from_parts(SparseFormat format, const Operand& data, const Operand& indices, const Operand& indptr,
+                  const Length& minor) {
+  const Expr ends = indptr.expr();
+  if (ends.rank() != 1)
+    fail_build(indptr.where(), "a sparse matrix: indptr is no vector", "one element more than there are rows",
+               value_text(ends));
+  const Dim major = ends.dims()[0] - Dim(1);
+  const bool is_csr = format == SparseFormat::kCsr;
+  return {.format = format,
+          .data = data.expr(),
+          .indices = indices.expr(),
+          .indptr = csr_checked(indices.expr(), ends, minor.dim(), data.where()),
+          .rows = is_csr ? major : minor.dim(),
+          .columns = is_csr ? minor.dim() : major};
+}
+
+void require_shape(const Sparse& a, const Sparse& b, const char* what) {
+  const auto differ = [](const Dim& x, const Dim& y) { return x.is_known() && y.is_known() && !(x == y); };
+  if (differ(a.rows, b.rows) || differ(a.columns, b.columns))
+    fail_build(std::source_location::current(), str(what, ": sparse matrices of different shapes"), {},
+               str("[", a.rows.text(), ", ", a.columns.text(), "] and [", b.rows.text(), ", ", b.columns.text(), "]"));
+}
+
+/// Real and imaginary products, of which a complex one consists.
+Expr product(const Sparse& a, const Expr& dense, const std::source_location& where) {
+  const Expr x = with_length(dense, a.columns, where, "sparse dot");
+  const auto of = [&](const Expr& data, const Expr& y) {
+    return csr_dot(data, a.indices, a.indptr, y, a.format == SparseFormat::kCsr ? Dims() : Dims{a.rows});
+  };
+  if (!is_complex(a.dtype())) return of(a.data, x);
+  const Expr re = real(a.data), im = imag(a.data), x_re = real(x), x_im = imag(x);
+  return complex(of(re, x_re) - of(im, x_im), of(re, x_im) + of(im, x_re));
+}
+
+}  // namespace
+
+Sparse Sparse::T() const {
+  Sparse out = *this;
+  out.format = format == SparseFormat::kCsr ? SparseFormat::kCsc : SparseFormat::kCsr;
+  std::swap(out.rows, out.columns);
+  return out;
+}
+
+std::vector<Expr> Sparse::parts() const {
+  const bool is_checked = indptr.node().op == &csr_checked_op();
+  return {data, indices, is_checked ? indptr.node().inputs[1] : indptr};
+}
+
+Sparse csr_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype,
+                  DType of_indices, std::source_location where) {
+  return input_matrix(SparseFormat::kCsr, name, rows, columns, dtype, of_indices, where);
+}
+Sparse csc_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype,
+                  DType of_indices, std::source_location where) {
+  return input_matrix(SparseFormat::kCsc, name, rows, columns, dtype, of_indices, where);
+}
+Sparse csr(const Operand& data, const Operand& indices, const Operand& indptr, const Length& columns) {
+  return from_parts(SparseFormat::kCsr, data, indices, indptr, columns);
+}
+Sparse csc(const Operand& data, const Operand& indices, const Operand& indptr, const Length& rows) {
+  return from_parts(SparseFormat::kCsc, data, indices, indptr, rows);
+}
+
+Sparse csr_from_dense(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const Expr x = operand.expr();
+  if (x.rank() != 2) fail_build(operand.where(), "csr_from_dense: the value is no matrix", "two axes", value_text(x));
+  const Expr kept = flatnonzero(x), columns = length(x, 1);
+  return {.data = take(flatten(x), kept),
+          .indices = cast(mod(kept, columns), DType::kInt32),
+          .indptr = cast(searchsorted(kept, arange(length(x, 0) + 1) * columns), DType::kInt32),
+          .rows = x.dims()[0],
+          .columns = x.dims()[1]};
+}
+Sparse csc_from_dense(const Operand& x) {
+  return csr_from_dense(Operand(transpose(x), x.where())).T();
+}
+
+Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Operand& columns,
+                            const LengthList& lengths) {
+  const Origin origin = Origin::here(values.where());
+  InheritOrigin inherit(origin);
+  const Expr x = values.expr(), i = rows.expr(), j = columns.expr();
+  if (x.rank() != 1 || i.rank() != 1 || j.rank() != 1 || !is_int(i.dtype()) || !is_int(j.dtype()) ||
+      lengths.dims.size() != 2)
+    fail_build(values.where(), "csr_from_coordinates: no elements of a matrix",
+               "vectors of values, rows and columns, of which these are integers, and two lengths",
+               str(value_text(x), ", ", value_text(i), ", ", value_text(j), ", ", lengths.dims.size(), " lengths"));
+  const Expr height = length_as_value(lengths.dims[0]), width = length_as_value(lengths.dims[1]);
+  const auto inside = [](const Expr& at, const Expr& end, const char* what) {
+    return cast(check(at, logical_and(at >= 0, at < end), what), DType::kInt64);
+  };
+  const Expr place = inside(i, height, "csr_from_coordinates: a row is outside of the matrix") * width +
+                     inside(j, width, "csr_from_coordinates: a column is outside of the matrix");
+  const Unique places = unique(place);
+  return {.data = scatter_add(zeros(places.values.dims(), x.dtype()), places.inverse, x),
+          .indices = cast(mod(places.values, width), DType::kInt32),
+          .indptr = cast(searchsorted(places.values, arange(height + 1) * width), DType::kInt32),
+          .rows = lengths.dims[0],
+          .columns = lengths.dims[1]};
+}
+
+std::array<Expr, 2> coordinates(const Sparse& a) {
+  if (a.format == SparseFormat::kCsr) return {majors_of(a), a.indices};
+  return {a.indices, majors_of(a)};
+}
+
+Expr dense(const Sparse& a, std::source_location where) {
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  const auto [rows, columns] = coordinates(a);
+  return set_subtensor(zeros({a.rows, a.columns}, a.dtype())[{rows, columns}], a.data);
+}
+
+Sparse to_csc(const Sparse& a) {
+  return to_csr(a.T()).T();
+}
+Sparse to_csr(const Sparse& a) {
+  if (a.format == SparseFormat::kCsr) return a;
+  const CsrPattern pattern = csr_transposed(a.indices, a.indptr, a.rows);
+  return {.data = take(a.data, pattern.order),
+          .indices = pattern.indices,
+          .indptr = pattern.indptr,
+          .rows = a.rows,
+          .columns = a.columns};
+}
+
+Sparse structured(const Sparse& a, const std::function<Expr(const Expr&)>& f, std::source_location where) {
+  Expr data = f(a.data);
+  if (!data.has_value() || data.dims() != a.data.dims())
+    fail_build(where, "structured: the function gives no vector of as many elements", value_text(a.data),
+               data.has_value() ? value_text(data) : "an empty expression");
+  return with_data(a, std::move(data));
+}
+Sparse cast(const Sparse& a, DType dtype, std::source_location where) {
+  return with_data(a, cast(Operand(a.data, where), dtype));
+}
+Sparse operator-(const Sparse& a) {
+  return with_data(a, -a.data);
+}
+Sparse operator*(const Sparse& a, const Operand& scalar) {
+  if (!scalar.is_literal() && scalar.expr().rank() != 0)
+    fail_build(scalar.where(), "a sparse matrix times a value with axes", "a scalar", value_text(scalar.expr()),
+               "row_scale, column_scale and multiply take vectors and matrices");
+  return with_data(a, mul(a.data, scalar));
+}
+Sparse operator*(const Operand& scalar, const Sparse& a) {
+  return a * scalar;
+}
+Sparse row_scale(const Sparse& a, const Operand& s) {
+  return with_data(a, a.data * take(with_length(s.expr(), a.rows, s.where(), "row_scale"), coordinates(a)[0]));
+}
+Sparse column_scale(const Sparse& a, const Operand& s) {
+  return with_data(a, a.data * take(with_length(s.expr(), a.columns, s.where(), "column_scale"), coordinates(a)[1]));
+}
+Sparse multiply(const Sparse& a, const Operand& x) {
+  const auto [rows, columns] = coordinates(a);
+  return with_data(a, a.data * broadcast_to(x, {a.rows, a.columns})[{rows, columns}]);
+}
+
+Sparse operator+(const Sparse& a, const Sparse& b) {
+  require_shape(a, b, "+");
+  const std::array<Expr, 2> of_a = coordinates(a), of_b = coordinates(b);
+  const Sparse all = csr_from_coordinates(join(0, {a.data, b.data}), join(0, {of_a[0], of_b[0]}),
+                                          join(0, {of_a[1], of_b[1]}), {a.rows, a.columns});
+  return in_format(all, a.format);
+}
+Sparse operator-(const Sparse& a, const Sparse& b) {
+  return a + -b;
+}
+Sparse multiply(const Sparse& a, const Sparse& b) {
+  require_shape(a, b, "multiply");
+  const Sparse other = in_format(b, a.format);
+  const Expr place = places_of(a), others = places_of(other), at = searchsorted(others, place);
+  const Expr found = take(join(0, {others, make_constant(Tensor::vector<int64_t>({-1}))}), at);
+  const Expr kept = flatnonzero(eq(found, place));
+  return with_elements(a, kept, take(a.data, kept) * take(other.data, take(at, kept)));
+}
+Expr operator+(const Sparse& a, const Operand& x) {
+  const auto [rows, columns] = coordinates(a);
+  return inc_subtensor(broadcast_to(x, {a.rows, a.columns})[{rows, columns}], a.data);
+}
+Sparse remove_zeros(const Sparse& a) {
+  const Expr kept = flatnonzero(neq(a.data, 0));
+  return with_elements(a, kept, take(a.data, kept));
+}
+
+Expr sum(const Sparse& a, std::source_location where) {
+  return sum(Operand(a.data, where));
+}
+Expr sum(const Sparse& a, int64_t axis, std::source_location where) {
+  if (axis < -2 || axis > 1) fail_build(where, "sum: a matrix has no such axis", "from -2 to 1", std::to_string(axis));
+  const bool of_columns = axis == 0 || axis == -2;
+  return product(of_columns ? a.T() : a, ones({of_columns ? a.rows : a.columns}, a.dtype()), where);
+}
+Expr diagonal(const Sparse& a, std::source_location where) {
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  const auto [rows, columns] = coordinates(a);
+  const Expr here = switch_(eq(rows, columns), a.data, Operand(0).for_dtype(a.dtype()));
+  const Expr of_rows = scatter_add(zeros({a.rows}, a.dtype()), rows, here);
+  return slice_of_axis(of_rows, 0, 0, min(a.rows, a.columns));
+}
+Sparse square_diagonal(const Operand& operand) {
+  const Expr x = operand.expr();
+  if (x.rank() != 1) fail_build(operand.where(), "square_diagonal: the value is no vector", "one axis", value_text(x));
+  const Expr n = length(x, 0);
+  return {.data = x,
+          .indices = cast(arange(n), DType::kInt32),
+          .indptr = cast(arange(n + 1), DType::kInt32),
+          .rows = x.dims()[0],
+          .columns = x.dims()[0]};
+}
+
+Expr dot(const Sparse& a, const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  Expr x = operand.expr();
+  const std::optional<DType> common = promote(a.dtype(), x.dtype());
+  if (!common) return product(a, x, operand.where());
+  return product(a.dtype() == *common ? a : cast(a, *common), x.dtype() == *common ? x : cast(x, *common),
+                 operand.where());
+}
+Expr dot(const Operand& x, const Sparse& a) {
+  return transpose(dot(a.T(), Operand(transpose(x), x.where())));
+}
+// Every pair of an element of a and one of the row of b that it meets, then sums of those of one place.
+Sparse dot(const Sparse& left, const Sparse& right) {
+  const Sparse a = to_csr(left), b = to_csr(right);
+  const Expr counts = take(cast(diff(b.indptr), DType::kInt64), a.indices);
+  const Expr of_a = repeat_elements(arange(length(a.data, 0)), counts);
+  const Expr first = take(cast(b.indptr, DType::kInt64), a.indices) - (cumsum(counts, 0) - counts);
+  const Expr of_b = take(first, of_a) + arange(length(of_a, 0));
+  return csr_from_coordinates(take(a.data, of_a) * take(b.data, of_b), take(majors_of(a), of_a), take(b.indices, of_b),
+                              {a.rows, b.columns});
+}
+Sparse sampled_dot(const Sparse& pattern, const Operand& x, const Operand& y) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  const bool is_csr = pattern.format == SparseFormat::kCsr;
+  const Expr left = is_csr ? x.expr() : y.expr(), right = is_csr ? y.expr() : x.expr();
+  return with_data(pattern, pattern.data * csr_sampled_dot(pattern.indices, pattern.indptr, left, right));
+}
+
+}  // namespace thtrain

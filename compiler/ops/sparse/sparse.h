@@ -1,0 +1,108 @@
+// Sparse matrices: bundles of dense values that hold the stored elements and where they are.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/operand.h"
+#include "compiler/ops/shape/length_list.h"
+
+namespace thtrain {
+
+// ---- sparse matrices
+// -------------------------------------------------------------------------------------------------
+
+/// Whether the stored elements lie row by row (CSR) or column by column (CSC).
+enum class SparseFormat : uint8_t { kCsr, kCsc };
+
+/// A matrix of which some elements are stored and all others are 0. In CSR, row i has the elements data[e] in the
+/// columns indices[e], for e from indptr[i] to indptr[i + 1] - 1, ascending, each once; CSC has columns for rows. These
+/// are SciPy's names and values.
+/// All three parts are ordinary expressions. Derivatives are those of the stored elements: the gradient with respect to
+/// `data` has no others ("structured"), and no backward pass makes a dense matrix of this shape.
+struct Sparse {
+  SparseFormat format = SparseFormat::kCsr;
+  Expr data;             // [stored]
+  Expr indices, indptr;  // [stored] and [rows + 1] (of CSC [columns + 1]), int32 or int64
+  Dim rows, columns;
+
+  DType dtype() const { return data.dtype(); }
+  /// How many elements are stored.
+  Dim stored() const { return data.dims()[0]; }
+  /// The transpose, which has the same parts in the other format. Costs nothing.
+  Sparse T() const;
+  /// Data, indices, indptr: what a function takes as inputs or gives as outputs. (Of a matrix whose parts are checked,
+  /// indptr is here what was given: the input itself.)
+  std::vector<Expr> parts() const;
+};
+
+/// A sparse matrix as an input of functions, which take its three parts: function({a.data, a.indices, a.indptr, x},
+/// ...). It has any number of stored elements in each call. That indptr and indices are as Sparse says is checked by
+/// each call. The dtype is floatX unless given; indices are int32 unless their dtype is given.
+Sparse csr_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},
+                  DType of_indices = DType::kInt32, std::source_location where = std::source_location::current());
+Sparse csc_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},
+                  DType of_indices = DType::kInt32, std::source_location where = std::source_location::current());
+/// From parts, which a call checks. UserError unless indptr has one element more than there are rows (of CSC columns).
+Sparse csr(const Operand& data, const Operand& indices, const Operand& indptr, const Length& columns);
+Sparse csc(const Operand& data, const Operand& indices, const Operand& indptr, const Length& rows);
+/// The elements of a dense matrix that are not 0; how many only the data decides. Derivatives go to these elements.
+Sparse csr_from_dense(const Operand& x);
+Sparse csc_from_dense(const Operand& x);
+/// From elements (values[e] at rows[e], columns[e]) in any order; those of one place are added. A place outside of the
+/// matrix is an error of the call.
+Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Operand& columns,
+                            const LengthList& lengths);
+
+/// The dense matrix of all elements.
+Expr dense(const Sparse& a, std::source_location where = std::source_location::current());
+/// The row and the column of each stored element, in the dtype of its indices.
+std::array<Expr, 2> coordinates(const Sparse& a);
+/// The same elements row by row, or column by column.
+Sparse to_csr(const Sparse& a);
+Sparse to_csc(const Sparse& a);
+
+/// f of the stored elements, the others stay 0: structured(a, [](const Expr& x) { return exp(x); }). f gives a value
+/// for each element of a vector (UserError otherwise).
+Sparse structured(const Sparse& a, const std::function<Expr(const Expr&)>& f,
+                  std::source_location where = std::source_location::current());
+Sparse cast(const Sparse& a, DType dtype, std::source_location where = std::source_location::current());
+Sparse operator-(const Sparse& a);
+/// By a scalar. (a * s adds nothing where a stores nothing: NaN and infinities of s do not reach those.)
+Sparse operator*(const Sparse& a, const Operand& scalar);
+Sparse operator*(const Operand& scalar, const Sparse& a);
+/// Row i times s[i]; column j times s[j].
+Sparse row_scale(const Sparse& a, const Operand& s);
+Sparse column_scale(const Sparse& a, const Operand& s);
+/// a * x by element, where x is a dense matrix of the same shape, or broadcasts to it: the stored elements.
+Sparse multiply(const Sparse& a, const Operand& x);
+/// Sums and products of two sparse matrices by element: the sum stores what either stores, the product what both store.
+Sparse operator+(const Sparse& a, const Sparse& b);
+Sparse operator-(const Sparse& a, const Sparse& b);
+Sparse multiply(const Sparse& a, const Sparse& b);
+/// The sum with a dense matrix, which is dense.
+Expr operator+(const Sparse& a, const Operand& x);
+
+/// Without the stored elements that are 0.
+Sparse remove_zeros(const Sparse& a);
+/// The sum of all elements; of each column (axis 0); of each row (axis 1 or -1).
+Expr sum(const Sparse& a, std::source_location where = std::source_location::current());
+Expr sum(const Sparse& a, int64_t axis, std::source_location where = std::source_location::current());
+/// The elements [i, i].
+Expr diagonal(const Sparse& a, std::source_location where = std::source_location::current());
+/// The square matrix with these elements on its diagonal.
+Sparse square_diagonal(const Operand& x);
+
+/// a x for a dense vector or matrix x, and x a. The gradient with respect to a is that of its stored elements, which
+/// costs as much as the product (csr_sampled_dot).
+Expr dot(const Sparse& a, const Operand& x);
+Expr dot(const Operand& x, const Sparse& a);
+/// The product of two sparse matrices, sparse.
+Sparse dot(const Sparse& a, const Sparse& b);
+/// pattern * (x y^T) by element, of which only the stored elements are computed: x [rows, k], y [columns, k].
+Sparse sampled_dot(const Sparse& pattern, const Operand& x, const Operand& y);
+
+}  // namespace thtrain
