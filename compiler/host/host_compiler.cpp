@@ -156,7 +156,7 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
 
 std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu) {
   std::vector<std::string> flags = compile_flags(compiler, cpu);
-  flags.insert(flags.end(), {"-O0", "-g1", "-fsanitize=thread", "-fno-threadsafe-statics"});
+  flags.insert(flags.end(), {"-O0", "-g1", "-fsanitize=thread,bounds", "-fno-threadsafe-statics"});
   return flags;
 }
 

@@ -18,6 +18,7 @@
 #define TH_TELL(what) th_tell_##what
 #define __shared__ static
 static void th_tell_block(long number);
+static void th_tell_thread();
 static void th_tell_meeting(int first, unsigned mask);
 static void th_tell_atomic(const void* at, unsigned long bytes, const void* from);
 #else
@@ -151,6 +152,7 @@ TH_UNLOGGED static void th_run_threads() {
   while (block->begun < block->threads) {
     int number = (block->first + block->begun++ * block->step) % block->threads;
     threadIdx.x = (unsigned)number;
+    TH_TELL(thread());
     block->body(block->arguments);
     block->thread[threadIdx.x].state = TH_DONE;
   }

@@ -19,6 +19,7 @@ struct ThChecks {
   bool (*shared)(void* checker, const char* name, const void* at, unsigned long bytes, unsigned long behind);
   bool (*access)(void* checker, ThAccess kind, const void* at, unsigned long bytes, unsigned long alignment, int thread,
                  const void* from);
+  void (*index)(void* checker, int thread, const void* from); /* outside of an array of the thread's own */
   /* The block's threads have met at a barrier (mask 0), or those lanes of the warp that begins with `first`. */
   void (*meeting)(void* checker, int first, unsigned mask);
 };

@@ -91,16 +91,24 @@ ThChecks Checker::hooks() {
       .access = [](void* self, ThAccess kind, const void* at, unsigned long bytes, unsigned long alignment, int thread,
                    const void* from) -> bool {
         Checker& c = *static_cast<Checker*>(self);
-        const Access now{.block = static_cast<uint32_t>(c.block_),
-                         .interval = c.interval_,
-                         .clock = c.clocks_[static_cast<size_t>(thread * kWarp + thread % kWarp)],
-                         .from = static_cast<int32_t>(static_cast<const char*>(from) - c.kernel_),
-                         .thread = static_cast<uint16_t>(thread),
-                         .is_there = true,
-                         .is_atomic = kind == TH_ATOMIC};
-        return c.access(kind, static_cast<const char*>(at), bytes, alignment, now);
+        return c.access(kind, static_cast<const char*>(at), bytes, alignment, c.now(thread, from, kind == TH_ATOMIC));
       },
+      .index =
+          [](void* self, int thread, const void* from) {
+            Checker& c = *static_cast<Checker*>(self);
+            c.stop(Fault::kIndex, TH_READ, c.now(thread, from), 0, 0, nullptr);
+          },
       .meeting = [](void* self, int first, unsigned mask) { static_cast<Checker*>(self)->meeting(first, mask); }};
+}
+
+Access Checker::now(int thread, const void* from, bool is_atomic) const {
+  return {.block = static_cast<uint32_t>(block_),
+          .interval = interval_,
+          .clock = clocks_[static_cast<size_t>(thread * kWarp + thread % kWarp)],
+          .from = static_cast<int32_t>(static_cast<const char*>(from) - kernel_),
+          .thread = static_cast<uint16_t>(thread),
+          .is_there = true,
+          .is_atomic = is_atomic};
 }
 
 bool Checker::stop(Fault fault, ThAccess kind, const Access& now, size_t offset, size_t bytes, const Region* region) {
@@ -214,6 +222,7 @@ std::string Checker::complaint(const std::function<std::string(const void*)>& li
   const Wrong& w = wrong_;
   if (w.fault == Fault::kNone) return {};
   if (w.fault == Fault::kShared) return str("its shared arrays have ", w.bytes, " bytes; a block has ", kMostShared);
+  if (w.fault == Fault::kIndex) return told(w.now, line_of) + " has an index outside of an array of the thread's own";
   static constexpr const char* kVerbs[] = {" reads ", " writes ", " changes "};
   std::string out = str(told(w.now, line_of), kVerbs[w.kind], w.bytes, w.bytes == 1 ? " byte" : " bytes");
   if (w.fault == Fault::kUnknown) return out + " of no parameter and no shared array";

@@ -23,8 +23,8 @@ struct PointerParameter {
 };
 
 /// Of one device. A kernel is wrong where
-///   - a thread touches what is outside of the allocation that the parameter points into, outside of a shared array, or
-///     of no parameter at all; or a location that is no multiple of the size;
+///   - a thread touches what is outside of the allocation that the parameter points into, outside of an array of
+///     the block's or its own, or of no parameter at all; or a location that is no multiple of the size;
 ///   - it reads what nobody has written: no copy, fill or kernel, or of a shared array no thread of the block;
 ///   - two threads touch the same bytes, one of them writes, not both atomically, and neither waits for the other: by a
 ///     barrier of the block or the warp. Shuffles order nothing, and blocks have no order.
@@ -54,7 +54,7 @@ class Checker {
     std::string name = {};
     bool is_shared = false;
   };
-  enum class Fault : uint8_t { kNone, kUnknown, kBounds, kAlignment, kUnwritten, kRace, kShared };
+  enum class Fault : uint8_t { kNone, kUnknown, kBounds, kAlignment, kUnwritten, kRace, kIndex, kShared };
   struct Wrong {
     Fault fault = Fault::kNone;
     ThAccess kind = TH_READ;
@@ -66,6 +66,7 @@ class Checker {
 
   bool access(ThAccess kind, const char* at, size_t bytes, size_t alignment, const Access& now);
   bool shared(const char* name, const char* at, size_t bytes, size_t behind);
+  Access now(int thread, const void* from, bool is_atomic = false) const;
   void meeting(int first, unsigned mask);
   bool is_ordered(const Access& before, const Access& now) const;
   void keep(Access (&kept)[2], const Access& now) const;

@@ -79,6 +79,14 @@ TEST_F(CheckedDevice, BoundsOfSharedArrays) {
             "its shared arrays have 64000 bytes; a block has 49152");
 }
 
+TEST_F(CheckedDevice, ArraysOfAThread) {
+  const std::string array = "  float a[4];\n  for (long j = 0; j < 4; ++j) a[j] = in0[i];\n";
+  EXPECT_EQ(said(array + "  out0[i] = a[thread % 4];\n"), "");
+  EXPECT_EQ(
+      said(array + "  out0[i] = a[thread % 5];\n"),
+      "line 5 `out0[i] = a[thread % 5];` (thread 4 of block 0) has an index outside of an array of the thread's own");
+}
+
 TEST_F(CheckedDevice, AddressesOfNobody) {
   EXPECT_EQ(said("  float own[2] = {1.0f, 2.0f};\n  float* p = own + thread % 2;\n  out0[i] = *p;\n"), "");
   EXPECT_EQ(said("  out0[i] = *(const float*)(4096 * n);\n"),
