@@ -30,7 +30,7 @@ std::string ops_text() {
   std::string out = count_text(static_cast<int64_t>(all_ops().size()), "op") + "; docs/ops.md explains the terms\n";
   for (const Op* op : all_ops()) {
     out += str("\n", op->name, "\n");
-    for (const OpStatement& s : statements_of(*op))
+    for (const OpStatement& s : statements_of(*op, kernel::emulated_cuda_target()))
       out += str("    ", s.label, s.label.empty() ? "" : ": ", s.text, "\n");
   }
   return out;
@@ -43,6 +43,7 @@ std::string ops_json() {
         .add("doc", op->doc)
         .add("error_bound", error_bound_text(*op))
         .add("native", native_text(*op))
+        .add("device", device_text(*op, kernel::emulated_cuda_target()))
         .add("rules", rules_of(*op))
         .add("file", file_of(*op))
         .line();

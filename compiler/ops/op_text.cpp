@@ -4,12 +4,15 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/base/str.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/case_inputs.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/iterations_rule.h"
@@ -19,8 +22,8 @@ namespace thtrain {
 namespace {
 
 // In the order of the page.
-constexpr const char* kLabels[] = {"Shapes",     "dtypes",  "Gradient", "Error bound",
-                                   "Edge cases", "Example", "Source",   "Rules"};
+constexpr const char* kLabels[] = {"Shapes",  "dtypes", "Gradient", "Error bound", "Edge cases",
+                                   "Example", "Source", "Device",   "Rules"};
 
 bool has_views(const Op& op) {
   return std::ranges::any_of(op.aliases, [](const Alias& alias) { return alias.view != nullptr; });
@@ -179,6 +182,46 @@ std::string native_text(const Op& op) {
   return op.calls_reference ? "reference" : "leaf";
 }
 
+// Of row-major operands.
+static bool is_on_host(const Node& node, const kernel::Target& device) {
+  if (node.op->calls_reference || (node.op->scalar ? !has_scalar_code(node) : !node.op->lower)) return true;
+  const auto operand = [](size_t number, const Type& type) {
+    return kernel::Operand{static_cast<int>(number), type, row_major(type.dims)};
+  };
+  std::vector<kernel::Operand> inputs, outputs;
+  for (const Expr& input : node.inputs) inputs.push_back(operand(inputs.size(), input.type()));
+  for (const Type& type : node.types) outputs.push_back(operand(inputs.size() + outputs.size(), type));
+  kernel::StepBuilder builder(node, std::move(inputs), std::move(outputs), device);
+  if (node.op->scalar) {
+    std::vector<Expr> results;
+    for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
+    lower_elementwise(builder, node.inputs, results);
+  } else {
+    node.op->lower(builder);
+  }
+  return std::ranges::any_of(
+      builder.take(), [](const kernel::StepCode& code) { return std::holds_alternative<kernel::ReferenceCall>(code); });
+}
+
+std::string device_text(const Op& op, const kernel::Target& device) {
+  const std::string native = native_text(op);
+  if (native == "leaf" || native == "view" || native == "region" || !op.cases) return {};
+  bool has_kernel = false;
+  std::set<std::string_view> on_host;
+  for (const OpCase& c : op.cases()) {
+    const std::vector<Expr> results = c.build(make_inputs(c, "x", 3).variables);
+    for (const Node* node : topological_order(results)) {
+      if (node->op != &op) continue;
+      const bool is_host = is_on_host(*node, device);
+      has_kernel = has_kernel || !is_host;
+      const DType dtype = node->types[0].dtype;
+      if (is_host) on_host.insert(is_complex(dtype) ? "complex numbers" : is_float(dtype) ? "floats" : "integers");
+    }
+  }
+  if (!has_kernel) return "host";
+  return on_host.empty() ? "kernel" : str("kernel; of ", join(on_host, " and "), " on the host");
+}
+
 std::vector<std::string> rules_of(const Op& op) {
   std::vector<std::string> out;
   auto add = [&](bool has, const char* name) {
@@ -220,7 +263,7 @@ std::vector<OpStatement> statements_of_doc(const std::string& doc) {
   return out;
 }
 
-std::vector<OpStatement> statements_of(const Op& op) {
+std::vector<OpStatement> statements_of(const Op& op, const kernel::Target& device) {
   std::map<std::string, std::string> by_label;
   for (const OpStatement& s : statements_of_doc(op.doc)) by_label[s.label] = s.text;
   auto complete = [&](const char* label, const std::string& text) { by_label.emplace(label, text); };
@@ -231,6 +274,7 @@ std::vector<OpStatement> statements_of(const Op& op) {
   std::vector<std::string> rules = rules_of(op);
   rules.insert(rules.begin(), native_text(op));
   by_label["Rules"] = str(join(rules, ", "), "; ", file_of(op));
+  if (const std::string computed = device_text(op, device); !computed.empty()) by_label["Device"] = computed + ".";
   std::vector<OpStatement> out{{"", by_label[""]}};
   for (const char* label : kLabels)
     if (by_label.contains(label)) out.push_back({label, by_label[label]});

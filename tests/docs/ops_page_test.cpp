@@ -70,7 +70,7 @@ std::string ops_text() {
     for (const Op* op : all_ops()) {
       if (family_of(*op) != family.folder) continue;
       out += str("\n### `", op->name, "`\n");
-      for (const OpStatement& s : statements_of(*op)) {
+      for (const OpStatement& s : statements_of(*op, kernel::emulated_cuda_target())) {
         const bool is_call = s.label == "Example" && s.text.starts_with(op->name + "(");
         out += s.label.empty() ? escaped(s.text) + "\n"
                                : str("- ", s.label, ": ", is_call ? str("`", s.text, "`") : escaped(s.text), "\n");

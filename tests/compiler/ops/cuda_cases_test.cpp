@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ops/op_text.h"
 #include "compiler/ops/registry.h"
 #include "tests/support/case_programs.h"
 #include "tests/support/datasets_support.h"
@@ -55,6 +56,10 @@ TEST_P(CudaCases, EveryOpEqualsItsReferenceInEveryOrder) {
                                        "mt_uniform",
                                        "pow",
                                        "print"};
+  std::set<std::string> said;
+  for (const Op* op : all_ops())
+    if (device_text(*op, kernel::emulated_cuda_target()).ends_with("host")) said.insert(op->name);
+  EXPECT_EQ(on_host, said) << "what docs/ops.md says";
   const auto with_cases = std::ranges::count_if(all_ops(), [](const Op* op) { return static_cast<bool>(op->cases); });
   EXPECT_EQ(on_host, expected);
   EXPECT_EQ(with_cases, 159);

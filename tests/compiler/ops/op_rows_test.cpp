@@ -29,7 +29,7 @@ TEST(OpRows, EveryOpIsExplained) {
       EXPECT_TRUE(s.label == "Example" || s.text.ends_with('.')) << s.label << ": " << s.text;
     }
     std::string gradient;
-    for (const OpStatement& s : statements_of(*op)) {
+    for (const OpStatement& s : statements_of(*op, kernel::emulated_cuda_target())) {
       labels.insert(s.label);
       if (s.label == "Gradient") gradient = s.text;
     }

@@ -1,0 +1,141 @@
+// Registers, local bytes (spills among them) and shared bytes of the schedules' kernels, by NVRTC's version: a kernel
+// that needs more than before is seen.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "compiler/cuda/cubin.h"
+#include "compiler/cuda/libraries.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/compile.h"
+#include "tests/support/golden_text.h"
+#include "tests/support/target_calls.h"
+
+namespace thtrain::resources_test {
+namespace {
+
+constexpr int kArchitecture = 90;
+
+// Of a kernel, as its machine code says it.
+struct Resources {
+  uint32_t registers = 0, local = 0;
+  uint64_t shared = 0;
+};
+
+// What is read of a 64-bit ELF file with sections: those of the names .nv.info, whose records have a format, an
+// attribute and a size, and .nv.shared.KERNEL.
+class Cubin {
+ public:
+  explicit Cubin(const std::string& bytes) : bytes_(bytes) {
+    const uint64_t sections = at<uint64_t>(0x28), each = at<uint16_t>(0x3a);
+    const auto section = [&](uint64_t number) {
+      const uint64_t begin = sections + number * each;
+      return Section{at<uint32_t>(begin), at<uint32_t>(begin + 4), at<uint64_t>(begin + 24), at<uint64_t>(begin + 32),
+                     at<uint32_t>(begin + 40)};
+    };
+    const Section names = section(at<uint16_t>(0x3e));
+    Section info{}, symbols{};
+    for (uint64_t i = 0; i < at<uint16_t>(0x3c); ++i) {
+      const Section now = section(i);
+      const std::string name = text(names, now.name);
+      if (name == ".nv.info") info = now;
+      if (now.type == 2) symbols = now;
+      if (name.starts_with(".nv.shared.")) shared_[name.substr(11)] = now.size;
+    }
+    const Section symbol_names = section(symbols.link);
+    for (uint64_t p = info.offset; p < info.offset + info.size;) {
+      const bool has_bytes = at<uint8_t>(p) == 4;
+      const uint8_t attribute = at<uint8_t>(p + 1);
+      if (has_bytes && (attribute == 0x2f || attribute == 0x11)) {
+        const std::string name = text(symbol_names, at<uint32_t>(symbols.offset + 24 * at<uint32_t>(p + 4)));
+        (attribute == 0x2f ? registers_ : frames_)[name] = at<uint32_t>(p + 8);
+      }
+      p += 4 + (has_bytes ? at<uint16_t>(p + 2) : 0U);
+    }
+  }
+
+  std::map<std::string, Resources> kernels() const {
+    std::map<std::string, Resources> out;
+    for (const auto& [name, registers] : registers_)
+      out[name] = {registers, frames_.contains(name) ? frames_.at(name) : 0,
+                   shared_.contains(name) ? shared_.at(name) : 0};
+    return out;
+  }
+
+ private:
+  struct Section {
+    uint32_t name, type;
+    uint64_t offset, size;
+    uint32_t link;
+  };
+  template <class T>
+  T at(uint64_t offset) const {
+    T out{};
+    if (offset + sizeof out > bytes_.size()) throw std::out_of_range("the cubin ends too early");
+    std::memcpy(&out, bytes_.data() + offset, sizeof out);
+    return out;
+  }
+  std::string text(const Section& names, uint32_t offset) const { return bytes_.c_str() + names.offset + offset; }
+
+  const std::string& bytes_;
+  std::map<std::string, uint32_t> registers_, frames_;
+  std::map<std::string, uint64_t> shared_;
+};
+
+Expr floats(const Dims& dims, const std::string& name = "x") {
+  return tensor(name, dims, DType::kFloat32);
+}
+
+std::vector<std::pair<std::string, Expr>> schedules() {
+  const Expr square = floats({1024, 1024}), tall = floats({60, 784}, "a"), wide = floats({784, 500}, "b");
+  return {{"elements", tanh(floats({1000}))},
+          {"elements of any length", floats({"n", 300}) + floats({300}, "row")},
+          {"a warp a row", sum(floats({50, 700}), {1})},
+          {"a block a row", sum(floats({600, 5000}), {1})},
+          {"parts of rows", sum(floats({3, 50'000}), {1})},
+          {"columns", sum(floats({200, 600}), {0})},
+          {"parts of columns", sum(floats({2000, 600}), {0})},
+          {"argmax", argmax(floats({50, 5000}), {1})},
+          {"softmax by warps", softmax(floats({50, 700}))},
+          {"softmax by blocks", softmax(floats({50, 5000}))},
+          {"a gather", take(floats({100, 30}), tensor("at", {60}, DType::kInt64))},
+          {"a product", dot(tall, wide)},
+          {"a product of any lengths", dot(floats({"m", "k"}, "a"), floats({"k", "n"}, "b"))},
+          {"a product of doubles", dot(f64("a", {60, 784}), f64("b", {784, 500}))},
+          {"a large product", dot(square, square)},
+          {"a batch of products", matmul(floats({8, 60, 64}, "a"), floats({8, 64, 60}, "b"))},
+          {"a matrix and a vector", dot(floats({500, 700}, "a"), floats({700}, "b"))}};
+}
+
+TEST(GoldenResources, OfTheSchedulesAreThoseOfTheGoldenTable) {
+  const cuda::OpenedNvrtc& nvrtc = cuda::nvrtc();
+  if (!nvrtc.trouble.empty()) GTEST_SKIP() << "NVRTC: " << nvrtc.trouble;
+  int major = 0, minor = 0;
+  ASSERT_EQ(nvrtc.functions.nvrtcVersion(&major, &minor), 0);
+  const std::string file = str("cuda/resources_nvrtc_", major, ".", minor, ".txt");
+  if (!std::filesystem::exists("tests/golden/" + file) && !std::getenv("THTRAIN_REWRITE_GOLDEN"))
+    GTEST_SKIP() << "no table for NVRTC " << major << "." << minor << ": THTRAIN_REWRITE_GOLDEN=1 writes one";
+  std::string table = str("registers  local  shared  kernel (bytes, sm_", kArchitecture, ")\n");
+  for (const auto& [name, result] : schedules()) {
+    const PreparedProgram prepared = prepare(canonical_lengths({leaves_of(std::vector{result}), {result}, {}}),
+                                             {.target = kernel::emulated_cuda_target(), .use_cache = false});
+    const std::string cubin =
+        cuda::compile_cubin(nvrtc.functions, device_text(prepared.program->image.source), kArchitecture);
+    for (const auto& [kernel, of] : Cubin(cubin).kernels()) {
+      char row[32];
+      std::snprintf(row, sizeof row, "%9u  %5u  %6lu  ", of.registers, of.local, of.shared);
+      table += row + name + ": " + kernel + "\n";
+    }
+  }
+  expect_golden(table, file);
+}
+
+}  // namespace
+}  // namespace thtrain::resources_test
