@@ -23,10 +23,10 @@ template <class... Parameters, class... Arguments>
 Failure launched(void (*kernel)(Parameters...), long blocks, int threads, Arguments... arguments) {
   const auto body = [&] { kernel(static_cast<Parameters>(arguments)...); };
   using Body = decltype(body);
-  Failure out;
+  ThWrong wrong{};
   const bool is_right = th_run_blocks(
-      blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &out.thread, &out.block);
-  return is_right ? Failure() : out;
+      blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &wrong);
+  return is_right ? Failure() : Failure{wrong.thread, wrong.block};
 }
 
 __global__ void sum_of_block(const long* in0, long* out0, bool has_barrier) {
