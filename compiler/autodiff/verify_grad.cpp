@@ -48,6 +48,7 @@ GradReport verify_grad(const std::vector<Expr>& outputs, const std::vector<Expr>
                        const VerifyGradOptions& options, std::source_location where) {
   const DerivativeCall called{"verify_grad", "no output depends on", "the outputs", where};
   for (const Expr& output : outputs) require_value(output, called.what("an output"), where);
+  for (const auto& [input, value] : values) require_value(input, called.what("an input"), where);
   std::vector<size_t> numbers;  // of wrt among the values
   for (const Expr& x : wrt) {
     require_value(x, called.what("what the derivative is taken to"), where);

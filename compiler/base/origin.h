@@ -5,6 +5,8 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 
@@ -61,5 +63,18 @@ class InheritOrigin {
  private:
   const Origin* outer_;
 };
+
+/// What make() gives. Its UserErrors name `where`, unless they name a line of their own.
+template <class Make>
+auto located(const std::source_location& where, const Make& make) {
+  try {
+    return make();
+  } catch (const UserError& error) {
+    std::vector<Message> messages = error.messages();
+    for (Message& message : messages)
+      if (message.node.empty()) message.node = Origin::here(where).text();
+    throw UserError(std::move(messages));
+  }
+}
 
 }  // namespace thtrain

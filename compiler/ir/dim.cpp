@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/base/error.h"
+#include "compiler/base/origin.h"
 
 namespace thtrain {
 
@@ -95,11 +96,12 @@ static bool is_number(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-Dim Dim::named(std::string_view name) {
+Dim Dim::named(std::string_view name, const std::source_location& where) {
   // Another name would be told from an expression by nobody: "n*m", "3".
   if (is_number(name) || !std::all_of(name.begin(), name.end(), is_in_names))
     throw UserError({.what = str("\"", name, "\" cannot be the name of a length"),
-                     .expected = "letters, digits and _ . / in any order, but not digits alone"});
+                     .expected = "letters, digits and _ . / in any order, but not digits alone",
+                     .node = Origin::here(where).text()});
   return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}});
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,8 @@ class Dim {
  public:
   Dim(int64_t value = 0) : value_(value) {}
   Dim(int value) : value_(value) {}
-  Dim(const char* name) : Dim(named(name)) {}
-  static Dim named(std::string_view name);
+  Dim(const char* name, std::source_location where = std::source_location::current()) : Dim(named(name, where)) {}
+  static Dim named(std::string_view name, const std::source_location& where = {});
   /// A name "#mask~14" and the node that defines it.
   static Dim defined(std::string_view name, std::shared_ptr<const Node> definer);
 

@@ -27,6 +27,7 @@ Expr clone_replace(const Expr& output, const std::vector<std::pair<Expr, Expr>>&
 
 std::vector<Shape> shapes_of(const std::vector<Expr>& values, const std::vector<std::pair<Expr, Shape>>& inputs,
                              std::source_location where) {
+  for (const Expr& value : values) require_value(value, "shapes_of: a value", where);
   Lengths lengths;
   std::vector<std::pair<Expr, Tensor>> bound;
   for (const auto& [input, shape] : inputs) {
@@ -34,6 +35,8 @@ std::vector<Shape> shapes_of(const std::vector<Expr>& values, const std::vector<
     for (int64_t length : shape)
       if (length < 0) fail_build(where, "shapes_of: a length is below 0", "lengths of 0 and more", shape_text(shape));
     // One element, shown at every location: no length depends on it.
+    if (shape.size() != input.rank())
+      fail_build(where, "shapes_of: a shape has another number of axes", value_text(input), shape_text(shape));
     const Tensor value = Tensor::zeros(input.dtype(), {1}).view(shape, Shape(shape.size(), 0), 0);
     bound.emplace_back(input, value);
     if (!shape.empty()) lengths.bind_names(input, value);
@@ -43,7 +46,6 @@ std::vector<Shape> shapes_of(const std::vector<Expr>& values, const std::vector<
     if (is_shared(leaf)) lengths.bind(leaf, leaf.node().shared->value);
   std::vector<Shape> out;
   for (const Expr& value : values) {
-    require_value(value, "shapes_of: a value", where);
     std::set<std::string> names;
     for (const Dim& dim : value.dims()) dim.collect_names(names);
     for (const std::string& name : names)

@@ -9,6 +9,7 @@ Tensor eval(const Expr& value, const std::vector<std::pair<Expr, Tensor>>& input
   std::vector<In> given;
   std::vector<Tensor> values;
   for (const auto& [input, tensor] : inputs) {
+    require_value(input, "eval: an input", where);
     given.emplace_back(input);
     values.push_back(tensor);
   }

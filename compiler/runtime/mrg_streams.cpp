@@ -85,12 +85,12 @@ Expr position_of(const Expr& p, const Expr& u) {
 
 }  // namespace
 
-MrgRandomStreams::MrgRandomStreams(int64_t seed, std::string name)
-    : MrgRandomStreams(repeated(seed), std::move(name)) {}
+MrgRandomStreams::MrgRandomStreams(int64_t seed, std::string name, std::source_location where)
+    : MrgRandomStreams(located(where, [&] { return repeated(seed); }), std::move(name), where) {}
 
-MrgRandomStreams::MrgRandomStreams(const Mrg31k3p::State& seed, std::string name)
+MrgRandomStreams::MrgRandomStreams(const Mrg31k3p::State& seed, std::string name, std::source_location where)
     : made_(std::make_shared<Made>(Made{Mrg31k3p(seed), std::move(name), {}})) {
-  Mrg31k3p::check_seed(seed);
+  located(where, [&] { Mrg31k3p::check_seed(seed); });
 }
 
 Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, std::optional<int64_t> streams,
@@ -102,7 +102,8 @@ Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, std::option
   if (count < 1)
     fail_build(where, "MRG31k3p: the number of streams is not positive", "1 or more", std::to_string(count));
   Mrg31k3p maker = m.at;  // a draw that is refused takes no stream
-  const Shared state(take_streams(maker, count), str(m.name, "/", m.states.size()), true, where);
+  const Shared state(located(where, [&] { return take_streams(maker, count); }), str(m.name, "/", m.states.size()),
+                     true, where);
   give_default_updates(state);
   const Drawn out = draw_mrg_uniform(Operand(state, where), size, dtype, where);
   m.at = maker;
@@ -222,15 +223,15 @@ Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> 
   return cast(stack(positions, 1), dtype.value_or(DType::kInt64));
 }
 
-void MrgRandomStreams::seed(const Mrg31k3p::State& seed) const {
-  Mrg31k3p::check_seed(seed);
+void MrgRandomStreams::seed(const Mrg31k3p::State& seed, std::source_location where) const {
+  located(where, [&] { Mrg31k3p::check_seed(seed); });
   made_->at = Mrg31k3p(seed);
   for (const Shared& state : made_->states)
     state.set_value(take_streams(made_->at, state.type().dims[1].value()), true);
 }
 
-void MrgRandomStreams::seed(int64_t seed) const {
-  this->seed(repeated(seed));
+void MrgRandomStreams::seed(int64_t seed, std::source_location where) const {
+  this->seed(located(where, [&] { return repeated(seed); }), where);
 }
 
 std::vector<Shared> MrgRandomStreams::states() const {

@@ -21,9 +21,11 @@ namespace thtrain {
 class MrgRandomStreams {
  public:
   /// All six words are `seed`; UserError unless 0 < seed < 2147462579.
-  explicit MrgRandomStreams(int64_t seed = 12345, std::string name = "mrg");
+  explicit MrgRandomStreams(int64_t seed = 12345, std::string name = "mrg",
+                            std::source_location where = std::source_location::current());
   /// UserError unless these are a state (Mrg31k3p).
-  explicit MrgRandomStreams(const Mrg31k3p::State& seed, std::string name = "mrg");
+  explicit MrgRandomStreams(const Mrg31k3p::State& seed, std::string name = "mrg",
+                            std::source_location where = std::source_location::current());
 
   /// low + (high - low) u, for u in (0, 1) with 31 bits. Differentiable in low and high. No dtype: floatX, or float64
   /// where low or high is.
@@ -53,8 +55,8 @@ class MrgRandomStreams {
   Expr choice(const Operand& p, int64_t n, std::optional<DType> dtype = {}, std::optional<int64_t> streams = {}) const;
 
   /// The maker and the states of all variables so far, as those of that seed would be.
-  void seed(int64_t seed) const;
-  void seed(const Mrg31k3p::State& seed) const;
+  void seed(int64_t seed, std::source_location where = std::source_location::current()) const;
+  void seed(const Mrg31k3p::State& seed, std::source_location where = std::source_location::current()) const;
   /// The states of the variables, in the order in which these were made: what a checkpoint keeps.
   std::vector<Shared> states() const;
 

@@ -25,14 +25,15 @@ int64_t next_seed(RandomState& seeds) {
 }  // namespace
 
 Shared mt_state(int64_t seed, std::string name, std::source_location where) {
-  return Shared(tensor_of(RandomState(seed)), std::move(name), true, where);
+  return Shared(located(where, [&] { return tensor_of(RandomState(seed)); }), std::move(name), true, where);
 }
 
-RandomStreams::RandomStreams(int64_t seed, std::string name)
-    : made_(std::make_shared<Made>(Made{RandomState(seed), std::move(name), {}})) {}
+RandomStreams::RandomStreams(int64_t seed, std::string name, std::source_location where)
+    : made_(std::make_shared<Made>(Made{located(where, [&] { return RandomState(seed); }), std::move(name), {}})) {}
 
-RandomStreams::RandomStreams(const std::vector<int64_t>& seeds, std::string name)
-    : made_(std::make_shared<Made>(Made{RandomState(std::span<const int64_t>(seeds)), std::move(name), {}})) {}
+RandomStreams::RandomStreams(const std::vector<int64_t>& seeds, std::string name, std::source_location where)
+    : made_(std::make_shared<Made>(
+          Made{located(where, [&] { return RandomState(std::span<const int64_t>(seeds)); }), std::move(name), {}})) {}
 
 Expr RandomStreams::made(const std::function<Drawn(const Expr&)>& draw, const std::source_location& where) const {
   const Origin origin = Origin::here(where);
@@ -207,8 +208,8 @@ Expr RandomStreams::multivariate_normal(const LengthList& size, const Operand& m
   return cast(reshape(dot(z, root) + centre, dims), dtype.value_or(floatX()));
 }
 
-void RandomStreams::seed(int64_t seed) const {
-  RandomState seeds(seed);
+void RandomStreams::seed(int64_t seed, std::source_location where) const {
+  RandomState seeds = located(where, [&] { return RandomState(seed); });
   for (const Shared& state : made_->states) state.set_value(tensor_of(RandomState(next_seed(seeds))));
 }
 

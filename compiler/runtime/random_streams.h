@@ -28,9 +28,11 @@ Shared mt_state(int64_t seed, std::string name = {}, std::source_location where 
 class RandomStreams {
  public:
   /// UserError unless 0 <= seed < 2^32.
-  explicit RandomStreams(int64_t seed, std::string name = "random");
+  explicit RandomStreams(int64_t seed, std::string name = "random",
+                         std::source_location where = std::source_location::current());
   /// RandomState(list of words).
-  explicit RandomStreams(const std::vector<int64_t>& seeds, std::string name = "random");
+  explicit RandomStreams(const std::vector<int64_t>& seeds, std::string name = "random",
+                         std::source_location where = std::source_location::current());
 
   /// low + (high - low) u, for u in [0, 1) of 53 bits.
   Expr uniform(const LengthList& size = {}, const Operand& low = 0.0, const Operand& high = 1.0,
@@ -101,7 +103,7 @@ class RandomStreams {
                            std::source_location where = std::source_location::current()) const;
 
   /// The states of all variables so far anew, as a stream of that seed would have made them.
-  void seed(int64_t seed) const;
+  void seed(int64_t seed, std::source_location where = std::source_location::current()) const;
   /// The states of the variables, in the order in which these were made: what a checkpoint keeps. get_value() and
   /// set_value() read and write them.
   std::vector<Shared> states() const;

@@ -70,7 +70,7 @@ class Garbage {
   void fill(LengthList& out);
   void fill(Slice& out);
   void fill(Axes& out);
-  void fill(std::source_location&) {}
+  void fill(std::source_location& out) { out = std::source_location::current(); }
   void fill(Update& out);
   void fill(ConvPadding& out);
   void fill(ConvOptions& out);

@@ -13,6 +13,7 @@ namespace thtrain {
 struct GarbageCall {
   std::string name;                                        // "dimshuffle", "Tensor.view"
   std::function<std::vector<Expr>(Garbage& garbage)> run;  // the expressions that it gives
+  bool is_builder = true;                                  // does it give expressions?
 };
 
 // ---- the expressions of a result ----
@@ -40,12 +41,17 @@ std::vector<Expr> exprs_of(const Scanned<T>& result) {
   return exprs_of(result.outputs);
 }
 
+template <class R>
+concept GivesExpressions = requires(const R& result) {
+  exprs_of(result);
+};
+
 template <class R, class... A>
 std::vector<Expr> run_with_garbage(const std::function<R(A...)>& function, Garbage& garbage) {
   // In braces: the arguments are drawn in their order.
   std::tuple<std::remove_cvref_t<A>...> arguments{garbage.draw<std::remove_cvref_t<A>>()...};
   auto call = [&](std::remove_cvref_t<A>&... each) -> R { return function(each...); };
-  if constexpr (requires(const R& result) { exprs_of(result); }) {
+  if constexpr (GivesExpressions<R>) {
     return exprs_of(std::apply(call, arguments));
   } else {
     std::apply(call, arguments);
@@ -56,8 +62,9 @@ std::vector<Expr> run_with_garbage(const std::function<R(A...)>& function, Garba
 /// Of a function, or a lambda: its parameters say what is drawn.
 template <class F>
 GarbageCall garbage_call(std::string name, F function) {
-  return {std::move(name),
-          [call = std::function(function)](Garbage& garbage) { return run_with_garbage(call, garbage); }};
+  std::function call = function;
+  constexpr bool is_builder = GivesExpressions<typename decltype(call)::result_type>;
+  return {std::move(name), [call](Garbage& garbage) { return run_with_garbage(call, garbage); }, is_builder};
 }
 
 /// Builders of expressions; derivatives, functions, arrays and generators; nn and trainers.

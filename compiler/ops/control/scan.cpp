@@ -438,6 +438,7 @@ Scanned<std::vector<Expr>> scan_replaced(const ScanStep& step, const ScanOptions
 }
 
 Expr updated(const std::vector<Update>& updates, const Expr& variable, std::source_location where) {
+  require_value(variable, "updated: the variable", where);
   for (const Update& update : updates)
     if (update.variable.same(variable)) return update.value;
   fail_build(where, "there is no update of the variable", "a variable that the loop updates", value_text(variable));

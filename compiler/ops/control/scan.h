@@ -24,7 +24,9 @@ struct ScanSequence {
   std::vector<int64_t> taps = {0};
 
   template <std::convertible_to<Operand> T>
-  ScanSequence(const T& input, std::vector<int64_t> taps = {0}) : input(Operand(input).expr()), taps(std::move(taps)) {}
+  ScanSequence(const T& input, std::vector<int64_t> taps = {0},
+               std::source_location where = std::source_location::current())
+      : input(Operand(input, where).expr()), taps(std::move(taps)) {}
 };
 
 /// What is known of an output of the step function: nothing, or the values that it begins with. Then the step function
@@ -38,8 +40,9 @@ struct ScanOutput {
   ScanOutput() = default;
   ScanOutput(std::nullopt_t) {}
   template <std::convertible_to<Operand> T>
-  ScanOutput(const T& initial, std::vector<int64_t> taps = {-1})
-      : initial(Operand(initial).expr()), taps(std::move(taps)) {}
+  ScanOutput(const T& initial, std::vector<int64_t> taps = {-1},
+             std::source_location where = std::source_location::current())
+      : initial(Operand(initial, where).expr()), taps(std::move(taps)) {}
 };
 
 /// What a loop reads, what it begins with, and how far it goes.

@@ -23,8 +23,9 @@ constexpr double kUnknownLength = 64;
 // Letters are their own names; the axes of "..." are -1 for the last, -2 for the one before it, and so on.
 class Einsum {
  public:
-  Einsum(const std::string& subscripts, const std::vector<Operand>& operands) : text_(subscripts) {
-    if (operands.empty()) throw UserError({.what = str("einsum: there is no operand for \"", text_, "\"")});
+  Einsum(const std::string& subscripts, const std::vector<Operand>& operands, const std::source_location& called)
+      : text_(subscripts) {
+    if (operands.empty()) fail_build(called, str("einsum: there is no operand for \"", text_, "\""));
     where_ = operands[0].where();
     origin_ = Origin::here(where_);
     const InheritOrigin inherit(origin_);
@@ -258,8 +259,8 @@ class Einsum {
 
 }  // namespace
 
-Expr einsum(const std::string& subscripts, const std::vector<Operand>& operands) {
-  return Einsum(subscripts, operands).run();
+Expr einsum(const std::string& subscripts, const std::vector<Operand>& operands, std::source_location where) {
+  return Einsum(subscripts, operands, where).run();
 }
 
 }  // namespace thtrain

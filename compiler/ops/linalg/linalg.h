@@ -35,7 +35,8 @@ Expr batched_tensordot(const Operand& a, const Operand& b, const std::vector<int
 /// which are broadcast. Three operands and more are multiplied two at a time, in the order of the fewest operations (of
 /// up to 6 operands the best order, of more the cheapest next product; an unknown length counts as 64). UserError where
 /// letters and ranks do not agree.
-Expr einsum(const std::string& subscripts, const std::vector<Operand>& operands);
+Expr einsum(const std::string& subscripts, const std::vector<Operand>& operands,
+            std::source_location where = std::source_location::current());
 /// The Kronecker product: blocks a[i, j] b. Of other ranks as NumPy's kron.
 Expr kron(const Operand& a, const Operand& b);
 /// x with its last two axes exchanged: [..., m, n] -> [..., n, m].

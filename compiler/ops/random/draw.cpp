@@ -295,6 +295,8 @@ kernel::LibraryFunction draw_function(const Distribution& of, DType dtype) {
 
 Drawn draw(const std::string& distribution, const Operand& state, const LengthList& size,
            const std::vector<Operand>& parameters, std::optional<DType> dtype, std::source_location where) {
+  const Origin origin = Origin::here(where);
+  const InheritOrigin inherit(origin);
   const Distribution* of = find_distribution(distribution);
   if (!of) fail_build(where, "draw: there is no such distribution", distribution_names(), distribution);
   if (parameters.size() != of->count)

@@ -144,8 +144,9 @@ const Op& join_op() {
 }
 
 // The values in their common dtype; literals take that of the expressions.
-static std::vector<Expr> promoted(const std::vector<Operand>& values, std::string_view builder) {
-  if (values.empty()) fail_build(std::source_location(), str(builder, ": no values are given"), "at least one");
+static std::vector<Expr> promoted(const std::vector<Operand>& values, std::string_view builder,
+                                  const std::source_location& called) {
+  if (values.empty()) fail_build(called, str(builder, ": no values are given"), "at least one");
   std::optional<DType> dtype;
   for (const Operand& value : values) {
     if (value.is_literal()) continue;
@@ -164,20 +165,20 @@ static std::vector<Expr> promoted(const std::vector<Operand>& values, std::strin
   return out;
 }
 
-Expr join(int64_t axis, const std::vector<Operand>& values) {
-  std::vector<Expr> inputs = promoted(values, "join");
+Expr join(int64_t axis, const std::vector<Operand>& values, std::source_location called) {
+  std::vector<Expr> inputs = promoted(values, "join", called);
   const std::source_location& where = values[0].where();
   int64_t at = static_cast<int64_t>(axis_of(axis, inputs[0], "join", where));
   return apply(join_op(), std::move(inputs), {{"axis", at}}, where);
 }
 
-Expr concatenate(const std::vector<Operand>& values, int64_t axis) {
-  return join(axis, values);
+Expr concatenate(const std::vector<Operand>& values, int64_t axis, std::source_location where) {
+  return join(axis, values, where);
 }
 
-Expr stack(const std::vector<Operand>& values, int64_t axis) {
+Expr stack(const std::vector<Operand>& values, int64_t axis, std::source_location where) {
   std::vector<Operand> rows;
-  for (const Expr& x : promoted(values, "stack")) {
+  for (const Expr& x : promoted(values, "stack", where)) {
     const Operand each(x, values[0].where());
     rows.emplace_back(expand_dims(each, {axis}), each.where());
   }

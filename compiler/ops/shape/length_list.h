@@ -19,7 +19,7 @@ class Length {
   template <std::integral T>
   Length(T value) : dim_(static_cast<int64_t>(value)) {}
   Length(const Dim& dim) : dim_(dim) {}
-  Length(const char* name) : dim_(name) {}
+  Length(const char* name, std::source_location where = std::source_location::current()) : dim_(name, where) {}
   Length(const Expr& scalar, std::source_location where = std::source_location::current());
   template <class T>
   requires requires(const T& t) {

@@ -75,18 +75,19 @@ Expr atleast_nd(const Operand& x, int64_t n) {
   return shape_padleft(x, std::max<int64_t>(n - static_cast<int64_t>(x.expr().rank()), 0));
 }
 
-static Expr joined_with_axes(const std::vector<Operand>& values, int64_t rank, int64_t axis_of_more) {
+static Expr joined_with_axes(const std::vector<Operand>& values, int64_t rank, int64_t axis_of_more,
+                             const std::source_location& where) {
   std::vector<Operand> parts;
   for (const Operand& value : values) parts.push_back({atleast_nd(value, rank), value.where()});
-  return concatenate(parts, parts.empty() || parts[0].expr().rank() < 2 ? 0 : axis_of_more);
+  return concatenate(parts, parts.empty() || parts[0].expr().rank() < 2 ? 0 : axis_of_more, where);
 }
 
-Expr hstack(const std::vector<Operand>& values) {
-  return joined_with_axes(values, 1, 1);
+Expr hstack(const std::vector<Operand>& values, std::source_location where) {
+  return joined_with_axes(values, 1, 1, where);
 }
 
-Expr vstack(const std::vector<Operand>& values) {
-  return joined_with_axes(values, 2, 0);
+Expr vstack(const std::vector<Operand>& values, std::source_location where) {
+  return joined_with_axes(values, 2, 0, where);
 }
 
 Expr flip(const Operand& operand, const std::vector<int64_t>& axes) {

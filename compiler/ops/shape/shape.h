@@ -71,14 +71,17 @@ Dim computed_length(const Operand& n);
 // ---- join and split ------------------------------------------------------------------------------------------------
 
 /// Values one after the other along an axis; the other lengths agree. dtypes are promoted.
-Expr join(int64_t axis, const std::vector<Operand>& values);
-Expr concatenate(const std::vector<Operand>& values, int64_t axis = 0);
+Expr join(int64_t axis, const std::vector<Operand>& values,
+          std::source_location where = std::source_location::current());
+Expr concatenate(const std::vector<Operand>& values, int64_t axis = 0,
+                 std::source_location where = std::source_location::current());
 /// Values of one shape along a new axis.
-Expr stack(const std::vector<Operand>& values, int64_t axis = 0);
+Expr stack(const std::vector<Operand>& values, int64_t axis = 0,
+           std::source_location where = std::source_location::current());
 /// NumPy's hstack, Theano's horizontal_stack: joined along axis 1, vectors and scalars along axis 0.
-Expr hstack(const std::vector<Operand>& values);
+Expr hstack(const std::vector<Operand>& values, std::source_location where = std::source_location::current());
 /// NumPy's vstack, Theano's vertical_stack: joined along axis 0, of vectors as rows of a matrix.
-Expr vstack(const std::vector<Operand>& values);
+Expr vstack(const std::vector<Operand>& values, std::source_location where = std::source_location::current());
 /// Pieces of these lengths along an axis, which they fill.
 std::vector<Expr> split(const Operand& x, const LengthList& sizes, int64_t axis = 0);
 

@@ -88,6 +88,13 @@ TEST(Dim, ANameMustNotLookLikeAnExpression) {
               "error: \"" + name +
                   "\" cannot be the name of a length\n"
                   "  expected: letters, digits and _ . / in any order, but not digits alone");
+  int line = 0;
+  try {
+    line = __LINE__, matrix("x", {"n", "n m"});
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages()[0].node, str("built at ", __FILE__, ":", line));
+  }
   // Of a variable everything may be a name.
   Expr x = matrix("my x*2, (old)"), i = iscalar("how many?");
   EXPECT_TRUE(Dim::parse(x.dims()[1].text())) << x.dims()[1].text();

@@ -81,7 +81,8 @@ TEST(OpRows, OnlyTheseHaveNoErrorRule) {
 }
 
 // Of these vmap makes a loop. A length that the data decides it refuses (vmap_test.cpp); what has no inputs is the same
-// for all.
+// for all. For each example's gradient to filters a loop was the fastest: as one convolution of groups it took 1.02 to
+// 1.2 times as long, by products of windows 1.08 to 1.7 times (32 images, of 1, 16 and 64 channels).
 TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
   std::string loops;
   for (const Op* op : all_ops())
