@@ -15,10 +15,11 @@ inline int64_t held_vectors(const Target& target, int64_t sums) {
   return std::max<int64_t>(0, target.registers() - sums - 2);
 }
 
-/// Number v of these vectors, which was loaded. Those that are not held are a part of the instructions that use them,
-/// as g++ makes of each load with at most four uses: they are loaded as often as they are used.
-inline Term held(const Target& target, const Term& vector, int64_t v, int64_t sums) {
-  return v < held_vectors(target, sums) ? in_register(vector) : vector;
+/// Number v of these `vectors`, which was loaded, and is multiplied by `uses` elements. Those that are not held are a
+/// part of the instructions that use them, as g++ makes of each load with at most four uses: they are loaded as often
+/// as they are used.
+inline Term held(const Target& target, const Term& vector, int64_t v, int64_t uses, int64_t vectors) {
+  return uses > 1 && v < held_vectors(target, uses * vectors) ? in_register(vector) : vector;
 }
 
 /// Loads of `vectors`, each of which is multiplied by `uses` elements and added to as many sums.

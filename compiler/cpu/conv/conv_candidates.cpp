@@ -25,7 +25,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "7";
+constexpr const char* kDirectVersion = "8";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
@@ -55,16 +55,21 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
 }
 
 // As many filters as leave sums for two rows, and as many rows as the sums then suffice for. With a quarter fewer sums
-// than registers take, all taps of a row are unrolled, and nothing is spilled.
+// than registers take, all taps of a row are unrolled, and nothing is spilled. Of 16 registers that leaves too few for
+// two rows of three filters: where all sums take more filters at a time, they are worth some that are spilled.
 std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
   constexpr int kMostRows = 8;
   std::vector<PlanesTiling> out;
   const int64_t row = ceil_div(c.axes[2].out, int64_t{target.lanes_of(c.dtype)});
   for (int vectors = 2; vectors <= 4; ++vectors) {
-    const int sums = most_sums(target) * 3 / 4 / vectors;
-    const int filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
-    const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
-    if (vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
+    int most_filters = 0;
+    for (const int all : {most_sums(target) * 3 / 4, target.registers() > 16 ? 0 : most_sums(target)}) {
+      const int sums = all / vectors, filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
+      const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
+      if (filters > most_filters && vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target))
+        out.push_back(tiling);
+      most_filters = filters;
+    }
   }
   return out;
 }

@@ -274,7 +274,7 @@ class DirectKernel {
         for (int v = static_cast<int>(filters.size()); v < vectors_; ++v)
           filters.push_back(code_.let(
               str("w", v),
-              kernel::held(builder_.target(), builder_.load(at_.w, w + Term(v * lanes_), lanes_), v, tile * vectors_)));
+              kernel::held(builder_.target(), builder_.load(at_.w, w + Term(v * lanes_), lanes_), v, tile, vectors_)));
         const Term a = code_.let(str("a", p), builder_.load(at_.image, image + Term(p * width().stride), lanes_, 0));
         for (size_t v = 0; v < filters.size(); ++v) {
           const Term& sum = acc[static_cast<size_t>(p)][v];
@@ -352,7 +352,7 @@ class DirectKernel {
                  elements.push_back(code_.let(
                      str("a", v), kernel::held(builder_.target(),
                                                builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v)),
-                                               v, filters * vectors)));
+                                               v, filters, vectors)));
                for (int64_t o = 0; o < filters; ++o) {
                  const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
                  for (size_t v = 0; v < elements.size(); ++v) {

@@ -234,7 +234,7 @@ class DirectWeights {
             str("d", v),
             kernel::held(builder_.target(),
                          kernel::load(dy_, c_.dtype, lanes_, dy_row + x * Term(plan_.block) + Term(v * lanes_), 1), v,
-                         std::ssize(acc))));
+                         channels * taps, vectors)));
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t k = 0; k < taps; ++k) {
@@ -275,12 +275,13 @@ class DirectWeights {
           lanes = select(kernel::iota(c_.dtype, lanes_) <
                              kernel::splat(kernel::constant(c_.dtype, static_cast<double>(left)), lanes_),
                          lanes, kernel::splat(kernel::constant(c_.dtype, 0), lanes_));
-        d.push_back(code_.let(str("d", o), kernel::held(builder_.target(), lanes, o, std::ssize(acc))));
+        d.push_back(code_.let(str("d", o), kernel::in_register(lanes)));
       }
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t k = 0; k < taps; ++k) {
-          // Most of these loads cross a cache line.
+          // Most of these loads, and of those of the gradient's rows, cross a cache line: none is repeated, though with
+          // 16 registers that leaves g++ none.
           const Term a =
               code_.let("a", kernel::in_register(builder_.load(image_, element(x_row + x, c, k), lanes_, 1, count)));
           for (const Term& filter : d) {

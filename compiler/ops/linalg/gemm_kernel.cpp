@@ -266,7 +266,7 @@ class Gemm {
       std::vector<Term> b;
       for (int w = 0; w < block.vectors; ++w)
         b.push_back(code_.let(str("b", w), kernel::held(builder_.target(), b_vector(block, s, p, inner, w, source), w,
-                                                        int64_t{block.rows} * block.vectors)));
+                                                        block.rows, block.vectors)));
       if (source == Source::kMatrixAndFillPanel) {
         for (int w = 0; w < block.vectors; ++w)
           code_.store(panel_, panel_index(block, p, w), 1, b[static_cast<size_t>(w)]);
