@@ -35,7 +35,8 @@ CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const c
 /// a sanitizer).
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu);
 /// Those of compile_flags(), but that nothing is optimized, lines are known, and each load and store calls a function
-/// that the text defines, as the thread sanitizer's does, as does an index outside of an array of known size. Not with what a build for a sanitizer adds.
+/// that the text defines, as the thread sanitizer's does; so does an index outside of an array of known size. Not with
+/// what a build for a sanitizer adds.
 std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu);
 /// Of C99, in the strict dialect and for any processor.
 std::vector<std::string> c99_flags();

@@ -35,15 +35,28 @@ std::string number_of(DType dtype, double value) {
 
 }  // namespace
 
-DeviceLaunches::DeviceLaunches(const Graph& graph) : graph_(graph) {
+DeviceLaunches::DeviceLaunches(const Graph& graph, bool optimized) : graph_(graph) {
   const kernel::Target target = kernel::emulated_cuda_target();
   const CanonicalGraph canonical = canonical_lengths(graph);
   canonical_ = canonical.graph;
-  program_ = plan(optimize(canonical_, {.target = target}), canonical.value_checks, {.target = target});
+  PipelineOptions options{.target = target};
+  for (const PipelineEntry& entry : pipeline())
+    if (!optimized) options.without.insert(entry.pass.name);
+  program_ = plan(optimize(canonical_, options), canonical.value_checks, {.target = target});
+  if (!is_whole()) return;
   const SourceText source = emit_cpp(program_).text;
   text_ = device_text(source);
   for (const KernelText& kernel : source.kernels) kernels_.push_back(kernel.name);
   launched_ = launched_kernels(source.entry);
+}
+
+bool DeviceLaunches::is_whole() const {
+  return program_.shared.empty() &&
+         std::ranges::none_of(program_.buffers, [](const Buffer& buffer) { return buffer.allocated; }) &&
+         std::ranges::all_of(program_.body.items, [](const auto& item) {
+           const Step* step = std::get_if<Step>(&item);
+           return step && step->defines.empty() && std::holds_alternative<kernel::KernelCall>(step->code);
+         });
 }
 
 std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::Module& module,
@@ -54,6 +67,8 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
     user.bind(graph_.inputs[i], inputs[i]);
     lengths.bind(canonical_.inputs[i], inputs[i]);
   }
+  std::vector<Tensor> outputs;  // outlive the stream, which copies to them
+  for (const Expr& out : graph_.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
   cuda::Stream stream(device);
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> memory;
   for (const Buffer& buffer : program_.buffers) {
@@ -74,6 +89,10 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
     std::vector<std::string> values;
     for (const int operand : call.operands) {
       const BufferView& view = step.operands[static_cast<size_t>(operand)];
+      if (view.buffer < 0) {
+        values.push_back(bytes_of(cuda::DeviceAddress{0}));
+        continue;
+      }
       const Buffer& of = program_.buffers[static_cast<size_t>(view.buffer)];
       values.push_back(bytes_of(memory[static_cast<size_t>(view.buffer)]->address() +
                                 static_cast<size_t>(lengths.evaluate(view.layout.offset)) * size_of(of.dtype)));
@@ -88,16 +107,15 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
     std::vector<void*> parameters;
     for (std::string& value : values) parameters.push_back(value.data());
     const std::string kernel = *name++;
+    if (lengths.evaluate(call.blocks) == 0) continue;
     stream.launch_with(module.kernel((kernel == changed ? kernel + suffix : kernel).c_str()),
                        static_cast<unsigned>(lengths.evaluate(call.blocks)),
                        static_cast<unsigned>(call.function->threads), parameters.data());
   }
 
-  std::vector<Tensor> outputs;
-  for (const Expr& out : graph_.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
   for (size_t i = 0; i < program_.buffers.size(); ++i) {
     const Buffer& buffer = program_.buffers[i];
-    if (buffer.kind != BufferKind::kOutput) continue;
+    if (buffer.kind != BufferKind::kOutput || outputs[buffer.index].bytes() == 0) continue;
     stream.copy_out(outputs[buffer.index].raw(), memory[i]->address(), outputs[buffer.index].bytes());
   }
   stream.wait();

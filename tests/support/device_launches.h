@@ -11,10 +11,14 @@
 
 namespace thtrain {
 
-/// Of a graph without shared variables, whose steps are all kernels.
+/// Of a graph without shared variables.
 class DeviceLaunches {
  public:
-  explicit DeviceLaunches(const Graph& graph);
+  /// With all passes, or the graph as it is.
+  explicit DeviceLaunches(const Graph& graph, bool optimized = true);
+
+  /// Is every step a kernel, and every length known before the first? Else it cannot run.
+  bool is_whole() const;
 
   /// CUDA C++, with `kernels()` as names.
   const std::string& text() const { return text_; }

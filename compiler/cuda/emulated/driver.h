@@ -26,7 +26,7 @@ struct Options {
   int devices = 1;
   size_t bytes = size_t{1} << 32;  // of each device
   uint64_t seed = 0;               // of the order of streams; THTRAIN_EMULATED_ORDER is that of blocks and threads
-  bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // kernels run some 50 times as long
+  bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // of kernels, which run far longer
 };
 
 /// From here on a machine with these devices: what there was of others is gone.
