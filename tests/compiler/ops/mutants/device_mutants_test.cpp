@@ -20,6 +20,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "tests/support/native_program.h"
 
 namespace thtrain::device_mutants_test {
@@ -181,6 +182,7 @@ std::vector<Kernel> kernels() {
           of_floats("two extrema", {3, 1500}, spread),
           of_floats("argmax by warps", {6, 70}, [](const Expr& x) { return argmax(x, {1}); }),
           of_floats("argmax by blocks", {3, 1500}, [](const Expr& x) { return argmax(x, {1}); }),
+          of_floats("squares", {40, 33}, [](const Expr& x) { return transpose(x) * 2.0; }),
           {"tiles of a product", {left, right}, dot(left, right)},
           {"atomic sums", {counts, at, more}, scatter_add(counts, at, more)}};
 }
@@ -251,6 +253,8 @@ TEST(DeviceMutants, AreCaught) {
       "argmax by blocks: a loop with one more element", "argmax by warps: a loop with one more element",
       // The last run of the outer loop has room for it.
       "long rows: a loop with one more element",
+      // What is read there goes to an element of the shared array that nothing reads.
+      "squares: a guard that lets one more pass",
       // Lanes without a part have 0.
       "parts of columns: a shuffle from another lane", "parts of rows: a shuffle from another lane",
       // What is read for rows and columns that the product has not is stored nowhere, and behind the last term is 0;
