@@ -202,6 +202,7 @@ TEST_F(CliCommands, Info) {
                 "    Error bound: 1 u.\n"
                 "    Edge cases: integers wrap around.\n"
                 "    Example: add([1, 2], 3) = [4, 5]\n"
+                "    Device: kernel.\n"
                 "    Rules: elementwise, gradient, forward mode, vmap, in place, commutative, lengths, cost; "
                 "compiler/ops/elemwise/arithmetic.cpp\n",
                 "\n    Rules: kernel, gradient, forward mode by two reverse passes, vmap by a loop, in place, cost; "

@@ -11,6 +11,8 @@ namespace thtrain::kernel {
 
 /// Without reductions: a thread for each iteration of the parallel axes; it runs through the sequential ones in order.
 void schedule_device_elements(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
+/// The same in squares through shared memory; false: what is loaded and stored lies along one axis, or is short.
+bool schedule_device_squares(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment);
 /// A carried sum of products, which tiles or reductions compute; false: the nest is none, or has too few terms.
 bool schedule_device_product(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment);
 /// With reductions: a thread, a warp or a block for each row.

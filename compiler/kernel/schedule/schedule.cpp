@@ -86,6 +86,7 @@ void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string co
   const bool reduces = has(Kind::kReduction), carries = has(Kind::kCarried) || has(Kind::kWhere);
   TH_CHECK(!reduces || (nest.bounds.empty() && !carries), "a nest with bounds or carried numbers reduces");
   if (b.target().is_device() && !carries) {
+    if (!reduces && schedule_device_squares(b, nest, name, comment)) return;
     const auto schedule_it = reduces ? schedule_device_rows : schedule_device_elements;
     return schedule_it(b, nest, std::move(name), std::move(comment));
   }

@@ -97,6 +97,7 @@ std::vector<std::pair<std::string, Expr>> schedules() {
   const Expr square = floats({1024, 1024}), tall = floats({60, 784}, "a"), wide = floats({784, 500}, "b");
   return {{"elements", tanh(floats({1000}))},
           {"elements of any length", floats({"n", 300}) + floats({300}, "row")},
+          {"squares", transpose(floats({100, 200})) * 2.0},
           {"a warp a row", sum(floats({50, 700}), {1})},
           {"a block a row", sum(floats({600, 5000}), {1})},
           {"parts of rows", sum(floats({3, 50'000}), {1})},

@@ -67,6 +67,12 @@ TEST(GoldenCode, ChainsOfRowsOnADevice) {
                 "code/cuda_row_chains.txt");
 }
 
+TEST(GoldenCode, TransposesOnADevice) {
+  const Expr x = floats({16, 33}), y = floats({33, 16}, "y"), narrow = floats({15, 33}), many = floats({"b", "m", "n"});
+  expect_golden(text_of({transpose(x) * 2.0 + y, transpose(narrow) * 2.0, transpose(many, {0, 2, 1}) * 2.0}),
+                "code/cuda_transposes.txt");
+}
+
 TEST(GoldenCode, PartsOfRowsOnADevice) {
   const Expr rows = floats({3, 16384}), columns = floats({257, 33}), all = floats({"n"});
   expect_golden(text_of({mean(rows, {1}), sum(columns, {0}), max(all, {0})}), "code/cuda_parts_of_rows.txt");

@@ -52,6 +52,14 @@ TEST(DeviceProducts, WithVectorsAreReductions) {
   expect_right({x}, dot(x, x));
 }
 
+TEST(DeviceTransposes, InSquaresEqualTheReference) {
+  for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kComplex64}) {
+    const Expr a = of(dtype, "a", {3, 40, 65}), b = of(dtype, "b", {3, 65, 40}), c = of(dtype, "c", {65});
+    expect_right({a, b, c}, (transpose(a, {0, 2, 1}) + b) * expand_dims(c, {1}));
+    expect_right({a}, transpose(a, {2, 1, 0}) + make_constant(Tensor(1.0).cast(dtype)));
+  }
+}
+
 TEST(DeviceReductions, InPartsEqualTheReference) {
   const Expr rows = of(DType::kFloat32, "rows", {3, 20'000}), columns = of(DType::kFloat32, "columns", {300, 33}),
              cube = of(DType::kInt32, "cube", {5, 400, 6});
