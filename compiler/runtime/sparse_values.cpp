@@ -28,9 +28,8 @@ std::string shape_text(const SparseTensor& x) {
 
 }  // namespace
 
-SparseTensor SparseTensor::from_dense(const Tensor& dense, SparseFormat format) {
-  if (dense.rank() != 2)
-    throw UserError(Message{.what = "sparse matrix: the dense value is no matrix", .expected = "two axes"});
+SparseTensor SparseTensor::from_dense(const Tensor& dense, SparseFormat format, std::source_location where) {
+  if (dense.rank() != 2) refuse(where, "the dense value is no matrix", "two axes");
   const Tensor x = dense.contiguous();
   const bool is_csr = format == SparseFormat::kCsr;
   const int64_t rows = x.dim(0), columns = x.dim(1), major = is_csr ? rows : columns, minor = is_csr ? columns : rows;
@@ -62,8 +61,8 @@ SparseTensor SparseTensor::from_dense(const Tensor& dense, SparseFormat format) 
   return out;
 }
 
-Tensor SparseTensor::dense() const {
-  check();
+Tensor SparseTensor::dense(std::source_location where) const {
+  check(where);
   Tensor out = Tensor::zeros(data.dtype(), {rows, columns});
   const Tensor elements = data.contiguous();
   const int64_t major = format == SparseFormat::kCsr ? rows : columns;
@@ -107,6 +106,23 @@ void SparseTensor::check(std::source_location where) const {
       before = j;
     }
   }
+}
+
+InputParts::InputParts(const Sparse& a, std::source_location where) {
+  for (const Expr& part : SparseOperand(a, where).value().parts()) inputs.emplace_back(part, std::nullopt, where);
+}
+InputParts::InputParts(const Expr& x, std::source_location where) : inputs{In(x, std::nullopt, where)} {}
+
+std::vector<In> inputs_of(std::initializer_list<InputParts> values) {
+  std::vector<In> out;
+  for (const InputParts& value : values) out.insert(out.end(), value.inputs.begin(), value.inputs.end());
+  return out;
+}
+
+std::vector<Tensor> arguments_of(std::initializer_list<ArgumentParts> values) {
+  std::vector<Tensor> out;
+  for (const ArgumentParts& value : values) out.insert(out.end(), value.arguments.begin(), value.arguments.end());
+  return out;
 }
 
 SharedSparse::SharedSparse(const SparseTensor& value, const std::string& name, std::source_location where)

@@ -1,6 +1,8 @@
 // Values of sparse matrices: as arguments and results of functions, and as shared variables.
 #pragma once
 
+#include <initializer_list>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -19,40 +21,31 @@ struct SparseTensor {
   int64_t rows = 0, columns = 0;
 
   /// The elements that are not 0. UserError unless x is a matrix.
-  static SparseTensor from_dense(const Tensor& x, SparseFormat format = SparseFormat::kCsr);
-  Tensor dense() const;
+  static SparseTensor from_dense(const Tensor& x, SparseFormat format = SparseFormat::kCsr,
+                                 std::source_location where = std::source_location::current());
+  /// UserError as check().
+  Tensor dense(std::source_location where = std::source_location::current()) const;
   int64_t stored() const { return data.size(); }
   /// UserError, with the row, unless the parts are those of a matrix: as many indices as elements, an indptr that rises
   /// from 0 to their number, and in each row ascending indices inside of the matrix. Linear in the stored elements.
   void check(std::source_location where = std::source_location::current()) const;
 };
 
-/// The inputs of a function of sparse and dense values: function(inputs_of(a, x), {dot(a, x)}).
-template <class... Values>
-std::vector<In> inputs_of(const Values&... values) {
-  std::vector<In> out;
-  const auto add = [&](const auto& value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Sparse>)
-      for (const Expr& part : value.parts()) out.emplace_back(part);
-    else
-      out.emplace_back(value);
-  };
-  (add(values), ...);
-  return out;
-}
-/// The arguments for it: f(arguments_of(a_value, x_value)).
-template <class... Values>
-std::vector<Tensor> arguments_of(const Values&... values) {
-  std::vector<Tensor> out;
-  const auto add = [&](const auto& value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, SparseTensor>)
-      out.insert(out.end(), {value.data, value.indices, value.indptr});
-    else
-      out.push_back(value);
-  };
-  (add(values), ...);
-  return out;
-}
+/// Sparse and dense inputs of a function: function(inputs_of({a, x}), {dot(a, x)}).
+struct InputParts {
+  InputParts(const Sparse& a, std::source_location where = std::source_location::current());
+  InputParts(const Expr& x, std::source_location where = std::source_location::current());
+  InputParts(In x) : inputs{std::move(x)} {}
+  std::vector<In> inputs;
+};
+std::vector<In> inputs_of(std::initializer_list<InputParts> values);
+/// The arguments for them: f(arguments_of({a_value, x_value})).
+struct ArgumentParts {
+  ArgumentParts(const SparseTensor& a) : arguments{a.data, a.indices, a.indptr} {}
+  ArgumentParts(const Tensor& x) : arguments{x} {}
+  std::vector<Tensor> arguments;
+};
+std::vector<Tensor> arguments_of(std::initializer_list<ArgumentParts> values);
 
 /// A sparse matrix as a shared variable. Another value may have another number of stored elements, but has the lengths
 /// and dtypes of the first. Values are checked when they are set, not by the calls that read them.
@@ -62,7 +55,6 @@ class SharedSparse {
                         std::source_location where = std::source_location::current());
 
   const Sparse& expr() const { return expr_; }
-  operator const Sparse&() const { return expr_; }
   SparseTensor get_value() const;
   /// UserError where the value is no matrix (SparseTensor::check), or of another format, shape or dtype.
   void set_value(const SparseTensor& value, std::source_location where = std::source_location::current()) const;

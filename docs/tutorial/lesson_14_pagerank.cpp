@@ -35,7 +35,8 @@ static Expr ranks(const Sparse& links, int64_t n) {
   return repeat(kIterations, {uniform}, step)[0];
 }
 
-// Six pages. Four of them link to page 0, which links to page 1; nobody links to pages 3 and 5, and page 4 links nowhere.
+// Six pages. Four of them link to page 0, which links to page 1; nobody links to pages 3 and 5, and page 4 links
+// nowhere.
 static void six_pages() {
   Expr weights = vector("weights", {"links"}), from = tensor("from", {"links"}, DType::kInt64),
        to = tensor("to", {"links"}, DType::kInt64);

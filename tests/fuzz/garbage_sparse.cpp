@@ -41,7 +41,6 @@ void add_sparse(std::vector<GarbageCall>& calls) {
     calls.push_back({name, [f](Garbage& garbage) { return exprs_of(f(garbage)); }});
   };
   using In = Garbage&;
-  using Where = std::source_location;
   made("csr_matrix", [](In g) {
     return csr_matrix(g.draw<std::string>(), g.draw<Dim>(), g.draw<Dim>(), g.draw<DType>(), g.draw<DType>());
   });
@@ -82,12 +81,10 @@ void add_sparse(std::vector<GarbageCall>& calls) {
   add("dot", [](const Operand& x, const Sparse& a) { return dot(x, a); });
   made("dot", [](In g) { return dot(g.draw<Sparse>(), g.draw<Sparse>()); });
   made("sampled_dot", [](In g) { return sampled_dot(g.draw<Sparse>(), g.draw<Operand>(), g.draw<Operand>()); });
-  add("inputs_of", [](const Sparse& a, const Expr& x) { inputs_of(a, x); });
-  add("arguments_of", [](const SparseTensor& a, const Tensor& x) { arguments_of(a, x); });
+  add("inputs_of", [](const Sparse& a, const Expr& x) { inputs_of({a, x}); });
+  add("arguments_of", [](const SparseTensor& a, const Tensor& x) { arguments_of({a, x}); });
   add("SharedSparse.SharedSparse", [](const SparseTensor& a, const std::string& name) { SharedSparse(a, name); });
   add("SharedSparse.expr", [](const SparseTensor& a) { return dense(SharedSparse(a).expr()); });
-  add("SharedSparse.operator Sparse",
-      [](const SparseTensor& a, Where) { return sum(static_cast<const Sparse&>(SharedSparse(a))); });
   add("SharedSparse.get_value", [](const SparseTensor& a) { SharedSparse(a).get_value().dense(); });
   add("SharedSparse.data", [](const SparseTensor& a) { return SharedSparse(a).data().expr(); });
   add("SharedSparse.set_value", [](const SparseTensor& a, const SparseTensor& b) { SharedSparse(a).set_value(b); });

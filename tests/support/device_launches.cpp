@@ -55,7 +55,9 @@ bool DeviceLaunches::is_whole() const {
          std::ranges::none_of(program_.buffers, [](const Buffer& buffer) { return buffer.allocated; }) &&
          std::ranges::all_of(program_.body.items, [](const auto& item) {
            const Step* step = std::get_if<Step>(&item);
-           return step && step->defines.empty() && std::holds_alternative<kernel::KernelCall>(step->code);
+           return step && step->defines.empty() &&
+                  (std::holds_alternative<kernel::KernelCall>(step->code) ||
+                   std::holds_alternative<kernel::Transfer>(step->code));
          });
 }
 
@@ -85,6 +87,16 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
   auto name = launched_.begin();
   for (const auto& item : program_.body.items) {
     const Step& step = std::get<Step>(item);
+    if (std::holds_alternative<kernel::Transfer>(step.code)) {
+      const BufferView &from = step.operands[0], &to = step.operands[1];
+      const auto address_of = [&](const BufferView& view) {
+        return memory[static_cast<size_t>(view.buffer)]->address() +
+               static_cast<size_t>(lengths.evaluate(view.layout.offset)) * size_of(view.type.dtype);
+      };
+      const auto bytes = static_cast<size_t>(lengths.evaluate(to.type.elements())) * size_of(to.type.dtype);
+      if (bytes > 0) stream.copy(address_of(to), address_of(from), bytes);
+      continue;
+    }
     const auto& call = std::get<kernel::KernelCall>(step.code);
     std::vector<std::string> values;
     for (const int operand : call.operands) {

@@ -25,8 +25,7 @@ std::vector<Type> infer_csr_checked(const TypeArgs& args) {
 std::vector<Tensor> reference_csr_checked(const ReferenceArgs& args) {
   const Tensor &indices = args.inputs[0], &indptr = args.inputs[1];
   const int64_t columns = columns_of(args.node.props).evaluate(args.length_of);
-  for (int64_t i = 0; i + 1 < indptr.size(); ++i) {
-    const CsrRow row = csr_row(args, indptr, i, indices.size());
+  each_csr_row(args, indptr, indices.size(), [&](int64_t i, const CsrRow& row) {
     for (int64_t e = row.begin, before = -1; e < row.end; ++e) {
       const int64_t j = csr_index(args, indices, e, columns);
       if (j <= before)
@@ -36,7 +35,7 @@ std::vector<Tensor> reference_csr_checked(const ReferenceArgs& args) {
                          .config = args.node.origin.config()});
       before = j;
     }
-  }
+  });
   return {indptr.copy()};
 }
 
@@ -53,6 +52,7 @@ class CsrCheck {
         stored_(indices_.type.dims[0]) {}
 
   void run() {
+    require_rows(b_, indptr_, stored_);
     const Term falls = code_.let("falls", falls_between_neighbours()), at_rows = code_.var("at_rows", 0);
     const Term end = b_.length(stored_);
     each_row([&](const Term& i, const StoredRow& row) {

@@ -66,8 +66,7 @@ std::vector<Tensor> reference_csr_dot(const ReferenceArgs& args) {
     if constexpr (!is_complex_v<T> && !std::is_same_v<T, bool>) {
       using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
       std::vector<Sum> sums(static_cast<size_t>(out.size()), Sum(0));
-      for (int64_t i = 0; i + 1 < indptr.size(); ++i) {
-        const CsrRow row = csr_row(args, indptr, i, data.size());
+      each_csr_row(args, indptr, data.size(), [&](int64_t i, const CsrRow& row) {
         for (int64_t e = row.begin; e < row.end; ++e) {
           const int64_t j = csr_index(args, indices, e, columns);
           const int64_t to = is_transposed(args.node) ? j : i, from = is_transposed(args.node) ? i : j;
@@ -77,7 +76,7 @@ std::vector<Tensor> reference_csr_dot(const ReferenceArgs& args) {
                                    static_cast<Sum>(data.data<T>()[e]) * static_cast<Sum>(x.data<T>()[from * n + c]));
           }
         }
-      }
+      });
       if (has_addend(args.node))
         for (size_t i = 0; i < sums.size(); ++i)
           sums[i] = static_cast<Sum>(static_cast<Sum>(args.inputs[kAddend].data<T>()[i]) +
@@ -190,6 +189,7 @@ class CsrDot {
           b_.store(out_, at, alpha_ ? b_.load(b_.input(kAddend), at) : zero());
         });
       });
+    require_rows(b_, indptr_, data_.type.dims[0]);
     code_.loop("i", b_.length(rows_of(indptr_.type)), [&](const Term& i) {
       const StoredRow row = stored_row(b_, indptr_, i, data_.type.dims[0]);
       each_block(

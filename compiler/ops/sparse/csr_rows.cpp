@@ -18,11 +18,10 @@ std::vector<Tensor> reference_csr_rows(const ReferenceArgs& args) {
   const Tensor& indptr = args.inputs[1];
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i + 1 < indptr.size(); ++i) {
-      const CsrRow row = csr_row(args, indptr, i, out.size());
+    each_csr_row(args, indptr, out.size(), [&](int64_t i, const CsrRow& row) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
         std::fill(out.data<T>() + row.begin, out.data<T>() + row.end, static_cast<T>(i));
-    }
+    });
   });
   return {out};
 }

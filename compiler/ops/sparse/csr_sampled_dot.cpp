@@ -37,15 +37,14 @@ std::vector<Tensor> reference_sampled_dot(const ReferenceArgs& args) {
   visit(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
-      for (int64_t i = 0; i + 1 < indptr.size(); ++i) {
-        const CsrRow row = csr_row(args, indptr, i, indices.size());
+      each_csr_row(args, indptr, indices.size(), [&](int64_t i, const CsrRow& row) {
         for (int64_t e = row.begin; e < row.end; ++e) {
           const int64_t j = csr_index(args, indices, e, b.dim(0));
           double sum = 0;
           for (int64_t l = 0; l < k; ++l) sum += double{a.data<T>()[i * k + l]} * double{b.data<T>()[j * k + l]};
           out.data<T>()[e] = static_cast<T>(sum);
         }
-      }
+      });
     }
   });
   return {out};
@@ -57,7 +56,6 @@ std::vector<Expr> gradient_of_sampled(const GradientArgs& args) {
           csr_dot(args.cotangent(), indices, indptr, args.input(kLeft), {args.input(kRight).dims()[0]})};
 }
 
-// Elements that no row has keep what was there: there are none where indptr is that of a matrix.
 void lower_sampled_dot(kernel::StepBuilder& b) {
   const kernel::Operand &indices = b.input(kWhere), &indptr = b.input(kEnds), &left = b.input(kLeft),
                         &right = b.input(kRight), &out = b.output();

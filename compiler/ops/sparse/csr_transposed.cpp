@@ -27,14 +27,13 @@ std::vector<Tensor> reference_csr_transposed(const ReferenceArgs& args) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       int64_t count = 0;
       for (int64_t j = 0; j < columns; ++j) {
-        for (int64_t i = 0; i + 1 < rows.size(); ++i) {
-          const CsrRow row = csr_row(args, rows, i, from.size());
+        each_csr_row(args, rows, from.size(), [&](int64_t i, const CsrRow& row) {
           for (int64_t e = row.begin; e < row.end; ++e) {
             if (csr_index(args, from, e, columns) != j) continue;
             indices.data<T>()[count] = static_cast<T>(i);
             order.data<T>()[count++] = static_cast<T>(e);
           }
-        }
+        });
         indptr.data<T>()[j + 1] = static_cast<T>(count);
       }
     }
@@ -50,6 +49,7 @@ void lower_csr_transposed(kernel::StepBuilder& b) {
   const DType dtype = indices.type.dtype;
   const kernel::Operand next = b.workspace(DType::kInt64, columns);
   kernel::Code& code = b.code();
+  require_rows(b, rows, stored);
   code.loop("j", b.length(columns), [&](const Term& j) { b.store(next, j, 0); });
   code.loop("e", b.length(stored), [&](const Term& e) {
     const Term j = stored_index(b, from, e, columns);

@@ -36,6 +36,12 @@ const Dim& columns_of(const Props& props) {
   return props.get<Dims>("columns")[0];
 }
 
+void require_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored) {
+  const Term rows = b.length(rows_of(indptr.type)), all = b.length(stored);
+  b.require(rows > Term(0) || all == Term(0), {text_of_row(b.node(), "{value}"), kRowExpected, b.node().origin}, 0,
+            all);
+}
+
 StoredRow stored_row(kernel::StepBuilder& b, const kernel::Operand& indptr, const Term& row, const Dim& stored) {
   const Term begin = b.code().let("first", kernel::cast(b.load(indptr, row), DType::kInt64)),
              end = b.code().let("end_of_row", kernel::cast(b.load(indptr, row + Term(1)), DType::kInt64));
@@ -60,9 +66,11 @@ void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Di
                  const std::string& name, const std::string& comment, const std::function<void(Term row)>& body) {
   const Dim rows = rows_of(indptr.type);
   kernel::Code& code = b.code();
+  require_rows(b, indptr, stored);
   if (b.target().is_device()) {
-    code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, body);
-    return b.finish_kernel(name, comment, rows, 1);
+    const Term end = b.length(rows);
+    code.loop("i", b.begin(), kernel::select(b.end() < end, b.end(), end), 1, LoopMark::kSequential, body);
+    return b.finish_kernel(name, comment, max(rows, 1), 1);
   }
   const Term count = b.length(rows), all = count + b.length(stored);
   const auto begins = [&](const Term& row) { return kernel::cast(b.load(indptr, row), DType::kInt64) + row; };
@@ -87,15 +95,23 @@ void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Di
   b.finish_kernel(name, comment, rows + stored, std::max<int64_t>(1, b.target().grain_of_products() / work));
 }
 
-CsrRow csr_row(const ReferenceArgs& args, const Tensor& indptr, int64_t row, int64_t stored) {
-  const CsrRow out{indptr.as_int(row), indptr.as_int(row + 1)};
-  if (out.begin < 0 || out.begin > out.end || out.end > stored || (row == 0 && out.begin != 0) ||
-      (row + 2 == indptr.size() && out.end != stored))
+void each_csr_row(const ReferenceArgs& args, const Tensor& indptr, int64_t stored,
+                  const std::function<void(int64_t row, const CsrRow& elements)>& body) {
+  const auto refuse = [&](int64_t row) {
     throw UserError({.what = text_of_row(args.node, std::to_string(row)),
                      .expected = str("numbers that begin with 0, do not fall, and end with ", stored),
                      .node = args.node.origin.text(),
                      .config = args.node.origin.config()});
-  return out;
+  };
+  const int64_t rows = indptr.size() - 1;
+  if (rows == 0 && stored > 0) refuse(0);
+  for (int64_t i = 0; i < rows; ++i) {
+    const CsrRow row{indptr.as_int(i), indptr.as_int(i + 1)};
+    if (row.begin < 0 || row.begin > row.end || row.end > stored || (i == 0 && row.begin != 0) ||
+        (i + 1 == rows && row.end != stored))
+      refuse(i);
+    body(i, row);
+  }
 }
 
 int64_t csr_index(const ReferenceArgs& args, const Tensor& indices, int64_t element, int64_t limit) {

@@ -44,6 +44,8 @@ Dim rows_of(const Type& indptr);
 /// The property `columns` of nodes that have one number.
 const Dim& columns_of(const Props& props);
 
+/// Fails the call where there are stored elements and no row: what each row asks (stored_row) is then not asked.
+void require_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored);
 /// The elements of a row in a kernel. Fails the call where these are none of the `stored` elements.
 struct StoredRow {
   kernel::Term begin, end;
@@ -62,7 +64,8 @@ void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Di
 struct CsrRow {
   int64_t begin, end;
 };
-CsrRow csr_row(const ReferenceArgs& args, const Tensor& indptr, int64_t row, int64_t stored);
+void each_csr_row(const ReferenceArgs& args, const Tensor& indptr, int64_t stored,
+                  const std::function<void(int64_t row, const CsrRow& elements)>& body);
 int64_t csr_index(const ReferenceArgs& args, const Tensor& indices, int64_t element, int64_t limit);
 
 }  // namespace thtrain

@@ -44,6 +44,13 @@ Expr with_length(const Expr& x, const Dim& length, const std::source_location& w
   return specify_lengths(Operand(x, where), dims, what);
 }
 
+/// While it lives, nodes are built in that line of the caller.
+struct CallersLine {
+  explicit CallersLine(const std::source_location& where) : origin(Origin::here(where)), inherit(origin) {}
+  Origin origin;
+  InheritOrigin inherit;
+};
+
 Expr length_as_value(const Dim& dim) {
   return length(broadcast_to(0, {dim}), 0);
 }
@@ -67,7 +74,7 @@ Sparse input_matrix(SparseFormat format, const std::string& name, const Dim& row
   out.format = format;
   out.rows = rows;
   out.columns = columns;
-  const Dim stored = Dim::named(str(name, "_stored"));
+  const Dim stored = Dim::named(str(name, "_stored"), where);
   out.data = tensor(str(name, ".data"), {stored}, dtype.value_or(floatX()), where);
   out.indices = tensor(str(name, ".indices"), {stored}, of_indices, where);
   out.indptr = tensor(str(name, ".indptr"), {major_of(out) + Dim(1)}, of_indices, where);
@@ -91,10 +98,10 @@ Sparse from_parts(SparseFormat format, const Operand& data, const Operand& indic
           .columns = is_csr ? minor.dim() : major};
 }
 
-void require_shape(const Sparse& a, const Sparse& b, const char* what) {
+void require_shape(const Sparse& a, const Sparse& b, const char* what, const std::source_location& where) {
   const auto differ = [](const Dim& x, const Dim& y) { return x.is_known() && y.is_known() && !(x == y); };
   if (differ(a.rows, b.rows) || differ(a.columns, b.columns))
-    fail_build(std::source_location::current(), str(what, ": sparse matrices of different shapes"), {},
+    fail_build(where, str(what, ": sparse matrices of different shapes"), {},
                str("[", a.rows.text(), ", ", a.columns.text(), "] and [", b.rows.text(), ", ", b.columns.text(), "]"));
 }
 
@@ -118,8 +125,13 @@ Sparse Sparse::T() const {
   return out;
 }
 
+SparseOperand::SparseOperand(const Sparse& value, std::source_location where) : value_(value), where_(where) {
+  for (const Expr* part : {&value.data, &value.indices, &value.indptr})
+    require_value(*part, "a part of a sparse matrix", where);
+}
+
 std::vector<Expr> Sparse::parts() const {
-  const bool is_checked = indptr.node().op == &csr_checked_op();
+  const bool is_checked = indptr.has_value() && indptr.node().op == &csr_checked_op();
   return {data, indices, is_checked ? indptr.node().inputs[1] : indptr};
 }
 
@@ -139,8 +151,7 @@ Sparse csc(const Operand& data, const Operand& indices, const Operand& indptr, c
 }
 
 Sparse csr_from_dense(const Operand& operand) {
-  const Origin origin = Origin::here(operand.where());
-  InheritOrigin inherit(origin);
+  const CallersLine line(operand.where());
   const Expr x = operand.expr();
   if (x.rank() != 2) fail_build(operand.where(), "csr_from_dense: the value is no matrix", "two axes", value_text(x));
   const Expr kept = flatnonzero(x), columns = length(x, 1);
@@ -156,8 +167,7 @@ Sparse csc_from_dense(const Operand& x) {
 
 Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Operand& columns,
                             const LengthList& lengths) {
-  const Origin origin = Origin::here(values.where());
-  InheritOrigin inherit(origin);
+  const CallersLine line(values.where());
   const Expr x = values.expr(), i = rows.expr(), j = columns.expr();
   if (x.rank() != 1 || i.rank() != 1 || j.rank() != 1 || !is_int(i.dtype()) || !is_int(j.dtype()) ||
       lengths.dims.size() != 2)
@@ -178,22 +188,26 @@ Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Op
           .columns = lengths.dims[1]};
 }
 
-std::array<Expr, 2> coordinates(const Sparse& a) {
+std::array<Expr, 2> coordinates(const SparseOperand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   if (a.format == SparseFormat::kCsr) return {majors_of(a), a.indices};
   return {a.indices, majors_of(a)};
 }
 
-Expr dense(const Sparse& a, std::source_location where) {
-  const Origin origin = Origin::here(where);
-  InheritOrigin inherit(origin);
+Expr dense(const SparseOperand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
   return set_subtensor(zeros({a.rows, a.columns}, a.dtype())[{rows, columns}], a.data);
 }
 
-Sparse to_csc(const Sparse& a) {
-  return to_csr(a.T()).T();
+Sparse to_csc(const SparseOperand& a) {
+  return to_csr(SparseOperand(a.value().T(), a.where())).T();
 }
-Sparse to_csr(const Sparse& a) {
+Sparse to_csr(const SparseOperand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   if (a.format == SparseFormat::kCsr) return a;
   const CsrPattern pattern = csr_transposed(a.indices, a.indptr, a.rows);
   return {.data = take(a.data, pattern.order),
@@ -203,83 +217,105 @@ Sparse to_csr(const Sparse& a) {
           .columns = a.columns};
 }
 
-Sparse structured(const Sparse& a, const std::function<Expr(const Expr&)>& f, std::source_location where) {
+Sparse structured(const SparseOperand& operand, const std::function<Expr(const Expr&)>& f) {
+  const Sparse& a = operand.value();
   Expr data = f(a.data);
   if (!data.has_value() || data.dims() != a.data.dims())
-    fail_build(where, "structured: the function gives no vector of as many elements", value_text(a.data),
+    fail_build(operand.where(), "structured: the function gives no vector of as many elements", value_text(a.data),
                data.has_value() ? value_text(data) : "an empty expression");
   return with_data(a, std::move(data));
 }
-Sparse cast(const Sparse& a, DType dtype, std::source_location where) {
-  return with_data(a, cast(Operand(a.data, where), dtype));
+Sparse cast(const SparseOperand& a, DType dtype) {
+  return with_data(a.value(), cast(Operand(a.value().data, a.where()), dtype));
 }
-Sparse operator-(const Sparse& a) {
-  return with_data(a, -a.data);
+Sparse operator-(const SparseOperand& a) {
+  const CallersLine line(a.where());
+  return with_data(a.value(), -a.value().data);
 }
-Sparse operator*(const Sparse& a, const Operand& scalar) {
+Sparse operator*(const SparseOperand& a, const Operand& scalar) {
+  const CallersLine line(a.where());
   if (!scalar.is_literal() && scalar.expr().rank() != 0)
     fail_build(scalar.where(), "a sparse matrix times a value with axes", "a scalar", value_text(scalar.expr()),
                "row_scale, column_scale and multiply take vectors and matrices");
-  return with_data(a, mul(a.data, scalar));
+  return with_data(a.value(), mul(a.value().data, scalar));
 }
-Sparse operator*(const Operand& scalar, const Sparse& a) {
+Sparse operator*(const Operand& scalar, const SparseOperand& a) {
   return a * scalar;
 }
-Sparse row_scale(const Sparse& a, const Operand& s) {
+Sparse row_scale(const SparseOperand& operand, const Operand& s) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   return with_data(a, a.data * take(with_length(s.expr(), a.rows, s.where(), "row_scale"), coordinates(a)[0]));
 }
-Sparse column_scale(const Sparse& a, const Operand& s) {
+Sparse column_scale(const SparseOperand& operand, const Operand& s) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   return with_data(a, a.data * take(with_length(s.expr(), a.columns, s.where(), "column_scale"), coordinates(a)[1]));
 }
-Sparse multiply(const Sparse& a, const Operand& x) {
+Sparse multiply(const SparseOperand& operand, const Operand& x) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
   return with_data(a, a.data * broadcast_to(x, {a.rows, a.columns})[{rows, columns}]);
 }
 
-Sparse operator+(const Sparse& a, const Sparse& b) {
-  require_shape(a, b, "+");
+Sparse operator+(const SparseOperand& left, const SparseOperand& right) {
+  const CallersLine line(left.where());
+  const Sparse &a = left.value(), &b = right.value();
+  require_shape(a, b, "+", left.where());
   const std::array<Expr, 2> of_a = coordinates(a), of_b = coordinates(b);
   const Sparse all = csr_from_coordinates(join(0, {a.data, b.data}), join(0, {of_a[0], of_b[0]}),
                                           join(0, {of_a[1], of_b[1]}), {a.rows, a.columns});
   return in_format(all, a.format);
 }
-Sparse operator-(const Sparse& a, const Sparse& b) {
-  return a + -b;
+Sparse operator-(const SparseOperand& a, const SparseOperand& b) {
+  const CallersLine line(a.where());
+  return a + SparseOperand(-b, b.where());
 }
-Sparse multiply(const Sparse& a, const Sparse& b) {
-  require_shape(a, b, "multiply");
+Sparse multiply(const SparseOperand& left, const SparseOperand& right) {
+  const CallersLine line(left.where());
+  const Sparse &a = left.value(), &b = right.value();
+  require_shape(a, b, "multiply", left.where());
   const Sparse other = in_format(b, a.format);
   const Expr place = places_of(a), others = places_of(other), at = searchsorted(others, place);
   const Expr found = take(join(0, {others, make_constant(Tensor::vector<int64_t>({-1}))}), at);
   const Expr kept = flatnonzero(eq(found, place));
   return with_elements(a, kept, take(a.data, kept) * take(other.data, take(at, kept)));
 }
-Expr operator+(const Sparse& a, const Operand& x) {
+Expr operator+(const SparseOperand& operand, const Operand& x) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
   return inc_subtensor(broadcast_to(x, {a.rows, a.columns})[{rows, columns}], a.data);
 }
-Sparse remove_zeros(const Sparse& a) {
+Sparse remove_zeros(const SparseOperand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   const Expr kept = flatnonzero(neq(a.data, 0));
   return with_elements(a, kept, take(a.data, kept));
 }
 
-Expr sum(const Sparse& a, std::source_location where) {
-  return sum(Operand(a.data, where));
+Expr sum(const SparseOperand& a) {
+  return sum(Operand(a.value().data, a.where()));
 }
-Expr sum(const Sparse& a, int64_t axis, std::source_location where) {
+Expr sum(const SparseOperand& operand, int64_t axis) {
+  const std::source_location& where = operand.where();
+  const CallersLine line(where);
+  const Sparse& a = operand.value();
   if (axis < -2 || axis > 1) fail_build(where, "sum: a matrix has no such axis", "from -2 to 1", std::to_string(axis));
   const bool of_columns = axis == 0 || axis == -2;
   return product(of_columns ? a.T() : a, ones({of_columns ? a.rows : a.columns}, a.dtype()), where);
 }
-Expr diagonal(const Sparse& a, std::source_location where) {
-  const Origin origin = Origin::here(where);
-  InheritOrigin inherit(origin);
+Expr diagonal(const SparseOperand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
   const Expr here = switch_(eq(rows, columns), a.data, Operand(0).for_dtype(a.dtype()));
   const Expr of_rows = scatter_add(zeros({a.rows}, a.dtype()), rows, here);
   return slice_of_axis(of_rows, 0, 0, min(a.rows, a.columns));
 }
 Sparse square_diagonal(const Operand& operand) {
+  const CallersLine line(operand.where());
   const Expr x = operand.expr();
   if (x.rank() != 1) fail_build(operand.where(), "square_diagonal: the value is no vector", "one axis", value_text(x));
   const Expr n = length(x, 0);
@@ -290,20 +326,22 @@ Sparse square_diagonal(const Operand& operand) {
           .columns = x.dims()[0]};
 }
 
-Expr dot(const Sparse& a, const Operand& operand) {
-  const Origin origin = Origin::here(operand.where());
-  InheritOrigin inherit(origin);
-  Expr x = operand.expr();
+Expr dot(const SparseOperand& matrix, const Operand& operand) {
+  const CallersLine line(operand.where());
+  const Sparse& a = matrix.value();
+  const Expr x = operand.expr();
   const std::optional<DType> common = promote(a.dtype(), x.dtype());
   if (!common) return product(a, x, operand.where());
   return product(a.dtype() == *common ? a : cast(a, *common), x.dtype() == *common ? x : cast(x, *common),
                  operand.where());
 }
-Expr dot(const Operand& x, const Sparse& a) {
-  return transpose(dot(a.T(), Operand(transpose(x), x.where())));
+Expr dot(const Operand& x, const SparseOperand& a) {
+  const CallersLine line(a.where());
+  return transpose(dot(SparseOperand(a.value().T(), a.where()), Operand(transpose(x), x.where())));
 }
 // Every pair of an element of a and one of the row of b that it meets, then sums of those of one place.
-Sparse dot(const Sparse& left, const Sparse& right) {
+Sparse dot(const SparseOperand& left, const SparseOperand& right) {
+  const CallersLine line(left.where());
   const Sparse a = to_csr(left), b = to_csr(right);
   const Expr counts = take(cast(diff(b.indptr), DType::kInt64), a.indices);
   const Expr of_a = repeat_elements(arange(length(a.data, 0)), counts);
@@ -312,9 +350,9 @@ Sparse dot(const Sparse& left, const Sparse& right) {
   return csr_from_coordinates(take(a.data, of_a) * take(b.data, of_b), take(majors_of(a), of_a), take(b.indices, of_b),
                               {a.rows, b.columns});
 }
-Sparse sampled_dot(const Sparse& pattern, const Operand& x, const Operand& y) {
-  const Origin origin = Origin::here(x.where());
-  InheritOrigin inherit(origin);
+Sparse sampled_dot(const SparseOperand& operand, const Operand& x, const Operand& y) {
+  const CallersLine line(x.where());
+  const Sparse& pattern = operand.value();
   const bool is_csr = pattern.format == SparseFormat::kCsr;
   const Expr left = is_csr ? x.expr() : y.expr(), right = is_csr ? y.expr() : x.expr();
   return with_data(pattern, pattern.data * csr_sampled_dot(pattern.indices, pattern.indptr, left, right));

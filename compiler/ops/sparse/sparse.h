@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -39,9 +41,29 @@ struct Sparse {
   std::vector<Expr> parts() const;
 };
 
-/// A sparse matrix as an input of functions, which take its three parts: function(inputs_of(a, x), {dot(a, x)}). It has
-/// any number of stored elements in each call. That indptr and indices are as Sparse says is checked by each call. The
-/// dtype is floatX unless given; indices are int32 unless their dtype is given.
+/// What builders take: a sparse matrix or a variable of one. Notes the user's source line. UserError where a part is an
+/// empty expression.
+class SparseOperand {
+ public:
+  SparseOperand(const Sparse& value, std::source_location where = std::source_location::current());
+  template <class T>
+  requires requires(const T& t) {
+    { t.expr() } -> std::convertible_to<const Sparse&>;
+  }
+  SparseOperand(const T& variable, std::source_location where = std::source_location::current())
+      : SparseOperand(static_cast<const Sparse&>(variable.expr()), where) {}
+
+  const Sparse& value() const { return value_; }
+  const std::source_location& where() const { return where_; }
+
+ private:
+  Sparse value_;
+  std::source_location where_;
+};
+
+/// A sparse matrix as an input of functions, which take its three parts: function(inputs_of({a, x}), {dot(a, x)}). It
+/// has any number of stored elements in each call. That indptr and indices are as Sparse says is checked by each call.
+/// The dtype is floatX unless given; indices are int32 unless their dtype is given.
 Sparse csr_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},
                   DType of_indices = DType::kInt32, std::source_location where = std::source_location::current());
 Sparse csc_matrix(const std::string& name, const Dim& rows, const Dim& columns, std::optional<DType> dtype = {},
@@ -58,51 +80,50 @@ Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Op
                             const LengthList& lengths);
 
 /// The dense matrix of all elements.
-Expr dense(const Sparse& a, std::source_location where = std::source_location::current());
+Expr dense(const SparseOperand& a);
 /// The row and the column of each stored element, in the dtype of its indices.
-std::array<Expr, 2> coordinates(const Sparse& a);
+std::array<Expr, 2> coordinates(const SparseOperand& a);
 /// The same elements row by row, or column by column.
-Sparse to_csr(const Sparse& a);
-Sparse to_csc(const Sparse& a);
+Sparse to_csr(const SparseOperand& a);
+Sparse to_csc(const SparseOperand& a);
 
 /// f of the stored elements, the others stay 0: structured(a, [](const Expr& x) { return exp(x); }). f gives a value
 /// for each element of a vector (UserError otherwise).
-Sparse structured(const Sparse& a, const std::function<Expr(const Expr&)>& f,
-                  std::source_location where = std::source_location::current());
-Sparse cast(const Sparse& a, DType dtype, std::source_location where = std::source_location::current());
-Sparse operator-(const Sparse& a);
+Sparse structured(const SparseOperand& a, const std::function<Expr(const Expr&)>& f);
+Sparse cast(const SparseOperand& a, DType dtype);
+Sparse operator-(const SparseOperand& a);
 /// By a scalar. (a * s adds nothing where a stores nothing: NaN and infinities of s do not reach those.)
-Sparse operator*(const Sparse& a, const Operand& scalar);
-Sparse operator*(const Operand& scalar, const Sparse& a);
+Sparse operator*(const SparseOperand& a, const Operand& scalar);
+Sparse operator*(const Operand& scalar, const SparseOperand& a);
 /// Row i times s[i]; column j times s[j].
-Sparse row_scale(const Sparse& a, const Operand& s);
-Sparse column_scale(const Sparse& a, const Operand& s);
+Sparse row_scale(const SparseOperand& a, const Operand& s);
+Sparse column_scale(const SparseOperand& a, const Operand& s);
 /// a * x by element, where x is a dense matrix of the same shape, or broadcasts to it: the stored elements.
-Sparse multiply(const Sparse& a, const Operand& x);
+Sparse multiply(const SparseOperand& a, const Operand& x);
 /// Sums and products of two sparse matrices by element: the sum stores what either stores, the product what both store.
-Sparse operator+(const Sparse& a, const Sparse& b);
-Sparse operator-(const Sparse& a, const Sparse& b);
-Sparse multiply(const Sparse& a, const Sparse& b);
+Sparse operator+(const SparseOperand& a, const SparseOperand& b);
+Sparse operator-(const SparseOperand& a, const SparseOperand& b);
+Sparse multiply(const SparseOperand& a, const SparseOperand& b);
 /// The sum with a dense matrix, which is dense.
-Expr operator+(const Sparse& a, const Operand& x);
+Expr operator+(const SparseOperand& a, const Operand& x);
 
 /// Without the stored elements that are 0.
-Sparse remove_zeros(const Sparse& a);
+Sparse remove_zeros(const SparseOperand& a);
 /// The sum of all elements; of each column (axis 0); of each row (axis 1 or -1).
-Expr sum(const Sparse& a, std::source_location where = std::source_location::current());
-Expr sum(const Sparse& a, int64_t axis, std::source_location where = std::source_location::current());
+Expr sum(const SparseOperand& a);
+Expr sum(const SparseOperand& a, int64_t axis);
 /// The elements [i, i].
-Expr diagonal(const Sparse& a, std::source_location where = std::source_location::current());
+Expr diagonal(const SparseOperand& a);
 /// The square matrix with these elements on its diagonal.
 Sparse square_diagonal(const Operand& x);
 
 /// a x for a dense vector or matrix x, and x a. The gradient with respect to a is that of its stored elements, which
 /// costs as much as the product (csr_sampled_dot).
-Expr dot(const Sparse& a, const Operand& x);
-Expr dot(const Operand& x, const Sparse& a);
+Expr dot(const SparseOperand& a, const Operand& x);
+Expr dot(const Operand& x, const SparseOperand& a);
 /// The product of two sparse matrices, sparse.
-Sparse dot(const Sparse& a, const Sparse& b);
+Sparse dot(const SparseOperand& a, const SparseOperand& b);
 /// pattern * (x y^T) by element, of which only the stored elements are computed: x [rows, k], y [columns, k].
-Sparse sampled_dot(const Sparse& pattern, const Operand& x, const Operand& y);
+Sparse sampled_dot(const SparseOperand& pattern, const Operand& x, const Operand& y);
 
 }  // namespace thtrain

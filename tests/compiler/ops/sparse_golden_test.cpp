@@ -66,13 +66,14 @@ void compare(SparseFormat format, DType dtype, Mode mode, size_t expected) {
   const std::map<std::string, Expr> results = results_of(a, values);
   std::vector<Out> outputs;
   for (const auto& [name, result] : results) outputs.emplace_back(name, result);
-  Function f = function(inputs_of(a), outputs, {}, {.mode = mode});
+  Function f = function(inputs_of({a}), outputs, {}, {.mode = mode});
   std::map<std::string, std::map<std::string, Tensor>> got;
   size_t compared = 0;
   for (const GoldenLine& line : lines) {
     const std::string& matrix = line.arguments[1];
     SCOPED_TRACE(line.text);
-    if (!got.contains(matrix)) got[matrix] = f.named(arguments_of(SparseTensor::from_dense(values.at(matrix), format)));
+    if (!got.contains(matrix))
+      got[matrix] = f.named(arguments_of({SparseTensor::from_dense(values.at(matrix), format)}));
     const Tensor& result = got[matrix].at(line.name + " " + line.arguments[2]);
     EXPECT_EQ(result.text(), line.result(result.dtype()).text());
     ++compared;

@@ -77,8 +77,8 @@ TEST(SparseGradients, ForwardModeIsThatOfTheDenseMatrix) {
   const Expr x = tensor("x", {5, 3}, DType::kFloat64), t = tensor("t", {5, 3}, DType::kFloat64);
   const std::vector<Expr> wrt = {a.data, x}, tangents = {a.data * 2, t};
   const std::vector<Expr> sparse = jvp({dot(a, x)}, wrt, tangents), whole = jvp({dot(dense(a), x)}, wrt, tangents);
-  Function f = function(inputs_of(a, x, t), {sparse[0], whole[0]}, {}, {.mode = Mode::kReference});
-  const auto out = f(arguments_of(value, numbers({5, 3}), numbers({5, 3}, 2)));
+  Function f = function(inputs_of({a, x, t}), {sparse[0], whole[0]}, {}, {.mode = Mode::kReference});
+  const auto out = f(arguments_of({value, numbers({5, 3}), numbers({5, 3}, 2)}));
   expect_close(out[0], out[1]);
 }
 
@@ -89,7 +89,7 @@ TEST(SparseGradients, NeedMemoryForTheElementsAlone) {
   const Shared w(Tensor::zeros(DType::kFloat32, {1'000'000, 3}), "w");
   const Expr target = tensor("target", {1000, 3}, DType::kFloat32);
   const Expr error = dot(a, w) - target, cost = mean(error * error);
-  Function step = function(inputs_of(a, target), {cost}, {{w, w - 0.1f * grad(cost, {w})[0]}});
+  Function step = function(inputs_of({a, target}), {cost}, {{w, w - 0.1f * grad(cost, {w})[0]}});
   EXPECT_LT(step.info().arena_bytes, 100'000);
 }
 
@@ -157,10 +157,10 @@ TEST(SparseDot, GivesTheSameBitsWithTwoThreads) {
                            .columns = 21000};
   const Sparse a = csr_matrix("a", 500, 21000, DType::kFloat64);
   const Expr x = tensor("x", {21000, 40}, DType::kFloat64), y = tensor("y", {500, 40}, DType::kFloat64);
-  const std::vector<Tensor> arguments = arguments_of(value, numbers({21000, 40}, 2), numbers({500, 40}, 3));
+  const std::vector<Tensor> arguments = arguments_of({value, numbers({21000, 40}, 2), numbers({500, 40}, 3)});
   std::vector<std::vector<Tensor>> out;
   for (int threads : {1, 2})
-    out.push_back(function(inputs_of(a, x, y), {dot(a, x), dot(a.T(), y), sampled_dot(a, y, x).data}, {},
+    out.push_back(function(inputs_of({a, x, y}), {dot(a, x), dot(a.T(), y), sampled_dot(a, y, x).data}, {},
                            {.threads = threads})(arguments));
   for (size_t i = 0; i < out[0].size(); ++i) EXPECT_TRUE(same_bits(out[0][i], out[1][i])) << i;
 }
@@ -203,7 +203,7 @@ TEST(SparseErrors, OfArguments) {
   const Sparse a = csr_matrix("a", 4, 5, DType::kFloat64);
   const Expr x = tensor("x", {5}, DType::kFloat64);
   for (Mode mode : {Mode::kNative, Mode::kReference}) {
-    Function f = function(inputs_of(a, x), {dot(a, x)}, {}, {.mode = mode});
+    Function f = function(inputs_of({a, x}), {dot(a, x)}, {}, {.mode = mode});
     const auto fault = [&](const Tensor& indices, const Tensor& indptr) {
       return text_without_node([&] { f({some().data, indices, indptr, numbers({5})}); });
     };
