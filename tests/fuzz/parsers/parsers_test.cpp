@@ -46,7 +46,7 @@ TEST_P(Parsers, AcceptTheirSeeds) {
   std::vector<std::string> seeds = GetParam()->seeds();
   EXPECT_GE(seeds.size(), 2u);
   for (const std::string& seed : seeds) {
-    EXPECT_LE(seed.size(), 2048u);
+    EXPECT_LE(seed.size(), 4096u);
     EXPECT_TRUE(GetParam()->parse(seed)) << '"' << escaped(seed) << '"';
   }
 }
