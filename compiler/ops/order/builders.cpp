@@ -131,6 +131,10 @@ Expr diff(const Operand& operand, int64_t n, int64_t axis) {
   Expr x = operand.expr();
   const size_t along = axis_of(axis, x, "diff", operand.where());
   if (n < 0) fail_build(operand.where(), "diff: a negative number of differences", "n >= 0", std::to_string(n));
+  // Of a known length nothing is left after as many; each is a part of the graph.
+  if (x.dims()[along].is_known()) n = std::min(n, x.dims()[along].value());
+  constexpr int64_t kMost = 1000;
+  if (n > kMost) fail_build(operand.where(), "diff: too many differences", str("at most ", kMost), std::to_string(n));
   std::vector<Index> after(along, Slice{}), before(along, Slice{});
   after.emplace_back(Slice{.start = 1});
   before.emplace_back(Slice{.stop = -1});

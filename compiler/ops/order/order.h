@@ -68,7 +68,8 @@ struct Unique {
 /// and `inverse` are of positions along the axis, and slices with a NaN differ from all others, as in NumPy.
 Unique unique(const Operand& x, std::optional<int64_t> axis = {});
 
-/// Differences of neighbours along an axis, x[1:] - x[:-1], n times; of bools, whether they differ.
+/// Differences of neighbours along an axis, x[1:] - x[:-1], n times; of bools, whether they differ. UserError where
+/// n is negative, or above 1000 along an axis of unknown length.
 Expr diff(const Operand& x, int64_t n = 1, int64_t axis = -1);
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------

@@ -280,6 +280,10 @@ TEST(OrderErrors, WhenBuilt) {
        "  expected: n >= 0\n"
        "  got:      -1",
        [=] { diff(v, -1); }},
+      {"error: diff: too many differences\n"
+       "  expected: at most 1000\n"
+       "  got:      1001",
+       [=] { diff(vector("u"), 1001); }},
       {"error: cummax: is not defined for complex64\n"
        "  expected: bool, integers or floats\n"
        "  got:      z complex64[3]",
