@@ -192,13 +192,7 @@ static bool is_on_host(const Node& node, const kernel::Target& device) {
   for (const Expr& input : node.inputs) inputs.push_back(operand(inputs.size(), input.type()));
   for (const Type& type : node.types) outputs.push_back(operand(inputs.size() + outputs.size(), type));
   kernel::StepBuilder builder(node, std::move(inputs), std::move(outputs), device);
-  if (node.op->scalar) {
-    std::vector<Expr> results;
-    for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
-    lower_elementwise(builder, node.inputs, results);
-  } else {
-    node.op->lower(builder);
-  }
+  lower_node(builder);
   return std::ranges::any_of(
       builder.take(), [](const kernel::StepCode& code) { return std::holds_alternative<kernel::ReferenceCall>(code); });
 }

@@ -182,13 +182,7 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
        .non_temporal_threshold = at.is_unread ? options_.target.non_temporal_threshold(options_.threads) : 0,
        .chooser = listener ? &*listener : nullptr,
        .is_derived = at.is_derived});
-  if (node.op->scalar) {
-    std::vector<Expr> results;
-    for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
-    lower_elementwise(builder, node.inputs, results);
-  } else {
-    node.op->lower(builder);
-  }
+  lower_node(builder);
   LoweredNode out{builder.take(), builder.workspaces()};
   if (listener) {
     out.candidate = listener->last();

@@ -31,6 +31,12 @@ void lower_elementwise(StepBuilder& b, std::span<const Expr> inputs, std::span<c
   kernel::schedule(b, nest, kernel_name(nodes), kernel_comment(nodes, inputs, outputs));
 }
 
+void lower_node(StepBuilder& b) {
+  const Node& node = b.node();
+  if (!node.op->scalar) return node.op->lower(b);
+  lower_elementwise(b, node.inputs, outputs_of(node));
+}
+
 std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs) {
   return make_node(fused_op(), std::move(inputs), {}, {std::move(body)});
 }

@@ -31,5 +31,7 @@ std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs);
 /// Writes the loop nest: `inputs` and `outputs` stand for the step's operands in order. Vectors run along the innermost
 /// axis; operands that do not vary along it are loaded, and what depends on them alone is computed, once outside.
 void lower_elementwise(kernel::StepBuilder& b, std::span<const Expr> inputs, std::span<const Expr> outputs);
+/// The code of the builder's node, by its record or its own lowering.
+void lower_node(kernel::StepBuilder& b);
 
 }  // namespace thtrain

@@ -127,6 +127,8 @@ static Dim integer_of(const Expr& value, const std::source_location& where) {
 // Of integers that only a call can tell: start + step * (0, 1, ...), as many as the graph computes.
 static Expr computed_arange(const Expr& start, const Expr& stop, int64_t step, DType dtype,
                             const std::source_location& where) {
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   const Expr first = cast(start, DType::kInt64), last = cast(stop, DType::kInt64);
   const Expr span = step > 0 ? last - first : first - last;
   const int64_t size = step > 0 ? step : -step;

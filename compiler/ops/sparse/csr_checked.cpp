@@ -118,10 +118,7 @@ void lower_csr_checked(kernel::StepBuilder& b) {
 std::vector<OpCase> cases_csr_checked() {
   const auto checked = [](DType dtype, std::vector<int64_t> indices, std::vector<int64_t> indptr) {
     return [dtype, indices, indptr](const std::vector<Expr>& in) {
-      const auto of = [&](const std::vector<int64_t>& x) {
-        return cast(make_constant(Tensor::of<int64_t>(x, {static_cast<int64_t>(x.size())})), dtype);
-      };
-      return std::vector{csr_checked(of(indices) + in[0] * 0, of(indptr), 5)};
+      return std::vector{csr_checked(constant_indices(indices, dtype) + in[0] * 0, constant_indices(indptr, dtype), 5)};
     };
   };
   std::vector<OpCase> out;

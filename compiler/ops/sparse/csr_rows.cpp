@@ -38,8 +38,7 @@ void lower_csr_rows(kernel::StepBuilder& b) {
 std::vector<OpCase> cases_csr_rows() {
   const auto rows = [](std::vector<int64_t> indptr, DType dtype) {
     return [indptr, dtype](const std::vector<Expr>& in) {
-      return std::vector{csr_rows(
-          cast(make_constant(Tensor::of<int64_t>(indptr, {static_cast<int64_t>(indptr.size())})), dtype), in[0])};
+      return std::vector{csr_rows(constant_indices(indptr, dtype), in[0])};
     };
   };
   std::vector<OpCase> out;

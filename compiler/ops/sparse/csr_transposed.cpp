@@ -78,11 +78,9 @@ void lower_csr_transposed(kernel::StepBuilder& b) {
 std::vector<OpCase> cases_csr_transposed() {
   const auto transposed = [](DType dtype, std::vector<int64_t> indices, std::vector<int64_t> indptr) {
     return [dtype, indices, indptr](const std::vector<Expr>& in) {
-      const auto of = [&](const std::vector<int64_t>& x) {
-        return cast(make_constant(Tensor::of<int64_t>(x, {static_cast<int64_t>(x.size())})), dtype);
-      };
       // An input, so that nothing is folded: as many elements as it has, all 0.
-      const CsrPattern out = csr_transposed(of(indices) + in[0] * 0, of(indptr), 5);
+      const CsrPattern out =
+          csr_transposed(constant_indices(indices, dtype) + in[0] * 0, constant_indices(indptr, dtype), 5);
       return std::vector{out.indices, out.indptr, out.order};
     };
   };

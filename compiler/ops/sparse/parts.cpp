@@ -28,6 +28,10 @@ void require_parts(const TypeArgs& args, int data, size_t at) {
   args.require_equal(type.dims[0], indices.dims[0], "there are not as many stored elements as indices");
 }
 
+Expr constant_indices(const std::vector<int64_t>& numbers, DType dtype) {
+  return make_constant(Tensor::of<int64_t>(numbers, {static_cast<int64_t>(numbers.size())}).cast(dtype));
+}
+
 Dim rows_of(const Type& indptr) {
   return indptr.dims[0] - Dim(1);
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/op.h"
 #include "compiler/kernel/step_builder.h"
@@ -34,6 +35,9 @@ CsrPattern csr_transposed(const Expr& indices, const Expr& indptr, const Dim& co
 /// indptr, checked: with `indices` it is the pattern of a matrix of so many columns, sorted and without duplicates.
 Expr csr_checked(const Expr& indices, const Expr& indptr, const Dim& columns,
                  const std::source_location& where = std::source_location::current());
+
+/// The numbers as indices of that dtype, for cases.
+Expr constant_indices(const std::vector<int64_t>& numbers, DType dtype);
 
 // ---- what they share
 // -------------------------------------------------------------------------------------------------
