@@ -61,6 +61,7 @@ std::vector<Expr> vmap_all(const ScanStep& step, const std::vector<Operand>& xs,
     fail_build(where, "vmap: the step function gives updates or until()", "values alone", {},
                "map() is a loop, which can have both");
 
+  for (const Expr& result : results.outputs) require_value(result, "vmap: a result of the step function", where);
   results.outputs = with_gathered_elements(results.outputs, elements);
   OverIterations over(all[0].dims()[0], OverIterations::Follows::kMapped);
   std::unordered_set<const Node*> varying;
