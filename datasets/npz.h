@@ -24,6 +24,8 @@ class NpzFile {
   bool contains(const std::string& name) const { return entries_.contains(name); }
   /// Is it deflated?
   bool is_packed(const std::string& name) const { return entry_of(name).method != 0; }
+  /// Bytes of its .npy file, unpacked, as the archive claims.
+  uint64_t size(const std::string& name) const { return entry_of(name).size; }
   /// Its header alone. UserError as read().
   NpyHeader header(const std::string& name) const;
   /// The bytes of its .npy file at any location. UserError as read().

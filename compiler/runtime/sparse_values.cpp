@@ -78,34 +78,39 @@ Tensor SparseTensor::dense(std::source_location where) const {
 }
 
 void SparseTensor::check(std::source_location where) const {
+  if (const std::optional<Fault> found = fault()) refuse(where, found->what, found->expected);
+}
+
+std::optional<SparseTensor::Fault> SparseTensor::fault() const {
   const bool is_csr = format == SparseFormat::kCsr;
   const int64_t major = is_csr ? rows : columns, minor = is_csr ? columns : rows;
   const char* slice = is_csr ? "row " : "column ";
   const auto is_index = [](DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64; };
   if (data.rank() != 1 || indices.rank() != 1 || indptr.rank() != 1 || !is_index(indices.dtype()) ||
       indices.dtype() != indptr.dtype())
-    refuse(where, "its parts are no vectors, or indices have no dtype of indices", "int32 or int64, both the same");
+    return Fault{"its parts are no vectors, or indices have no dtype of indices", "int32 or int64, both the same"};
   if (indices.size() != data.size())
-    refuse(where, str(data.size(), " elements and ", indices.size(), " indices"), "as many");
-  if (rows < 0 || columns < 0 || indptr.size() != major + 1)
-    refuse(where, str("indptr has ", indptr.size(), " elements"),
-           str("one more than the ", major, is_csr ? " rows" : " columns"));
+    return Fault{str(data.size(), " elements and ", indices.size(), " indices"), "as many"};
+  if (rows < 0 || columns < 0 || indptr.size() - 1 != major)
+    return Fault{str("indptr has ", indptr.size(), " elements"),
+                 str("one more than the ", major, is_csr ? " rows" : " columns")};
   if (indptr.as_int(0) != 0 || indptr.as_int(major) != data.size())
-    refuse(where, str("indptr begins with ", indptr.as_int(0), " and ends with ", indptr.as_int(major)),
-           str("from 0 to the number of elements, ", data.size()));
+    return Fault{str("indptr begins with ", indptr.as_int(0), " and ends with ", indptr.as_int(major)),
+                 str("from 0 to the number of elements, ", data.size())};
   for (int64_t i = 0; i < major; ++i) {
     const int64_t begin = indptr.as_int(i), end = indptr.as_int(i + 1);
     if (end < begin || end > data.size())
-      refuse(where, str("indptr is ", begin, " at ", slice, i, ", and ", end, " after it"), "numbers that do not fall");
+      return Fault{str("indptr is ", begin, " at ", slice, i, ", and ", end, " after it"), "numbers that do not fall"};
     for (int64_t e = begin, before = -1; e < end; ++e) {
       const int64_t j = indices.as_int(e);
       if (j < 0 || j >= minor)
-        refuse(where, str(slice, i, " has an element with the index ", j), str("at least 0 and less than ", minor));
+        return Fault{str(slice, i, " has an element with the index ", j), str("at least 0 and less than ", minor)};
       if (j <= before)
-        refuse(where, str("in ", slice, i, " the index ", j, " follows ", before), "ascending indices, each once");
+        return Fault{str("in ", slice, i, " the index ", j, " follows ", before), "ascending indices, each once"};
       before = j;
     }
   }
+  return {};
 }
 
 InputParts::InputParts(const Sparse& a, std::source_location where) {

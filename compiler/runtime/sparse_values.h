@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ struct SparseTensor {
   /// UserError, with the row, unless the parts are those of a matrix: as many indices as elements, an indptr that rises
   /// from 0 to their number, and in each row ascending indices inside of the matrix. Linear in the stored elements.
   void check(std::source_location where = std::source_location::current()) const;
+  /// What check() refuses, and what is expected; nothing where the parts are those of a matrix.
+  struct Fault {
+    std::string what, expected;
+  };
+  std::optional<Fault> fault() const;
 };
 
 /// Sparse and dense inputs of a function: function(inputs_of({a, x}), {dot(a, x)}).

@@ -18,7 +18,8 @@ struct Parser {
   std::vector<std::string> (*seeds)();
 };
 
-extern const Parser kToml, kNpy, kNpz, kIdx, kCsv, kCacheEntry, kProgramImage, kTuning, kFunctionFile;
+extern const Parser kToml, kNpy, kNpz, kIdx, kCsv, kLibsvm, kMatrixMarket, kSparseNpz, kCacheEntry, kProgramImage,
+    kTuning, kFunctionFile;
 
 /// Throws std::logic_error: a fault of the parser that no sanitizer sees.
 void require(bool holds, const char* what);
