@@ -10,7 +10,7 @@ thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} L
 # for them.
 set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_records.cpp datasets/csv_text.cpp
                             datasets/categories.cpp datasets/table_inputs.cpp datasets/images.cpp
-                            datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
+                            datasets/augmentation.cpp datasets/sparse_examples.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
 # Loops over all pairs of examples.
 set_source_files_properties(trainers/show/tsne.cpp trainers/show/principal_components.cpp

@@ -1,6 +1,7 @@
 // What is refused in examples: numbers that are not finite, weights below 0, classes out of range.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "datasets/dataset.h"
@@ -161,8 +162,26 @@ void check_labels(const Split& split, const Tensor& y, const RowOf& row_of) {
   }
 }
 
+// Numbers that are kept of sparse examples.
+void check_sparse(const Split& split, const Batch::Sparse& batch, const RowOf& row_of) {
+  if (has_only_finite(batch.values)) return;
+  int64_t bad = 0, row = 0;
+  while (std::isfinite(batch.values.as_double(bad))) ++bad;
+  while (batch.indptr.as_int(row + 1) <= bad) ++row;
+  const int64_t column = batch.columns.as_int(batch.places.as_int(bad));
+  const DataArray& array = split.x_array();
+  throw UserError(
+      {.what = str(element_location(array, split.input_shape(), row_of(row), column), ": not a finite number"),
+       .expected = str("numbers that are finite in ", name_of(batch.values.dtype())),
+       .got = number_text(element(array, row_of(row), column)),
+       .config = array.where,
+       .hint = counting_hint(array)});
+}
+
 void check(const Split& split, const Batch& batch, const RowOf& row_of) {
-  if (is_float(split.x_array().raw.dtype()))
+  if (batch.sparse.indptr.rank() > 0)
+    check_sparse(split, batch.sparse, row_of);
+  else if (is_float(split.x_array().raw.dtype()))
     check_finite(split.x_array(), batch.x, row_of, lengths_hint(split), split.table_inputs() ? &split : nullptr);
   if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of, lengths_hint(split));
   if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
@@ -244,9 +263,19 @@ static int64_t rows_at_once(const Split& split) {
   return std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
 }
 
+static void check_all_sparse(const Split& split, DType floatx) {
+  constexpr int64_t kRows = 1024;
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    std::vector<int64_t> examples(static_cast<size_t>(std::min(kRows, split.size() - first)));
+    std::iota(examples.begin(), examples.end(), first);
+    check_batch(split, split.read_sparse(examples, floatx), examples);
+  }
+}
+
 void check_all(const Split& split, DType floatx) {
   // Integers are always finite: only their targets are read.
   if (!is_float(split.x_array().raw.dtype())) return check_targets(split, floatx);
+  if (split.is_sparse()) return check_all_sparse(split, floatx);
   for (int64_t first = 0, rows = rows_at_once(split); first < split.size(); first += rows)
     check_batch(split, split.read(first, std::min(rows, split.size() - first), floatx), first);
 }

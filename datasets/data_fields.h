@@ -16,12 +16,14 @@ template <class T>
 void DataConfig::describe_common(Fields<T>& f) {
   const auto keys = f.group("standardization and names");
   using By = Standardization::By;
-  f.choice("standardize", &T::standardize, {{"none", By::kNone}, {"features", By::kFeatures}, {"all", By::kAll}})
+  f.choice("standardize", &T::standardize,
+           {{"none", By::kNone}, {"features", By::kFeatures}, {"all", By::kAll}, {"scales", By::kScales}})
       .synonyms({"normalize", "standardise"})
       .help(
           "Subtract the mean of the training examples and divide by their standard deviation: those of each number of "
           "an "
-          "example (`features`), or one of each over all numbers (`all`). Both are kept with the model.");
+          "example (`features`), or one of each over all numbers (`all`). `scales` divides as `features` and subtracts "
+          "nothing: what is 0 stays 0. Means and deviations are kept with the model.");
   f.field("class_names", &T::class_names)
       .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
   f.field("class_names_file", &T::class_names_file)
@@ -160,6 +162,17 @@ void describe_target(Fields<T>& f) {
       .help(
           "The same as `standardize` for `values`, each. The loss is of the standardized ones; predictions, and mean "
           "squared and absolute errors, are in the units of the data.");
+}
+
+// Of examples of which only the numbers that are not 0 are kept.
+inline void check_sparse_standardization(const DataConfig& c, Findings& findings) {
+  using By = Standardization::By;
+  if (c.standardize != By::kFeatures && c.standardize != By::kAll) return;
+  findings.add({.what = "data.standardize would take means off sparse examples, and nearly none stayed 0",
+                .expected = "\"scales\" or \"none\"",
+                .got = c.standardize == By::kAll ? "\"all\"" : "\"features\"",
+                .config = c.at("standardize"),
+                .hint = "\"scales\" divides by the deviations alone"});
 }
 
 inline void check_targets(const DataConfig& c, Findings& findings) {

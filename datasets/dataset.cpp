@@ -212,7 +212,7 @@ Tensor Split::make_targets(int64_t count, DType floatx) const {
 std::vector<std::shared_ptr<HeldRows>> Split::hold_rows() {
   std::vector<std::shared_ptr<HeldRows>> out;
   auto through = [&](DataArray& array) {
-    if (!array.source) return;
+    if (!array.source || array.source->sparse()) return;  // sparse rows are read one by one
     out.push_back(std::make_shared<HeldRows>(array.source, row_bytes(array)));
     array.source = out.back();
   };
@@ -255,12 +255,14 @@ void Split::fill(Batch& into, const RowOf& row_of) const {
     into.lengths.assign(read_lengths(into.x.dim(0), row_of));
     clear_behind_end(into.x.reshape(with_rows(into.x.dim(0), input_shape_)), into.lengths);
   }
-  if (has_weights()) {
-    TH_CHECK(into.weights.shape() == Shape{into.x.dim(0)}, into.weights.type_text(), " for weights");
-    convert_rows(*weights_, 1, row_of, into.weights);
-  }
-  if (targets_ == Targets::kNone) return;
-  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " for ", into.x.type_text());
+  TH_CHECK(!has_weights() || into.weights.shape() == Shape{into.x.dim(0)}, into.weights.type_text(), " for weights");
+  TH_CHECK(targets_ == Targets::kNone || (into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0)), into.y.type_text(),
+           " for ", into.x.type_text());
+  fill_besides_x(into, row_of);
+}
+
+void Split::fill_besides_x(Batch& into, const RowOf& row_of) const {
+  if (has_weights()) convert_rows(*weights_, 1, row_of, into.weights);
   fill_targets(into.y, row_of);
 }
 

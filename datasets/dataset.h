@@ -29,6 +29,12 @@ const char* name_of(Targets targets);
 /// where all have the same.
 struct Batch {
   Tensor x, y, weights = {}, lengths = {};
+  /// In place of x, of examples of which only the numbers that are not 0 are kept: example i has values[e], floatX, in
+  /// the columns columns[places[e]], for e from indptr[i] to indptr[i + 1] - 1. All are int32; `columns` are those of
+  /// the batch, ascending. indptr is of rank 0 where there is x.
+  struct Sparse {
+    Tensor values, places, indptr, columns;
+  } sparse = {};
 };
 
 /// What a model takes x and y for, beyond their shapes.
@@ -139,6 +145,10 @@ class Split {
   /// a class that is no integer, and a label that is not 0 or 1 (values and ranges are checked by check_batch).
   Batch read(int64_t begin, int64_t count, DType floatx) const;
   Batch read(std::span<const int64_t> examples, DType floatx) const;
+  /// Is only what is not 0 kept of the examples? read() gives them whole.
+  bool is_sparse() const { return x_.source && x_.source->sparse(); }
+  /// The same of sparse examples, as they are kept: Batch::sparse in place of x.
+  Batch read_sparse(std::span<const int64_t> examples, DType floatx) const;
   /// The same into the contiguous tensors of `into`, whose lengths say how many and whose x says which dtype.
   void read_into(Batch& into, int64_t begin) const;
   void read_into(Batch& into, std::span<const int64_t> examples) const;
@@ -157,6 +167,7 @@ class Split {
   Tensor read_lengths(int64_t count, const RowOf& row_of) const;
   Tensor make_targets(int64_t count, DType floatx) const;
   void fill(Batch& into, const RowOf& row_of) const;
+  void fill_besides_x(Batch& into, const RowOf& row_of) const;
   void fill_targets(Tensor into, const RowOf& row_of) const;
   void fill_cropped(Tensor into, const RowOf& row_of) const;
   void fill_table(Tensor into, const RowOf& row_of) const;

@@ -12,6 +12,8 @@
 
 namespace thtrain {
 
+class SparseRows;  // datasets/sparse_rows.h
+
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -23,6 +25,8 @@ class RowSource {
   virtual bool is_sequential() const { return false; }
   /// The first `bytes` bytes of each row, without reading more; null where rows are read whole.
   virtual std::shared_ptr<const RowSource> beginnings(int64_t /*bytes*/) const { return nullptr; }
+  /// Itself, where only the numbers that are not 0 are kept of each row; else null.
+  virtual const SparseRows* sparse() const { return nullptr; }
   /// UserError where a file that the rows come from was changed since it was opened.
   virtual void check_unchanged() const {}
   /// Adds the files that the rows come from.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "datasets/dataset.h"
+#include "datasets/sparse_rows.h"
 
 namespace thtrain {
 
@@ -83,6 +84,33 @@ void for_each_batch(const Split& split, F f) {
   }
 }
 
+// The deviations of sparse numbers; those that are not kept are 0, which sums of them do not need.
+Standard sparse_scales(const Split& train, DType floatx) {
+  const auto features = static_cast<size_t>(train.input_shape()[0]);
+  const auto count = static_cast<double>(train.size());
+  std::vector<double> mean(features), squares(features), kept(features);
+  const auto for_each_number = [&](auto f) {
+    SparseNumbers row;
+    for (int64_t i = 0; i < train.size(); ++i) {
+      row = {};
+      train.x_array().source->sparse()->append(train.file_row(i), row);
+      for (size_t e = 0; e < row.values.size(); ++e)
+        f(static_cast<size_t>(row.columns[e]), row.values[e] * train.scale());
+    }
+  };
+  for_each_number([&](size_t column, double value) { mean[column] += value / count; });
+  for_each_number([&](size_t column, double value) {
+    squares[column] += (value - mean[column]) * (value - mean[column]);
+    kept[column] += 1;
+  });
+  Standard out{std::vector<double>(features), std::vector<double>(features)};
+  for (size_t j = 0; j < features; ++j) {
+    out.scale[j] = rounded(std::sqrt((squares[j] + (count - kept[j]) * mean[j] * mean[j]) / count), floatx);
+    if (out.scale[j] == 0) out.scale[j] = 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 void Standard::apply(Tensor rows) const {
@@ -94,24 +122,29 @@ void Standard::undo(Tensor rows) const {
 }
 
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx) {
-  const bool inputs = by != Standardization::By::kNone;
+  TH_CHECK(!train.is_sparse() || by == Standardization::By::kNone || by == Standardization::By::kScales,
+           "means of sparse examples");
+  const bool is_sparse = train.is_sparse() && by != Standardization::By::kNone;
+  const bool inputs = by != Standardization::By::kNone && !is_sparse;
   TH_CHECK(!targets || train.targets() == Targets::kValues, "standardized targets that are no values");
   const size_t features = by == Standardization::By::kAll ? 1 : static_cast<size_t>(element_count(train.step_shape()));
   const auto outputs = static_cast<size_t>(element_count(train.step_target_shape()));
   Sums x_sum(features), y_sum(outputs), x_squares(features), y_squares(outputs);
   auto itself = [](double v, size_t) { return v; };
-  for_each_batch(train, [&](const Batch& batch) {
-    if (inputs) x_sum.add(batch.x, itself);
-    if (targets) y_sum.add(batch.y, itself);
-  });
+  if (inputs || targets)
+    for_each_batch(train, [&](const Batch& batch) {
+      if (inputs) x_sum.add(batch.x, itself);
+      if (targets) y_sum.add(batch.y, itself);
+    });
   const std::vector<double> x_mean = x_sum.means(), y_mean = y_sum.means();
   auto square = [](const std::vector<double>& mean) {
     return [&mean](double v, size_t feature) { return (v - mean[feature]) * (v - mean[feature]); };
   };
-  for_each_batch(train, [&](const Batch& batch) {
-    if (inputs) x_squares.add(batch.x, square(x_mean));
-    if (targets) y_squares.add(batch.y, square(y_mean));
-  });
+  if (inputs || targets)
+    for_each_batch(train, [&](const Batch& batch) {
+      if (inputs) x_squares.add(batch.x, square(x_mean));
+      if (targets) y_squares.add(batch.y, square(y_mean));
+    });
   auto standard = [&](const std::vector<double>& mean, const Sums& squares) {
     Standard out{mean, squares.means()};
     for (double& m : out.mean) m = rounded(m, floatx);
@@ -123,7 +156,9 @@ Standardization learn_standardization(const Split& train, Standardization::By by
   };
   Standardization out;
   if (inputs) out.inputs = standard(x_mean, x_squares);
-  if (by == Standardization::By::kFeatures) leave_categories(train, out.inputs);
+  if (is_sparse) out.inputs = sparse_scales(train, floatx);
+  if (by == Standardization::By::kScales) std::fill(out.inputs.mean.begin(), out.inputs.mean.end(), 0.0);
+  if (inputs && by != Standardization::By::kAll) leave_categories(train, out.inputs);
   if (targets) out.targets = standard(y_mean, y_squares);
   return out;
 }

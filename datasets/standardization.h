@@ -28,8 +28,8 @@ struct Standard {
 
 struct Standardization {
   /// kFeatures: a mean and a deviation for each number of an example, or of a step of sequences; kAll: one of each over
-  /// all numbers.
-  enum class By { kNone, kFeatures, kAll };
+  /// all numbers; kScales: a deviation as kFeatures, and 0 for each mean, so that what is 0 stays it.
+  enum class By { kNone, kFeatures, kAll, kScales };
   Standard inputs, targets;
   Imputation imputation = {};  // of the columns of a table, before they are standardized
   Categories categories = {};  // of these columns
@@ -39,9 +39,9 @@ struct Standardization {
 };
 
 /// The mean and the standard deviation (divided by n, not n - 1) of x by `by`, and where `targets`, those of each
-/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. By kFeatures, categories and
+/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. But by kAll, categories and
 /// indicators of missing values stay as they are: their mean counts as 0, their deviation as 1. Reads all examples
-/// twice, a few MiB at a time; UserError as check_batch.
+/// twice, a few MiB at a time; UserError as check_batch. Of sparse examples, kScales only.
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx);
 
 }  // namespace thtrain

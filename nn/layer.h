@@ -20,6 +20,7 @@
 namespace thtrain {
 
 class Layer;
+struct SparseExamples;
 
 /// What the minibatch is for: some layers compute something else while they learn.
 enum class Phase {
@@ -52,6 +53,8 @@ struct LayerPass {
   /// Of sequences: floats [steps, batch], 1 at the steps that a sequence has and 0 behind its end; empty where all have
   /// the same length.
   Expr mask = {};
+  /// Of a minibatch that is sparse (nn/sparse_examples.h); null: it is dense.
+  const SparseExamples* sparse = nullptr;
 };
 
 /// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L
@@ -175,7 +178,7 @@ class Layer {
   virtual bool gives_sequence() const { return true; }
 
   /// Of a classifier: z [batch, classes] of an input, whose softmax it gives, in the layer's scope. Empty of others.
-  virtual Expr logits(const Expr& /*input*/) const { return {}; }
+  virtual Expr logits(const Expr& /*input*/, const SparseExamples* /*sparse*/) const { return {}; }
 
   /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]; where it takes and
   /// gives sequences, [steps, batch, output_shape()...]. In training, updates of state() are added to those of `pass`.

@@ -12,6 +12,7 @@
 #include "config/near_value.h"
 #include "nn/model_pass.h"
 #include "nn/sequences.h"
+#include "nn/sparse_examples.h"
 
 namespace thtrain {
 
@@ -160,6 +161,9 @@ int64_t Model::classes() const {
 
 ModelPass Model::pass(std::vector<Expr> values, Phase phase, const Expr& lengths) const {
   return {*this, std::move(values), phase, lengths};
+}
+ModelPass Model::pass(const SparseExamples& examples, Phase phase) const {
+  return {*this, {examples.x}, phase, {}, &examples};
 }
 Expr Model::output(const Expr& x, Phase phase) const {
   return pass({x}, phase).output();

@@ -76,6 +76,8 @@ class Model {
   /// there is one value for each input, none wider than dtype(): a float64 in a float32 model would make all of it
   /// float64.
   ModelPass pass(std::vector<Expr> values, Phase phase, const Expr& lengths = {}) const;
+  /// Of a sparse minibatch, which lives as long as the pass: the one input.
+  ModelPass pass(const SparseExamples& examples, Phase phase) const;
   /// What the last layer makes of x [batch, input...], the one input. Where layers have state, a cost is built of
   /// pass(), in training, and its updates are applied with those of the optimizer.
   Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;

@@ -35,8 +35,9 @@ static void check_value(const ModelInput& input, const Expr& value, DType dtype)
          "");
 }
 
-ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths)
-    : model_(model), phase_(phase), values_(model.inputs_.size() + model.layers_.size()) {
+ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths,
+                     const SparseExamples* sparse)
+    : model_(model), phase_(phase), values_(model.inputs_.size() + model.layers_.size()), sparse_(sparse) {
   if (values.size() != model.inputs_.size())
     throw UserError(Message{
         .what = "a model takes a value for each input",
@@ -95,7 +96,7 @@ void ModelPass::compute_layer(size_t number) {
   for (size_t source : model_.sources_[number])
     inputs.push_back(layer.takes_sequences() ? sequences_at(source) : taken_from(number, source));
   const size_t updates_before = updates_.size();
-  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_};
+  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_, .sparse = sparse_};
   Expr out = layer(inputs, pass);
   TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", layer.name(),
            " updates its state in evaluation");
@@ -150,7 +151,7 @@ ModelOutput ModelPass::model_output_at(size_t index) {
 Expr ModelPass::logits_at(size_t index) {
   const Layer& classifier = model_.classifier_at(index);
   const size_t layer = index - model_.inputs_.size();
-  return classifier.logits(taken_from(layer, model_.sources_[layer].front()));
+  return classifier.logits(taken_from(layer, model_.sources_[layer].front()), sparse_);
 }
 Expr ModelPass::logits() {
   require_layers(model_);

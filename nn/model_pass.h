@@ -14,7 +14,8 @@ namespace thtrain {
 class ModelPass {
  public:
   /// `values` and `lengths`, and errors, as Model::pass.
-  ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {});
+  ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {},
+            const SparseExamples* sparse = nullptr);
 
   /// Of the last layer. UserError where there is none.
   Expr output();
@@ -51,7 +52,8 @@ class ModelPass {
   Phase phase_;
   std::vector<Value> values_;  // by index; empty where it was not asked for yet
   Dim steps_ = 1, batch_ = 1;  // of the sequences
-  Expr mask_;                  // floats [steps, batch]; empty where all sequences have the same length
+  const SparseExamples* sparse_;
+  Expr mask_;  // floats [steps, batch]; empty where all sequences have the same length
   std::vector<Update> updates_;
 };
 

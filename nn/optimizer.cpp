@@ -5,6 +5,7 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 
 namespace thtrain {
 
@@ -104,6 +105,12 @@ std::vector<Update> Optimizer::updates(const Expr& cost) const {
 }
 
 std::vector<Update> Optimizer::updates(const std::vector<Expr>& gradients) const {
+  std::vector<ParamGradient> whole;
+  for (const Expr& gradient : gradients) whole.push_back({gradient});
+  return updates(whole);
+}
+
+std::vector<Update> Optimizer::updates(const std::vector<ParamGradient>& gradients) const {
   if (gradients.size() != params_.size())
     throw UserError(Message{.what = str(name_, ": there is not one gradient for each parameter"),
                             .expected = str(params_.size(), " gradients"),
@@ -113,18 +120,27 @@ std::vector<Update> Optimizer::updates(const std::vector<Expr>& gradients) const
   if (step_) out.push_back({*step_, *step_ + 1});
   for (size_t i = 0; i < params_.size(); ++i) {
     Scope of_param(params_[i].name, params_[i].config);
-    Expr w = params_[i].expr(), gradient = gradients[i], rate = learning_rate();
-    if (rate_factors_[i].has_value()) rate = rate * rate_factors_[i];
+    ParamStep of(i, gradients[i], params_[i].variable, out);
+    of.rate = learning_rate();
+    if (rate_factors_[i].has_value()) of.rate = of.rate * rate_factors_[i];
     if (decays_[i].has_value()) {
       if (decoupled_)
-        w = w - rate * decays_[i] * w;
+        of.w = of.w - of.rate * decays_[i] * of.w;
       else
-        gradient = gradient + decays_[i] * w;
+        of.gradient = of.gradient + decays_[i] * of.w;
     }
-    Expr next = step(i, w, gradient, rate, out);
-    out.push_back({params_[i].expr(), next});
+    const Expr next = step(of);
+    out.push_back({params_[i].expr(), of.with_rows(params_[i].variable, next)});
   }
   return out;
+}
+
+Expr ParamStep::rows_of(const Shared& all) const {
+  return rows_.has_value() ? take(all, rows_) : all.expr();
+}
+
+Expr ParamStep::with_rows(const Shared& all, const Expr& value) const {
+  return rows_.has_value() ? set_subtensor(all.expr()[{rows_}], value) : value;
 }
 
 #define TH_OPTIMIZER(name) Kind<OptimizerOptions> name##_optimizer();

@@ -14,6 +14,38 @@
 
 namespace thtrain {
 
+/// The gradient of a parameter: of all of it, or of rows without which it is 0.
+struct ParamGradient {
+  Expr value;      // of the parameter's type; of rows [k, ...]
+  Expr rows = {};  // integers [k], each once; empty: all
+};
+
+/// What an optimizer takes a step of: a parameter or some rows of it.
+class ParamStep {
+ public:
+  Expr w, gradient, rate;  // value, gradient and learning rate
+
+  /// The value of this parameter's state.
+  Expr old(const std::vector<Shared>& state) const { return rows_of(state[index_]); }
+  /// Gives it another one.
+  void update(const std::vector<Shared>& state, const Expr& value) const {
+    updates_.push_back({state[index_], with_rows(state[index_], value)});
+  }
+
+ private:
+  friend class Optimizer;
+  ParamStep(size_t index, const ParamGradient& gradient, const Shared& param, std::vector<Update>& updates)
+      : w(), gradient(gradient.value), index_(index), rows_(gradient.rows), updates_(updates) {
+    w = rows_of(param);
+  }
+  Expr rows_of(const Shared& all) const;
+  Expr with_rows(const Shared& all, const Expr& value) const;
+
+  size_t index_;
+  Expr rows_;
+  std::vector<Update>& updates_;
+};
+
 /// A number of an optimizer: a shared scalar of the parameters' dtype, so that another value needs no other program.
 struct OptimizerNumber {
   std::string name;  // as the options call it: "learning_rate", "momentum"
@@ -46,6 +78,10 @@ class Optimizer {
   /// The same where the gradients are given: one for each of params(), in their order, of their types. UserError where
   /// there are more or fewer.
   std::vector<Update> updates(const std::vector<Expr>& gradients) const;
+  /// The same where some are those of rows: the other rows, and their state, stay as they are ("lazy"). Without state
+  /// and weight decay that is what the whole gradient gives; with momentum or running means, a row rests where they
+  /// would move on, and its decay comes with its next gradient. Steps are counted for all rows together.
+  std::vector<Update> updates(const std::vector<ParamGradient>& gradients) const;
 
   /// What a checkpoint keeps: "velocity/hidden/W", "step".
   const NamedState& state() const { return state_; }
@@ -77,10 +113,8 @@ class Optimizer {
   static Expr precise(const Expr& number);
   DType dtype() const { return dtype_; }
 
-  /// The new value of the parameter at `index`, W - r (...), from its value, its gradient and its learning rate;
-  /// updates of its state are added to `updates`.
-  virtual Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                    std::vector<Update>& updates) const = 0;
+  /// The new value of w, W - r (...); state is read and updated by `of`.
+  virtual Expr step(const ParamStep& of) const = 0;
 
  private:
   const OptimizerNumber& number(std::string_view name) const;

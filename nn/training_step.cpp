@@ -1,6 +1,7 @@
 #include "nn/training_step.h"
 
 #include "compiler/autodiff/gradient.h"
+#include "nn/row_gradients.h"
 #include "nn/updates/clip_gradients.h"
 #include "nn/updates/max_norm.h"
 
@@ -43,22 +44,36 @@ std::vector<Update> TrainingStep::updates(const Expr& cost) const {
   return updates(grad(cost, wrt));
 }
 
+std::vector<Update> TrainingStep::updates(const Expr& cost, const Expr& rows) const {
+  if (accumulation_ || max_norm_.has_value() || average_) return updates(cost);
+  return updates_of(row_gradients(cost, optimizer_->params(), rows));
+}
+
 std::vector<Update> TrainingStep::updates(const std::vector<Expr>& gradients) const {
   const std::vector<Param>& params = optimizer_->params();
   if (gradients.size() != params.size())
     throw UserError(Message{.what = "step: a gradient is given for each parameter",
                             .expected = str(params.size()),
                             .got = str(gradients.size())});
-  std::vector<Expr> taken = accumulation_ ? accumulation_->mean(gradients) : gradients;
-  if (clip_value_.has_value()) taken = clip_by_value(taken, clip_value_);
-  if (clip_norm_.has_value()) taken = clip_by_global_norm(taken, clip_norm_);
+  std::vector<ParamGradient> taken;
+  for (const Expr& gradient : accumulation_ ? accumulation_->mean(gradients) : gradients) taken.push_back({gradient});
+  std::vector<Update> out = updates_of(std::move(taken));
+  return accumulation_ ? accumulation_->updates(gradients, out) : out;
+}
+
+std::vector<Update> TrainingStep::updates_of(std::vector<ParamGradient> taken) const {
+  std::vector<Expr> values;
+  for (const ParamGradient& gradient : taken) values.push_back(gradient.value);
+  if (clip_value_.has_value()) values = clip_by_value(values, clip_value_);
+  if (clip_norm_.has_value()) values = clip_by_global_norm(values, clip_norm_);
+  for (size_t i = 0; i < taken.size(); ++i) taken[i].value = values[i];
   std::vector<Update> out = optimizer_->updates(taken);
   if (max_norm_.has_value()) out = limit_norms(std::move(out), optimizer_->params(), max_norm_);
   if (average_) {
     std::vector<Update> of_average = average_->updates(out);
     out.insert(out.end(), of_average.begin(), of_average.end());
   }
-  return accumulation_ ? accumulation_->updates(gradients, out) : out;
+  return out;
 }
 
 }  // namespace thtrain

@@ -33,6 +33,10 @@ class TrainingStep {
 
   /// Of all state and of the parameters. `cost` is a scalar that all parameters reach.
   std::vector<Update> updates(const Expr& cost) const;
+  /// The same where the minibatch is sparse and `rows` are its columns (nn/sparse_examples.h): of parameters of which
+  /// the cost reads these rows only, these alone are changed, as Optimizer::updates() says. All rows are where
+  /// gradients are accumulated, columns limited or weights averaged.
+  std::vector<Update> updates(const Expr& cost, const Expr& rows) const;
   /// The same where the gradients are given: one for each parameter of the optimizer, in their order.
   std::vector<Update> updates(const std::vector<Expr>& gradients) const;
 
@@ -46,6 +50,7 @@ class TrainingStep {
 
  private:
   Expr bound(const char* name, double value);
+  std::vector<Update> updates_of(std::vector<ParamGradient> taken) const;
 
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<GradientAccumulation> accumulation_;

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/variables.h"
 #include "nn/model_pass.h"
+#include "trainers/feed.h"
 
 namespace thtrain {
 
@@ -57,10 +58,14 @@ void Evaluator::wait(const Examples& examples, int64_t count, int64_t batch) {
 
 Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t count) const {
   const Type x_type = examples.input_type(count), y_type = examples.target_type(count);
-  Expressions out{.x = tensor("x", x_type.dims, x_type.dtype), .y = tensor("y", y_type.dims, y_type.dtype)};
+  Expressions out;
+  if (examples.is_sparse()) out.sparse.emplace(count, x_type.dims[1].value(), x_type.dtype);
+  out.x = out.sparse ? out.sparse->x : tensor("x", x_type.dims, x_type.dtype);
+  out.y = tensor("y", y_type.dims, y_type.dtype);
   if (examples.has_weights()) out.weights = tensor("weights", {count}, model_.dtype());
   if (examples.has_lengths()) out.lengths = tensor("lengths", {count}, DType::kInt64);
-  ModelPass pass = model_.pass({out.x}, Phase::kEvaluation, out.lengths);
+  ModelPass pass =
+      out.sparse ? model_.pass(*out.sparse, Phase::kEvaluation) : model_.pass({out.x}, Phase::kEvaluation, out.lengths);
   std::vector<std::optional<MetricInput>> inputs(outputs_.size());
   for (const auto& [metric, output] : metrics_) {
     if (output && !inputs[*output]) inputs[*output] = input_of(*output, pass, out);
@@ -71,7 +76,8 @@ Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t 
 
 std::vector<In> Evaluator::Expressions::inputs() const {
   std::vector<In> out;
-  for (const Expr& input : {x, y, weights, lengths})
+  for (const Expr& input : sparse ? sparse->inputs() : std::vector{x}) out.emplace_back(input);
+  for (const Expr& input : {y, weights, lengths})
     if (input.has_value()) out.emplace_back(input);
   return out;
 }
@@ -129,9 +135,7 @@ std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, i
     if (begin > 0 && stops && stops()) throw MeasurementStopped();
     int64_t length = std::min(chunk, count - begin);
     Batch part = examples.batch(begin, length);
-    std::vector<Tensor> arguments{part.x, part.y};
-    if (examples.has_weights()) arguments.push_back(part.weights);
-    if (examples.has_lengths()) arguments.push_back(part.lengths);
+    const std::vector<Tensor> arguments = arguments_of(part);
     Compiled& compiled = of_length(examples, length);
     std::vector<Tensor> results = compiled.function(arguments);
     if (totals.empty())

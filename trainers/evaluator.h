@@ -10,6 +10,7 @@
 
 #include "compiler/runtime/function.h"
 #include "nn/model.h"
+#include "nn/sparse_examples.h"
 #include "trainers/examples.h"
 #include "trainers/measures.h"
 #include "trainers/outputs.h"
@@ -49,7 +50,8 @@ class Evaluator {
  private:
   /// Of a chunk.
   struct Expressions {
-    Expr x, y, weights = {}, lengths = {};  // empty where there are none
+    Expr x = {}, y = {}, weights = {}, lengths = {};  // empty where there are none
+    std::optional<SparseExamples> sparse = {};        // of which x is the dense form
     std::vector<In> inputs() const;
     std::vector<std::vector<MetricPart>> parts = {};  // of each metric
   };

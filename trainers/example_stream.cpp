@@ -36,6 +36,7 @@ std::vector<int64_t> lengths_of(const Split& split) {
 }
 
 Batch ExampleStream::new_buffer(int64_t count) const {
+  if (split_.is_sparse()) return {};  // each minibatch has as many numbers as its examples
   Batch out = split_.buffer(count, floatx_);
   Shape lengths = {count};
   lengths.insert(lengths.end(), input_.begin(), input_.end());
@@ -129,6 +130,11 @@ std::vector<int64_t> ExampleStream::neighbours(int64_t start, int64_t count) con
 
 // As `split`, of which this thread reads.
 void ExampleStream::read(const Split& split, Batch& into, std::span<const int64_t> examples, int64_t epoch) const {
+  if (split.is_sparse()) {
+    into = split.read_sparse(examples, floatx_);
+    check_batch(split_, into, examples);
+    return;
+  }
   if (!augmentation_) {
     split.read_into(into, examples);
     check_batch(split_, into, examples);

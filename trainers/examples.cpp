@@ -20,7 +20,7 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
       input_(split.is_sequence() ? with_count(split.steps(), input) : input),
       floatx_(floatx),
       streamed_(streamed) {
-  if (streamed_ || has_lengths() || split.size() == 0) return;
+  if (!has_all() || split.size() == 0) return;
   all_ = split.all(floatx);
   all_.x = all_.x.reshape(with_count(split.size(), input_));
 }
@@ -31,19 +31,24 @@ std::unique_ptr<ExampleStream> Examples::stream(bool shuffled, int64_t window,
 }
 
 Batch Examples::like(int64_t count) const {
+  if (is_sparse()) {
+    Batch out{Tensor(), split_.read_targets(0, count, floatx_)};
+    if (has_weights()) out.weights = split_.read_weights(0, count, floatx_);
+    return out;
+  }
   Batch out = split_.buffer(count, floatx_);
   out.x = out.x.reshape(with_count(count, input_));
   return out;
 }
 
 void Examples::set_plan(int64_t count, int64_t batch) {
-  if (!streamed_ || count == 0) return;
+  if ((!streamed_ && !is_sparse()) || count == 0) return;
   if (!stream_) stream_ = stream(false, 0);
   stream_->set_plan({count, batch});
 }
 
 Batch Examples::batch(int64_t begin, int64_t count) {
-  if (streamed_) {
+  if (streamed_ || is_sparse()) {
     if (!stream_) stream_ = stream(false, 0);
     return trimmed(stream_->at(begin, count));
   }
@@ -88,12 +93,11 @@ Type Examples::input_type(int64_t count) const {
 
 Type Examples::target_type(int64_t count) const {
   if (size() == 0) return {.dtype = DType::kInt64, .dims = {count}};
-  return type_of_rows(streamed_ || has_lengths() ? like(1).y : all_.y, count,
-                      has_lengths() && split_.has_step_targets());
+  return type_of_rows(has_all() ? all_.y : like(1).y, count, has_lengths() && split_.has_step_targets());
 }
 
 int64_t Examples::bytes() const {
-  if (streamed_ || has_lengths() || size() == 0) return 0;
+  if (!has_all() || size() == 0) return 0;
   return static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + (has_weights() ? all_.weights.bytes() : 0));
 }
 
@@ -126,6 +130,23 @@ static void add_to(ContentHasher& hash, const Split& split, DType floatx,
   }
 }
 
+// Of the numbers, their columns, the targets and weights, some rows at a time.
+static std::string sparse_hash(const Split& split, DType floatx) {
+  constexpr int64_t kRows = 1024;
+  ContentHasher hash;
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, split.size() - first)));
+    std::iota(rows.begin(), rows.end(), first);
+    const Batch batch = split.read_sparse(rows, floatx);
+    const Batch::Sparse& x = batch.sparse;
+    for (const Tensor& part : {x.values, x.places, x.indptr, x.columns, batch.y, batch.weights}) {
+      hash.begin_part(part.bytes());
+      hash.add({static_cast<const char*>(part.raw()), part.bytes()});
+    }
+  }
+  return hash.text();
+}
+
 std::string Examples::identity() const {
   if (size() == 0) return "0 examples";
   if (streamed_) {
@@ -138,6 +159,7 @@ std::string Examples::identity() const {
     return out;
   }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
+  if (is_sparse()) return str(size(), " sparse examples ", sparse_hash(split_, floatx_));
   if (!has_lengths())
     return str(size(), " examples ",
                has_weights() ? content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)})

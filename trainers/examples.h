@@ -21,6 +21,10 @@ class Examples {
   Type target_type(int64_t count) const;
   int64_t size() const { return split_.size(); }
   bool streamed() const { return streamed_; }
+  /// Is only what is not 0 kept of them?
+  bool is_sparse() const { return split_.is_sparse(); }
+  /// Is there all()? Else minibatches are read or gathered.
+  bool has_all() const { return !streamed_ && !has_lengths() && !is_sparse(); }
   bool has_weights() const { return split_.has_weights(); }
   bool has_lengths() const { return split_.has_lengths(); }
   /// Of one sequence; 1 where they are no sequences.
@@ -28,14 +32,14 @@ class Examples {
   /// Steps that there is room for, where all sequences have so many; -1 where they differ.
   int64_t known_steps() const { return has_lengths() ? -1 : split_.steps(); }
   /// x [size, input...], of sequences [size, steps, input...], y [size, ...], and weights [size] if there are some; of
-  /// examples in memory that have no lengths.
+  /// examples in memory that have no lengths and are not sparse.
   const Batch& all() const { return all_; }
   /// How batch() will be called: for examples 0 to `count`, `batch` at a time, again and again. Streamed ones are read
   /// ahead by that.
   void set_plan(int64_t count, int64_t batch);
   /// Examples `begin` to `begin + count`: a part of all(), or read (trainers/example_stream.h) and valid until the next
-  /// call. Sequences have as many steps as the longest of these. UserError where a streamed value is not finite or a
-  /// label is out of range.
+  /// call. Sparse ones have Batch::sparse. Sequences have as many steps as the longest of these. UserError where a
+  /// streamed value is not finite or a label is out of range.
   Batch batch(int64_t begin, int64_t count);
   /// Sequences of these numbers, copied; of those in memory that have lengths.
   Batch gather(std::span<const int64_t> examples) const;

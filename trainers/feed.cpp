@@ -12,7 +12,7 @@ Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t wi
     : examples_(std::move(examples)), shuffled_(shuffled), window_(window) {
   if (examples_.has_lengths())
     for (int64_t i = 0; i < examples_.size(); ++i) lengths_.push_back(examples_.length(i));
-  if (examples_.streamed() || augmentation) {
+  if (examples_.streamed() || augmentation || examples_.is_sparse()) {
     stream_ = examples_.stream(shuffled_, window_, std::move(augmentation));
     return;
   }
@@ -36,8 +36,16 @@ Minibatch Feed::minibatch(int64_t count) {
     return out;
   }
   auto input = [](const char* name, const Type& type) { return tensor(name, type.dims, type.dtype); };
-  Minibatch out{{}, input("x", examples_.input_type(count)), input("y", target_type(count))};
-  out.inputs = {out.x, out.y};
+  const Type x_type = examples_.input_type(count);
+  Minibatch out;
+  if (examples_.is_sparse()) {
+    out.sparse.emplace(count, x_type.dims[1].value(), x_type.dtype);
+    out.x = out.sparse->x;
+    for (const Expr& part : out.sparse->inputs()) out.inputs.emplace_back(part);
+  } else {
+    out.inputs.emplace_back(out.x = input("x", x_type));
+  }
+  out.inputs.emplace_back(out.y = input("y", target_type(count)));
   if (examples_.has_weights())
     out.inputs.emplace_back(out.weights = input("weights", type_of(examples_.like(count).weights)));
   if (examples_.has_lengths()) out.inputs.emplace_back(out.lengths = tensor("lengths", {count}, DType::kInt64));
@@ -63,10 +71,19 @@ std::span<const Tensor> Feed::arguments(int64_t start, int64_t count) {
         std::span<const int64_t>(order_).subspan(static_cast<size_t>(start), static_cast<size_t>(count)));
   else
     batch = examples_.batch(start, count);
-  arguments_ = {batch.x, batch.y};
-  if (examples_.has_weights()) arguments_.push_back(batch.weights);
-  if (examples_.has_lengths()) arguments_.push_back(batch.lengths);
+  arguments_ = arguments_of(batch);
   return arguments_;
+}
+
+std::vector<Tensor> arguments_of(const Batch& batch) {
+  const Batch::Sparse& sparse = batch.sparse;
+  std::vector<Tensor> out = sparse.indptr.rank() == 0
+                                ? std::vector{batch.x}
+                                : std::vector{sparse.values, sparse.places, sparse.indptr, sparse.columns};
+  out.push_back(batch.y);
+  if (batch.weights.rank() > 0) out.push_back(batch.weights);
+  if (batch.lengths.rank() > 0) out.push_back(batch.lengths);
+  return out;
 }
 
 void Feed::set_plan(int64_t count, int64_t batch) {

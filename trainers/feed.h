@@ -2,28 +2,36 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/base/random_state.h"
 #include "compiler/runtime/function.h"
+#include "nn/sparse_examples.h"
 #include "trainers/examples.h"
 
 namespace thtrain {
 
 /// A minibatch inside a graph.
 struct Minibatch {
-  std::vector<In> inputs;  // of the function
-  Expr x;                  // [count, input...]: floatX
-  Expr y;                  // [count, ...]: int64 classes, floatX values or uint8 labels
-  Expr weights = {};       // [count]: floatX; empty where each example counts alike
-  Expr lengths = {};       // [count]: int64, of sequences; empty where all have the same length
+  std::vector<In> inputs;                     // of the function
+  Expr x;                                     // [count, input...]: floatX
+  Expr y;                                     // [count, ...]: int64 classes, floatX values or uint8 labels
+  Expr weights = {};                          // [count]: floatX; empty where each example counts alike
+  Expr lengths = {};                          // [count]: int64, of sequences; empty where all have the same length
+  std::optional<SparseExamples> sparse = {};  // of which x is the dense form
 };
+
+/// The arguments for the inputs of a function of `batch`: x or its sparse parts, y, weights and lengths if there are
+/// some.
+std::vector<Tensor> arguments_of(const Batch& batch);
 
 /// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no
 /// copy), or the rows that a slice of `order` names. Streamed, and where sequences differ in length, the inputs are x,
-/// y, weights and lengths themselves, and so they are where images are augmented; x and the targets of steps have then
+/// y, weights and lengths themselves, and so they are where images are augmented, and, as nn/sparse_examples.h has
+/// them, where examples are sparse; x and the targets of steps have then
 /// as many steps as the longest sequence of the minibatch, a length with the name "steps". Shuffled minibatches hold
 /// sequences of about the same length (trainers/epoch_order.h), unless there is a window.
 class Feed {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
+#include <optional>
 
 #include "compiler/base/nearest_name.h"
 #include "compiler/ir/bad_values.h"
@@ -11,6 +13,7 @@
 #include "nn/metrics/decisions.h"
 #include "nn/model_pass.h"
 #include "nn/sequences.h"
+#include "nn/sparse_examples.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
 #include "trainers/outputs.h"
@@ -40,6 +43,7 @@ namespace {
 struct ExampleRows {
   Shape shape;  // [n, ...]
   bool has_lengths = false;
+  bool is_sparse = false;
   std::function<Batch(int64_t begin, int64_t count)> read;
   std::function<std::string(int64_t example)> location;  // for messages
   std::string origin, type;                              // the same: of all of them
@@ -74,12 +78,15 @@ static void check_finite(const std::map<std::string, Tensor>& arrays, const std:
                               .got = str(name, " with ", array.as_double(*first_non_finite(array)))});
 }
 
-static void check_finite(const Prediction& of, const Tensor& found, int64_t begin, const Tensor& x,
+static void check_finite(const Prediction& of, const Tensor& found, int64_t begin, const Batch& batch,
                          const ExampleRows& rows, bool of_layer) {
   std::optional<int64_t> bad = first_non_finite(found);
   if (!bad) return;
   int64_t row = *bad / (found.size() / found.dim(0));
-  Tensor example = x.rows(row, 1);
+  const Batch::Sparse& kept = batch.sparse;
+  const Tensor example =
+      rows.is_sparse ? kept.values.rows(kept.indptr.as_int(row), kept.indptr.as_int(row + 1) - kept.indptr.as_int(row))
+                     : batch.x.rows(row, 1);
   double largest = 0;
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
   const std::string what = of_layer ? str("the numbers of the layer ", of.output) : "the probabilities";
@@ -198,11 +205,14 @@ static Predictions predict_rows(const Experiment& experiment, const ExampleRows&
   if (input.is_sequence) one.insert(one.begin(), rows.shape[1]);
   Dims dims = {"n"};
   dims.insert(dims.end(), one.begin(), one.end());
-  const Expr x = tensor("x", dims, floatX());
-  std::vector<In> inputs = {x};
+  std::optional<SparseExamples> sparse;
+  std::vector<In> inputs;
+  if (rows.is_sparse) sparse.emplace("n", one[0], floatX());
+  const Expr x = sparse ? sparse->x : tensor("x", dims, floatX());
+  for (const Expr& part : sparse ? sparse->inputs() : std::vector{x}) inputs.emplace_back(part);
   Expr steps;
   if (rows.has_lengths) inputs.emplace_back(steps = tensor("lengths", {"n"}, DType::kInt64));
-  ModelPass pass = model.pass({x}, Phase::kEvaluation, steps);
+  ModelPass pass = sparse ? model.pass(*sparse, Phase::kEvaluation) : model.pass({x}, Phase::kEvaluation, steps);
   const std::vector<PredictedOutput> wanted = predicted(experiment, layer, pass, "n", kept.get());
   const int64_t count = rows.shape[0], chunk = 1024;
   std::vector<Out> values;
@@ -220,11 +230,16 @@ static Predictions predict_rows(const Experiment& experiment, const ExampleRows&
     const Batch batch = rows.read(begin, length);
     Shape shape = {length};
     shape.insert(shape.end(), one.begin(), one.end());
-    std::vector<Tensor> arguments = {batch.x.cast(floatX()).contiguous().reshape(shape)};
+    const Batch::Sparse& kept = batch.sparse;
+    std::vector<Tensor> arguments;
+    if (sparse)
+      arguments = {kept.values, kept.places, kept.indptr, kept.columns};
+    else
+      arguments = {batch.x.cast(floatX()).contiguous().reshape(shape)};
     if (rows.has_lengths) arguments.push_back(batch.lengths), lengths.rows(begin, length).assign(batch.lengths);
     std::vector<Tensor> results = f(arguments);
     for (size_t i = 0; Prediction & of : out.outputs) {
-      check_finite(of, results[i], begin, batch.x, rows, !layer.empty());
+      check_finite(of, results[i], begin, batch, rows, !layer.empty());
       of.probabilities.rows(begin, length).assign(results[i++]);
       if (of.has_classes) of.classes.rows(begin, length).assign(results[i++]);
     }
@@ -249,12 +264,20 @@ Predictions predict_all(const Experiment& given, const Split& examples, const st
   const DataArray& array = split.x_array();
   ExampleRows rows{.shape = split.input_shape(),
                    .has_lengths = split.has_lengths(),
+                   .is_sparse = split.is_sparse(),
                    .read = {},
                    .location = {},
                    .origin = array.origin,
                    .type = options.type.empty() ? array.raw.type_text() : options.type};
   rows.shape.insert(rows.shape.begin(), split.size());
   rows.read = [&](int64_t begin, int64_t count) {
+    if (split.is_sparse()) {
+      std::vector<int64_t> numbers(static_cast<size_t>(count));
+      std::iota(numbers.begin(), numbers.end(), begin);
+      Batch out = split.read_sparse(numbers, experiment.compiler.floatX);
+      check_batch(split, out, numbers);
+      return out;
+    }
     Batch out = split.read(begin, count, experiment.compiler.floatX);
     if (array.source) check_batch(split, out, begin);
     return out;
@@ -275,6 +298,7 @@ std::vector<Prediction> predict_outputs(const Experiment& given, const Tensor& x
   const ExampleRows rows{
       .shape = x.shape(),
       .has_lengths = has_lengths,
+      .is_sparse = false,
       .read =
           [&](int64_t begin, int64_t count) {
             return Batch{x.rows(begin, count), {}, {}, has_lengths ? lengths.rows(begin, count) : Tensor()};

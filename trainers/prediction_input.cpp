@@ -8,6 +8,7 @@
 #include "datasets/content.h"
 #include "datasets/csv.h"
 #include "datasets/npz.h"
+#include "datasets/sources/coordinates.h"
 #include "datasets/sources/csv.h"
 #include "datasets/sources/libsvm.h"
 #include "trainers/load_data.h"
@@ -159,7 +160,7 @@ bool holds_arrays(const std::string& path, const Experiment& experiment) {
   const Content content = content_of(InputFile(path).beginning());
   return content == Content::kNpy || content == Content::kIdx ||
          (content == Content::kGzip && !may_be_packed_text(path, experiment)) ||
-         (content == Content::kZip && path.ends_with(".npz"));
+         (content == Content::kZip && path.ends_with(".npz") && !experiment.data.is<CoordinatesConfig>());
 }
 
 PredictionInput read_array(const std::string& path, const std::string& lengths, const DataConfig& data) {

@@ -155,8 +155,7 @@ void TrainingProgram::make_evaluator(const Dataset& data) {
 
 double TrainingProgram::largest_input(int64_t batch) {
   const Examples& examples = feed_->examples();
-  const bool are_read = examples.streamed() || examples.has_lengths();
-  const Tensor x = are_read ? arguments(batch)[0] : examples.all().x;
+  const Tensor x = examples.has_all() ? examples.all().x : arguments(batch)[0];
   double largest = 0;
   for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.as_double(i)));
   return largest;
@@ -231,7 +230,8 @@ std::vector<Update> TrainingProgram::chunk_updates(const Minibatch& batch, Model
 
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
-  ModelPass pass = model_.pass({batch.x}, Phase::kTraining, batch.lengths);
+  ModelPass pass = batch.sparse ? model_.pass(*batch.sparse, Phase::kTraining)
+                                : model_.pass({batch.x}, Phase::kTraining, batch.lengths);
   ObjectiveStep step = objective_step(batch, pass);
   if (is_batch_method())
     check_batch_training(experiment_, model_, *outputs_[0].objective, step);
@@ -252,8 +252,10 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   if (is_batch_method()) {
     updates = chunk_updates(batch, pass, step, penalties);
   } else {
-    updates = step.gradients ? training_step_->updates(own_gradients(*step.gradients, penalties))
-                             : training_step_->updates(cost);
+    if (step.gradients)
+      updates = training_step_->updates(own_gradients(*step.gradients, penalties));
+    else
+      updates = batch.sparse ? training_step_->updates(cost, batch.sparse->columns) : training_step_->updates(cost);
     updates.insert(updates.end(), step.updates.begin(), step.updates.end());
     updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
   }

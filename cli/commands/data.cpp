@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "cli/command.h"
 #include "cli/load_experiment.h"
@@ -26,6 +27,7 @@ struct SetFacts {
   const Split* split;
   bool was_read = false;
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  int64_t kept = 0;                     // numbers of sparse examples
   std::vector<int64_t> histogram = {};  // examples of each class
   double mean() const {
     return sum / (static_cast<double>(split->is_sequence() ? split->step_count() : split->size()) *
@@ -33,15 +35,34 @@ struct SetFacts {
   }
 };
 
+Batch read_checked(const Split& split, int64_t begin, int64_t count, DType floatx) {
+  if (!split.is_sparse()) {
+    Batch out = split.read(begin, count, floatx);
+    check_batch(split, out, begin);
+    return out;
+  }
+  std::vector<int64_t> examples(static_cast<size_t>(count));
+  std::iota(examples.begin(), examples.end(), begin);
+  Batch out = split.read_sparse(examples, floatx);
+  check_batch(split, out, examples);
+  out.x = out.sparse.values;
+  return out;
+}
+
 // A few MiB at a time.
 void read_set(SetFacts& facts, DType floatx, int64_t classes) {
   const Split& split = *facts.split;
-  int64_t elements = std::max<int64_t>(element_count(split.input_shape()), 1);
+  int64_t elements = std::max<int64_t>(split.is_sparse() ? 1024 : element_count(split.input_shape()), 1);
   int64_t rows = std::max<int64_t>((int64_t{1} << 20) / elements, 1);
   facts.histogram.assign(static_cast<size_t>(classes), 0);
   for (int64_t begin = 0; begin < split.size(); begin += rows) {
-    Batch batch = split.read(begin, std::min(rows, split.size() - begin), floatx);
-    check_batch(split, batch, begin);
+    const int64_t count = std::min(rows, split.size() - begin);
+    Batch batch = read_checked(split, begin, count, floatx);
+    if (split.is_sparse()) facts.kept += batch.x.size();
+    if (split.is_sparse() && batch.x.size() < count * element_count(split.input_shape())) {
+      facts.low = std::min(facts.low, 0.0);
+      facts.high = std::max(facts.high, 0.0);
+    }
     if (split.is_sequence()) batch.x = steps_within(batch.x, batch.lengths);
     if (split.has_step_targets()) batch.y = steps_within(batch.y, batch.lengths);
     auto scan = [&](auto* values) {
@@ -101,6 +122,10 @@ std::string set_text(const SetFacts& facts) {
   if (split.targets() != Targets::kNone)
     lines.emplace_back("y", type_of_array(split.y_array(), split.has_step_targets()));
   if (split.has_lengths()) lines.emplace_back("lengths", type_of_array(split.lengths_array(), false));
+  if (facts.was_read && split.is_sparse())
+    lines.emplace_back("kept", str(count_text(facts.kept), " numbers, ",
+                                   json_fixed(static_cast<double>(facts.kept) / static_cast<double>(split.size()), 1),
+                                   " of an example; the others are 0"));
   if (facts.was_read)
     lines.emplace_back(
         "range", str(number_text(static_cast<float>(facts.low)), " to ", number_text(static_cast<float>(facts.high)),

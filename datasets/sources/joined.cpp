@@ -2,6 +2,7 @@
 
 #include "compiler/base/file.h"
 #include "datasets/locate.h"
+#include "datasets/sparse_rows.h"
 
 namespace thtrain {
 
@@ -55,6 +56,7 @@ class SetReader {
  private:
   JoinedPart read_part(const std::string& path) {
     JoinedPart out = read_(path, room_);
+    room_ -= std::min(room_, out.held);
     if (out.source) return out;
     const uint64_t used = out.x.bytes() + static_cast<uint64_t>(out.x.size()) * size_of(floatx_);
     room_ -= std::min(room_, used);
@@ -92,6 +94,10 @@ class SetReader {
       sources.push_back({part.source, part.x.dim(0)});
     }
     x.raw = outline(rows[0].dtype(), shape);
+    if (sources[0].source->sparse()) {
+      x.source = std::make_shared<const JoinedSparseRows>(std::move(sources));
+      return;
+    }
     x.source = std::make_shared<const JoinedRows>(std::move(sources), row_bytes(x));
   }
 

@@ -14,6 +14,7 @@ struct JoinedPart {
   Tensor x, y;
   std::shared_ptr<const RowSource> source = {};
   std::vector<std::string> files = {};  // DataArray::files
+  uint64_t held = 0;                    // bytes of a sparse source that is in memory
 };
 
 /// The part of the file at `path`; x may fill `room` bytes, and stays in the file where it would be more.

@@ -11,6 +11,7 @@
 #include "datasets/line_rows.h"
 #include "datasets/memory.h"
 #include "datasets/sources/joined.h"
+#include "datasets/sparse_rows.h"
 #include "datasets/text_lines.h"
 
 namespace thtrain {
@@ -37,11 +38,6 @@ class LibsvmReader {
   }
 
  private:
-  struct Cell {
-    int64_t index;
-    double value;
-  };
-
   UserError error(std::string what, std::string expected, std::string_view got, std::string hint = "") const {
     return file_error(path_, str("line ", lines_.number(), ": ", what), std::move(expected),
                       str('"', excerpt(got, 40), '"'), std::move(hint));
@@ -68,31 +64,44 @@ class LibsvmReader {
     return has_none ? std::string_view() : next_part(line);
   }
 
-  /// What row() reads of a line that was read before.
-  static LineRows::Parse parser(Targets targets, int64_t features) {
-    return [targets, features](std::string_view text, double* out) {
+  /// Calls add(column, value) for what row() reads of a line that was read before.
+  template <class Add>
+  static bool parse(std::string_view text, Targets targets, int64_t features, Add add) {
+    std::string_view line = trimmed(text.substr(0, text.find_first_of("#\r\n")));
+    label_part(line, targets);
+    for (int64_t last = 0; !line.empty();) {
+      const std::string_view part = next_part(line);
+      const size_t colon = std::min(part.find(':'), part.size() - 1);
+      const std::optional<int64_t> index = integer_in(part.substr(0, colon));
+      const std::optional<double> value = number_in(part.substr(colon + 1));
+      if (!index || *index <= last || *index > features || !value) return false;
+      last = *index;
+      add(last - 1, *value);
+    }
+    return true;
+  }
+
+  std::shared_ptr<const RowSource> rows_in_file(int64_t features) const {
+    const Targets targets = options_.targets;
+    if (options_.sparse)
+      return std::make_shared<const SparseLineRows>(
+          file_, lines_of_rows_, features, [=](std::string_view text, SparseNumbers& out) {
+            return parse(text, targets, features, [&](int64_t column, double value) { out.add(column, value); });
+          });
+    return std::make_shared<const LineRows>(file_, lines_of_rows_, features, [=](std::string_view text, double* out) {
       std::fill_n(out, features, 0.0);
-      std::string_view line = trimmed(text.substr(0, text.find_first_of("#\r\n")));
-      label_part(line, targets);
-      while (!line.empty()) {
-        const std::string_view part = next_part(line);
-        const size_t colon = std::min(part.find(':'), part.size() - 1);
-        const std::optional<int64_t> index = integer_in(part.substr(0, colon));
-        const std::optional<double> value = number_in(part.substr(colon + 1));
-        if (!index || *index < 1 || *index > features || !value) return false;
-        out[*index - 1] = *value;
-      }
-      return true;
-    };
+      return parse(text, targets, features, [&](int64_t column, double value) { out[column] = value; });
+    });
   }
 
   void row(std::string_view line) {
-    starts_.push_back(cells_.size());
+    starts_.push_back(numbers_.values.size());
     lines_of_rows_.push_back(lines_.begin());
-    // With the zeros between them they are more than the limit already.
-    if (options_.memory_limit > 0 && cells_.size() * sizeof(double) > options_.memory_limit) {
+    // Dense, with the zeros between them, they are more than the limit already.
+    const size_t of_number = options_.sparse ? kSparseBytes : sizeof(double);
+    if (options_.memory_limit > 0 && numbers_.values.size() * of_number > options_.memory_limit) {
       stays_ = true;
-      cells_ = {};
+      numbers_ = {};
     }
     const std::string_view label = label_part(line, options_.targets);
     if (options_.targets == Targets::kLabels)
@@ -119,8 +128,8 @@ class LibsvmReader {
         most_ = last;
         most_line_ = lines_.number();
       }
-      const Cell cell{last, number(part.substr(colon + 1), "the value is not a finite number")};
-      if (!stays_) cells_.push_back(cell);
+      const double value = number(part.substr(colon + 1), "the value is not a finite number");
+      if (!stays_) numbers_.add(last - 1, value);
     }
   }
 
@@ -156,28 +165,31 @@ class LibsvmReader {
                      str("at most ", text(most), ", an eighth of the memory that there is"),
                      str(text(bytes), ", ", features, " numbers",
                          options_.features > 0 ? ", as data.features says" : ", by the largest index"),
-                     options_.features > 0 ? "" : kFeaturesHint);
+                     str(options_.features > 0 ? "" : str(kFeaturesHint, ";\n"),
+                         "data.sparse = true keeps the numbers that are named only"));
   }
 
-  LibsvmTable table() const {
+  LibsvmTable table() {
     auto rows = static_cast<int64_t>(starts_.size());
     int64_t features = options_.features > 0 ? options_.features : most_;
     if (features == 0) throw file_error(path_, "the examples have no numbers", "index:value behind the labels");
-    require_example_fits(features);
+    if (!options_.sparse) require_example_fits(features);
     double bytes = static_cast<double>(rows) * static_cast<double>(features) * sizeof(double);
     LibsvmTable out;
     out.y = options_.targets == Targets::kLabels ? label_table(rows) : number_labels(rows);
-    if (stays_ || (options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit))) {
-      out.x = outline(DType::kFloat64, {rows, features});
-      out.source =
-          std::make_shared<const LineRows>(file_, lines_of_rows_, features, parser(options_.targets, features));
-      return out;
+    const bool is_wide = options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit);
+    starts_.push_back(numbers_.values.size());
+    if (options_.sparse && !stays_) {
+      out.held = std::max<uint64_t>(numbers_.values.size() * kSparseBytes, 1);
+      out.source = std::make_shared<const HeldSparseRows>(std::move(numbers_), std::move(starts_), features);
+    } else if (stays_ || is_wide) {
+      out.source = rows_in_file(features);
     }
-    out.x = Tensor::zeros(DType::kFloat64, {rows, features});
-    for (size_t i = 0; i < starts_.size(); ++i) {
+    out.x = out.source ? outline(DType::kFloat64, {rows, features}) : Tensor::zeros(DType::kFloat64, {rows, features});
+    if (out.source) return out;
+    for (size_t i = 0; i + 1 < starts_.size(); ++i) {
       double* row = out.x.data<double>() + static_cast<int64_t>(i) * features;
-      size_t end = i + 1 < starts_.size() ? starts_[i + 1] : cells_.size();
-      for (size_t c = starts_[i]; c < end; ++c) row[cells_[c].index - 1] = cells_[c].value;
+      for (size_t c = starts_[i]; c < starts_[i + 1]; ++c) row[numbers_.columns[c]] = numbers_.values[c];
     }
     return out;
   }
@@ -207,10 +219,11 @@ class LibsvmReader {
   const LibsvmOptions& options_;
   TextFile file_;
   TextLines lines_;
-  std::vector<Cell> cells_;
-  std::vector<size_t> starts_;           // of each row's cells
+  static constexpr size_t kSparseBytes = sizeof(double) + sizeof(int32_t);
+  SparseNumbers numbers_;
+  std::vector<size_t> starts_;           // of each row's numbers
   std::vector<uint64_t> lines_of_rows_;  // where they begin in the file
-  bool stays_ = false;                   // cells are not kept: x stays in the file
+  bool stays_ = false;                   // numbers are not kept: x stays in the file
   std::vector<double> y_;
   std::vector<std::vector<int64_t>> labels_;
   int64_t most_ = 0, most_label_ = -1;
@@ -225,17 +238,24 @@ LibsvmTable read_libsvm(const std::string& path, const LibsvmOptions& options) {
 
 void LibsvmConfig::fill(DatasetOptions& out) const {
   SetFiles::fill(out);
-  out.read = [features = features](const DatasetOptions& options, DType floatx) {
-    LibsvmOptions reading{
-        .targets = options.targets, .features = features, .labels = static_cast<int64_t>(options.class_names.size())};
-    return read_sets(options, floatx, [&](const std::string& path, uint64_t room) {
-      reading.memory_limit = std::max<uint64_t>(room * sizeof(double) / (sizeof(double) + size_of(floatx)), 1);
+  out.read = [features = features, sparse = sparse](const DatasetOptions& options, DType floatx) {
+    LibsvmOptions reading{.targets = options.targets,
+                          .features = features,
+                          .labels = static_cast<int64_t>(options.class_names.size()),
+                          .sparse = sparse};
+    bool stays = false;
+    SourceData out = read_sets(options, floatx, [&](const std::string& path, uint64_t room) {
+      const uint64_t with_copy = room * sizeof(double) / (sizeof(double) + size_of(floatx));
+      reading.memory_limit = std::max<uint64_t>(sparse ? room : with_copy, 1);
       LibsvmTable table = read_libsvm(path, reading);
+      stays = stays || table.held == 0;
       // What the first file has, the others have.
       reading.features = table.x.dim(1);
       if (options.targets == Targets::kLabels) reading.labels = table.y.dim(1);
-      return JoinedPart{table.x, table.y, table.source};
+      return JoinedPart{table.x, table.y, table.source, {}, table.held};
     });
+    if (sparse) out.streamed = stays;
+    return out;
   };
 }
 
@@ -243,7 +263,8 @@ std::optional<Split> LibsvmConfig::read_examples(const std::string& path, const 
   LibsvmTable table = read_libsvm(path, {.targets = target,
                                          .features = features > 0 ? features : known.numbers,
                                          .labels = static_cast<int64_t>(known.classes.size()),
-                                         .memory_limit = usable_memory() / 4});
+                                         .memory_limit = usable_memory() / 4,
+                                         .sparse = sparse});
   return Split({.raw = table.x, .source = table.source, .origin = path}, {.raw = table.y, .origin = path}, target,
                scale);
 }
@@ -257,8 +278,19 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
       .range(between(0, kMostFeatures))
       .unit("numbers")
       .help("Of an example. 0: the largest index of the first training file.");
+  f.field("sparse", &LibsvmConfig::sparse)
+      .help(
+          "Whether only the numbers that are named are kept, in memory and in minibatches: `dense`, `softmax` and "
+          "`maxout` layers compute with these, and change the weights of the columns that a minibatch has.");
   describe_target(f);
   describe_sets(f, "Files");
+  f.check([](const LibsvmConfig& c, Findings& findings) {
+    if (c.sparse) check_sparse_standardization(c, findings);
+    if (c.sparse && !c.image_shape.empty())
+      findings.add({.what = "data.image_shape does not go with data.sparse",
+                    .expected = "examples that are rows",
+                    .config = c.at("image_shape")});
+  });
 }
 
 Kind<DataConfig> libsvm_source() {

@@ -23,8 +23,8 @@ void Dense::Options::describe(Fields<Options>& f) {
   describe_trained(f);
 }
 
-Expr affine(const Expr& x, const Expr& w, const Expr& b) {
-  Expr product = dot(x, w);
+Expr affine(const Expr& x, const Expr& w, const Expr& b, const SparseExamples* sparse) {
+  Expr product = sparse && x.same(sparse->x) ? sparse->times(w) : dot(x, w);
   return b.has_value() ? product + b : product;
 }
 
@@ -37,8 +37,8 @@ Dense::Dense(const Options& options, const LayerInput& input)
   if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {options.units}), input.dtype, false).expr();
 }
 
-Expr Dense::forward(std::span<const Expr> inputs, LayerPass&) const {
-  return apply_activation(activation_, affine(inputs[0], w_, b_));
+Expr Dense::forward(std::span<const Expr> inputs, LayerPass& pass) const {
+  return apply_activation(activation_, affine(inputs[0], w_, b_, pass.sparse));
 }
 
 LayerKind dense_layer() {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "nn/layer.h"
+#include "nn/sparse_examples.h"
 
 namespace thtrain {
 
 /// y = activation(x W + b).
 /// x: [batch, in], W: [in, units] "<name>/W", b: [units] "<name>/b", y: [batch, units]; all of one floating dtype.
 /// Gradient: dz = dy activation'(z); dW = x^T dz, db = sum of dz over the batch, dx = dz W^T.
+/// Of sparse examples, only the rows of W of the columns that are in the minibatch are read, and have a gradient.
 /// b starts at 0, W as `init` says. UserError where one example is not a row of numbers.
 class Dense : public Layer {
  public:
@@ -35,7 +37,7 @@ class Dense : public Layer {
   Expr w_, b_;  // b_ is empty without a bias
 };
 
-/// x W + b, or x W where b is empty.
-Expr affine(const Expr& x, const Expr& w, const Expr& b);
+/// x W + b, or x W where b is empty. Where x is that of `sparse`, the product is SparseExamples::times().
+Expr affine(const Expr& x, const Expr& w, const Expr& b, const SparseExamples* sparse = nullptr);
 
 }  // namespace thtrain

@@ -33,8 +33,8 @@ Maxout::Maxout(const Options& options, const LayerInput& input)
   if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {columns}), input.dtype, false).expr();
 }
 
-Expr Maxout::forward(std::span<const Expr> inputs, LayerPass&) const {
-  Expr z = affine(inputs[0], w_, b_);
+Expr Maxout::forward(std::span<const Expr> inputs, LayerPass& pass) const {
+  Expr z = affine(inputs[0], w_, b_, pass.sparse);
   return max(reshape(z, {-1, output_shape()[0], pieces_}), 2);
 }
 

@@ -44,13 +44,13 @@ Softmax::Softmax(const Options& options, const LayerInput& input)
   if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {classes()}), input.dtype, false).expr();
 }
 
-Expr Softmax::logits(const Expr& x) const {
+Expr Softmax::logits(const Expr& x, const SparseExamples* sparse) const {
   Scope scope(name(), position());
-  return affine(x, w_, b_);
+  return affine(x, w_, b_, sparse);
 }
 
-Expr Softmax::forward(std::span<const Expr> inputs, LayerPass&) const {
-  return softmax(affine(inputs[0], w_, b_));
+Expr Softmax::forward(std::span<const Expr> inputs, LayerPass& pass) const {
+  return softmax(affine(inputs[0], w_, b_, pass.sparse));
 }
 
 LayerKind softmax_layer() {

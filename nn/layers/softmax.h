@@ -27,7 +27,7 @@ class Softmax : public Layer {
   Softmax(const Options& options, const LayerInput& input);
 
   int64_t classes() const { return output_shape()[0]; }
-  Expr logits(const Expr& x) const override;
+  Expr logits(const Expr& x, const SparseExamples* sparse) const override;
 
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;

@@ -25,14 +25,13 @@ AdaDelta::AdaDelta(const Options& options, std::vector<Param> params) : Optimize
   step_squares_ = add_state("step_square");
 }
 
-Expr AdaDelta::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                    std::vector<Update>& updates) const {
-  const Shared &old_square = squares_[index], &old_step_square = step_squares_[index];
-  Expr square = rho_ * old_square + (1 - rho_) * sqr(gradient);
-  Expr step = sqrt(old_step_square + epsilon_) / sqrt(square + epsilon_) * gradient;
-  updates.push_back({old_square, square});
-  updates.push_back({old_step_square, rho_ * old_step_square + (1 - rho_) * sqr(step)});
-  return w - rate * step;
+Expr AdaDelta::step(const ParamStep& of) const {
+  const Expr old_step_square = of.old(step_squares_);
+  Expr square = rho_ * of.old(squares_) + (1 - rho_) * sqr(of.gradient);
+  Expr step = sqrt(old_step_square + epsilon_) / sqrt(square + epsilon_) * of.gradient;
+  of.update(squares_, square);
+  of.update(step_squares_, rho_ * old_step_square + (1 - rho_) * sqr(step));
+  return of.w - of.rate * step;
 }
 
 Kind<OptimizerOptions> adadelta_optimizer() {

@@ -23,11 +23,10 @@ Adagrad::Adagrad(const Options& options, std::vector<Param> params) : Optimizer(
   squares_ = add_state("square", options.initial_square);
 }
 
-Expr Adagrad::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                   std::vector<Update>& updates) const {
-  Expr square = squares_[index] + sqr(gradient);
-  updates.push_back({squares_[index], square});
-  return w - rate * gradient / (sqrt(square) + epsilon_);
+Expr Adagrad::step(const ParamStep& of) const {
+  Expr square = of.old(squares_) + sqr(of.gradient);
+  of.update(squares_, square);
+  return of.w - of.rate * of.gradient / (sqrt(square) + epsilon_);
 }
 
 Kind<OptimizerOptions> adagrad_optimizer() {

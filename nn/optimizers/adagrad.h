@@ -27,8 +27,7 @@ class Adagrad : public Optimizer {
   Adagrad(const Options& options, std::vector<Param> params);
 
  protected:
-  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-            std::vector<Update>& updates) const override;
+  Expr step(const ParamStep& of) const override;
 
  private:
   Expr epsilon_;

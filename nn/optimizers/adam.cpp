@@ -23,21 +23,20 @@ void Adam::add_numbers(double beta1, double beta2, double epsilon, bool amsgrad)
   if (amsgrad) largest_squares_ = add_state("largest_square");
 }
 
-Expr Adam::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                std::vector<Update>& updates) const {
-  Expr mean = beta1_ * means_[index] + (1 - beta1_) * gradient;
-  Expr square = beta2_ * squares_[index] + (1 - beta2_) * sqr(gradient);
-  updates.push_back({means_[index], mean});
-  updates.push_back({squares_[index], square});
+Expr Adam::step(const ParamStep& of) const {
+  Expr mean = beta1_ * of.old(means_) + (1 - beta1_) * of.gradient;
+  Expr square = beta2_ * of.old(squares_) + (1 - beta2_) * sqr(of.gradient);
+  of.update(means_, mean);
+  of.update(squares_, square);
   if (!largest_squares_.empty()) {
-    square = maximum(largest_squares_[index], square);
-    updates.push_back({largest_squares_[index], square});
+    square = maximum(of.old(largest_squares_), square);
+    of.update(largest_squares_, square);
   }
   // Scalars in float64: in float32 1 - beta2^t would have lost most of its digits.
   Expr t = step_number();
-  Expr length = cast(precise(rate) / (1 - pow(precise(beta1_), t)), dtype());
+  Expr length = cast(precise(of.rate) / (1 - pow(precise(beta1_), t)), dtype());
   Expr root_scale = cast(sqrt(1 - pow(precise(beta2_), t)), dtype());
-  return w - length * mean / (sqrt(square) / root_scale + epsilon_);
+  return of.w - length * mean / (sqrt(square) / root_scale + epsilon_);
 }
 
 Kind<OptimizerOptions> adam_optimizer() {

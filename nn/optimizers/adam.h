@@ -40,8 +40,7 @@ class Adam : public Optimizer {
       : Optimizer(name, options, std::move(params)) {
     add_numbers(options.beta1, options.beta2, options.epsilon, options.amsgrad);
   }
-  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-            std::vector<Update>& updates) const override;
+  Expr step(const ParamStep& of) const override;
 
  private:
   void add_numbers(double beta1, double beta2, double epsilon, bool amsgrad);

@@ -25,14 +25,13 @@ AdaMax::AdaMax(const Options& options, std::vector<Param> params) : Optimizer(kN
   largest_ = add_state("largest");
 }
 
-Expr AdaMax::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                  std::vector<Update>& updates) const {
-  Expr mean = beta1_ * means_[index] + (1 - beta1_) * gradient;
-  Expr largest = maximum(beta2_ * largest_[index], abs(gradient) + epsilon_);
-  updates.push_back({means_[index], mean});
-  updates.push_back({largest_[index], largest});
-  Expr length = cast(precise(rate) / (1 - pow(precise(beta1_), step_number())), dtype());
-  return w - length * mean / largest;
+Expr AdaMax::step(const ParamStep& of) const {
+  Expr mean = beta1_ * of.old(means_) + (1 - beta1_) * of.gradient;
+  Expr largest = maximum(beta2_ * of.old(largest_), abs(of.gradient) + epsilon_);
+  of.update(means_, mean);
+  of.update(largest_, largest);
+  Expr length = cast(precise(of.rate) / (1 - pow(precise(beta1_), step_number())), dtype());
+  return of.w - length * mean / largest;
 }
 
 Kind<OptimizerOptions> adamax_optimizer() {

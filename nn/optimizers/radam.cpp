@@ -22,20 +22,19 @@ RAdam::RAdam(const Options& options, std::vector<Param> params) : Optimizer(kNam
   squares_ = add_state("square");
 }
 
-Expr RAdam::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                 std::vector<Update>& updates) const {
-  Expr mean = beta1_ * means_[index] + (1 - beta1_) * gradient;
-  Expr square = beta2_ * squares_[index] + (1 - beta2_) * sqr(gradient);
-  updates.push_back({means_[index], mean});
-  updates.push_back({squares_[index], square});
+Expr RAdam::step(const ParamStep& of) const {
+  Expr mean = beta1_ * of.old(means_) + (1 - beta1_) * of.gradient;
+  Expr square = beta2_ * of.old(squares_) + (1 - beta2_) * sqr(of.gradient);
+  of.update(means_, mean);
+  of.update(squares_, square);
   // Scalars in float64, as Adam's.
   const Expr t = step_number(), c = precise(beta2_), power = pow(c, t);
   const Expr most = 2 / (1 - c) - 1, length = most - 2 * t * power / (1 - power);
   const Expr trusted = gt(length, 5);
   const Expr known = where(trusted, length, most);  // the root is not taken of a number below 0
   const Expr factor = sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known) * (1 - power));
-  const Expr step = cast(precise(rate) / (1 - pow(precise(beta1_), t)), dtype()) * mean;
-  return w - where(trusted, step * cast(factor, dtype()) / (sqrt(square) + epsilon_), step);
+  const Expr step = cast(precise(of.rate) / (1 - pow(precise(beta1_), t)), dtype()) * mean;
+  return of.w - where(trusted, step * cast(factor, dtype()) / (sqrt(square) + epsilon_), step);
 }
 
 Kind<OptimizerOptions> radam_optimizer() {

@@ -33,8 +33,7 @@ class RAdam : public Optimizer {
   RAdam(const Options& options, std::vector<Param> params);
 
  protected:
-  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-            std::vector<Update>& updates) const override;
+  Expr step(const ParamStep& of) const override;
 
  private:
   Expr beta1_, beta2_, epsilon_;

@@ -30,20 +30,19 @@ RmsProp::RmsProp(const Options& options, std::vector<Param> params) : Optimizer(
   velocities_ = add_state("velocity");
 }
 
-Expr RmsProp::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-                   std::vector<Update>& updates) const {
-  auto running_mean = [&](const Shared& state, const Expr& value) {
-    Expr mean = rho_ * state + (1 - rho_) * value;
-    updates.push_back({state, mean});
+Expr RmsProp::step(const ParamStep& of) const {
+  auto running_mean = [&](const std::vector<Shared>& state, const Expr& value) {
+    Expr mean = rho_ * of.old(state) + (1 - rho_) * value;
+    of.update(state, mean);
     return mean;
   };
-  Expr square = running_mean(squares_[index], sqr(gradient));
-  if (!means_.empty()) square = maximum(square - sqr(running_mean(means_[index], gradient)), 0);
-  Expr scaled = gradient / (sqrt(square) + epsilon_);
-  if (!momentum_.has_value()) return w - rate * scaled;
-  Expr velocity = momentum_ * velocities_[index] + scaled;
-  updates.push_back({velocities_[index], velocity});
-  return w - rate * velocity;
+  Expr square = running_mean(squares_, sqr(of.gradient));
+  if (!means_.empty()) square = maximum(square - sqr(running_mean(means_, of.gradient)), 0);
+  Expr scaled = of.gradient / (sqrt(square) + epsilon_);
+  if (!momentum_.has_value()) return of.w - of.rate * scaled;
+  Expr velocity = momentum_ * of.old(velocities_) + scaled;
+  of.update(velocities_, velocity);
+  return of.w - of.rate * velocity;
 }
 
 Kind<OptimizerOptions> rmsprop_optimizer() {

@@ -37,8 +37,7 @@ class RmsProp : public Optimizer {
   RmsProp(const Options& options, std::vector<Param> params);
 
  protected:
-  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-            std::vector<Update>& updates) const override;
+  Expr step(const ParamStep& of) const override;
 
  private:
   Expr rho_, epsilon_, momentum_;                     // momentum_ is empty where it is 0

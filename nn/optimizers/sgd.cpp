@@ -31,14 +31,12 @@ Sgd::Sgd(const Options& options, std::vector<Param> params)
   velocities_ = add_state("velocity");
 }
 
-Expr Sgd::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-               std::vector<Update>& updates) const {
-  Expr step = rate * gradient;
-  if (!momentum_.has_value()) return w - step;
-  const Shared& old_velocity = velocities_[index];
-  Expr velocity = momentum_ * old_velocity - step;
-  updates.push_back({old_velocity, velocity});
-  return nesterov_ ? w + momentum_ * velocity - step : w + velocity;
+Expr Sgd::step(const ParamStep& of) const {
+  Expr step = of.rate * of.gradient;
+  if (!momentum_.has_value()) return of.w - step;
+  Expr velocity = momentum_ * of.old(velocities_) - step;
+  of.update(velocities_, velocity);
+  return nesterov_ ? of.w + momentum_ * velocity - step : of.w + velocity;
 }
 
 Kind<OptimizerOptions> sgd_optimizer() {

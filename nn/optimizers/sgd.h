@@ -34,8 +34,7 @@ class Sgd : public Optimizer {
   Sgd(const Options& options, std::vector<Param> params);
 
  protected:
-  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
-            std::vector<Update>& updates) const override;
+  Expr step(const ParamStep& of) const override;
 
  private:
   bool nesterov_;

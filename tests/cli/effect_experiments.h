@@ -120,6 +120,14 @@ inline const char* const kMachineSteps =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// A factorization machine, whose value a classifier takes.
+inline const char* const kFactors =
+    "[[model.layers]]\ntype = \"factorization\"\nfactors = 2\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
 /// A model that gives one value, for the objectives that take no classes.
 inline const char* const kValue =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nactivation = \"tanh\"\n"
@@ -144,6 +152,7 @@ inline const std::map<std::string, Location> kLayers = {{"flatten", {kRest, 0}},
                                                         {"concat", {kGraph, 4}},
                                                         {"columns", {kGraph, 5}},
                                                         {"scale", {kGraph, 6}},
+                                                        {"factorization", {kFactors, 0}},
                                                         {"dropout", {kNoise, 1}},
                                                         {"corrupt", {kNoise, 2}},
                                                         {"transposed", {kNoise, 4}},

@@ -12,6 +12,10 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"data[topics].", "Topics.ItsKeysMatter"},
+    {"data[ratings].", "Ratings.ItsKeysMatter"},
+    {"data[coordinates].", "CoordinatesSource.ItsKeysMatter"},
+    {"data[libsvm].sparse", "Libsvm.SparseExamplesAreTheDenseOnes"},
     {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
     {"output.plot_scale", "CliCompare.ThePlotScaleIsThatOfTheKeyAndOfTheOption"},
     {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},

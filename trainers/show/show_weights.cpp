@@ -1,9 +1,11 @@
 // The pictures of weights: filters, matrices and histograms.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/base/escape.h"
 #include "reports/histograms.h"
+#include "reports/json.h"
 #include "reports/matrix_picture.h"
 #include "reports/sheet.h"
 #include "trainers/predict.h"
@@ -64,6 +66,33 @@ void show_matrix(const Tensor& weights, const std::string& layer, const WeightNa
           drawn.is_transposed ? str(units, columns == 1 ? " in a row, " : " in rows, ", inputs, " in columns")
                               : str(inputs, " in rows, ", units, columns == 1 ? " in a column" : " in columns"));
   folder.write(draw_sheet({"T" + what, {drawn.section}}), "weights_" + layer, "t" + what, false);
+}
+
+// Of a matrix with too many rows for a picture: of each unit the inputs with the largest weights.
+void list_largest(const Tensor& weights, const std::string& layer, const WeightNames& names, ShowFolder& folder) {
+  constexpr int64_t kMostUnits = 20, kListed = 6;
+  const Tensor values = weights.cast(DType::kFloat64).contiguous();
+  const int64_t rows = values.dim(0), columns = values.dim(1), listed = std::min(rows, kListed);
+  const auto name_of = [](const std::vector<std::string>& given, int64_t count, int64_t at, const char* otherwise) {
+    return std::ssize(given) == count ? given[static_cast<size_t>(at)] : str(otherwise, at);
+  };
+  ShowReport::Table table{.title = str("the largest weights of ", layer, ", of ", rows, " inputs"), .rows = {{"unit"}}};
+  for (int64_t k = 1; k <= listed; ++k) table.rows[0].push_back(std::to_string(k));
+  std::vector<int64_t> order(static_cast<size_t>(rows));
+  for (int64_t j = 0; j < std::min(columns, kMostUnits); ++j) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    const auto weight = [&](int64_t i) { return values.data<double>()[i * columns + j]; };
+    std::partial_sort(order.begin(), order.begin() + listed, order.end(), [&](int64_t a, int64_t b) {
+      return std::pair(-std::abs(weight(a)), a) < std::pair(-std::abs(weight(b)), b);
+    });
+    std::vector<std::string> row{name_of(names.units, columns, j, "")};
+    for (int64_t k = 0; k < listed; ++k) {
+      const int64_t input = order[static_cast<size_t>(k)];
+      row.push_back(str(name_of(names.inputs, rows, input, "x"), ' ', json_fixed(weight(input), 3)));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  folder.report().tables.push_back(std::move(table));
 }
 
 // About the cube root of the numbers' count on each side of the middle.
@@ -134,6 +163,8 @@ void show_weights(const Experiment& experiment, const Arrays& arrays, const std:
       draw_filters(*filters, layer, folder);
     else if (weights.rank() == 2 && std::max(weights.dim(0), weights.dim(1)) <= kLargestMatrix)
       show_matrix(weights, layer, names, folder);
+    else if (weights.rank() == 2)
+      list_largest(weights, layer, names, folder);
     else
       folder.leave_out(str("weights of ", layer), str(weights.type_text(), " is neither pictures nor a small matrix"));
   }

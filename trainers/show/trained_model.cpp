@@ -44,7 +44,7 @@ TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, co
   model_.load(arrays, weights_, {}, &unused_arrays_);
   set_standards(outputs_, data_.standardization.get());
   set_step_targets(outputs_, data_.train);
-  if (!data_.is_sequence()) picture_ = picture_shape(data_.input_shape());
+  if (!data_.is_sequence() && !data_.train.is_sparse()) picture_ = picture_shape(data_.input_shape());
   for (const TrainedOutput& output : outputs_) gives_probabilities_.push_back(are_probabilities(model_, output, data_));
 }
 
@@ -121,7 +121,7 @@ Prediction TrainedModel::predict(Part part, int64_t count) const {
 std::optional<Tensor> TrainedModel::features(const Split& examples, const std::string& layer) const {
   Tensor rows;
   if (layer == kExamples) {
-    if (examples.is_sequence()) return {};
+    if (examples.is_sequence() || examples.is_sparse()) return {};
     rows = examples.read(0, examples.size(), DType::kFloat64).x;
   } else {
     const Prediction found = predict_all(experiment_, examples, weights_, {.layer = layer}).outputs.front();

@@ -2,24 +2,39 @@
 #include "datasets/sources/libsvm.h"
 
 #include "compiler/base/error.h"
+#include "datasets/sparse_rows.h"
 #include "tests/fuzz/parsers/parser.h"
 #include "tests/fuzz/parsers/scratch_file.h"
 
 namespace thtrain::fuzz {
 namespace {
 
+// Every row, as whoever trains on it asks for it.
+void read_rows(const LibsvmTable& table) {
+  std::vector<double> row(static_cast<size_t>(table.x.dim(1) <= 100 ? table.x.dim(1) : 0));
+  for (int64_t i = 0; i < table.x.dim(0); ++i) {
+    if (const SparseRows* sparse = table.source->sparse()) {
+      SparseNumbers numbers;
+      sparse->append(i, numbers);
+      for (int32_t column : numbers.columns)
+        require(column >= 0 && column < table.x.dim(1), "a column outside of the examples");
+    } else if (!row.empty()) {
+      table.source->read(i, 1, reinterpret_cast<std::byte*>(row.data()));
+    }
+  }
+}
+
 bool parse(std::string_view bytes) {
   const std::string& path = scratch_file().holding(bytes);
   bool accepted = false;
   for (const LibsvmOptions& options :
        {LibsvmOptions{.features = 100}, LibsvmOptions{.targets = Targets::kValues, .features = 100, .memory_limit = 1},
-        LibsvmOptions{.targets = Targets::kLabels, .features = 100, .labels = 10}}) {
+        LibsvmOptions{.targets = Targets::kLabels, .features = 100, .labels = 10}, LibsvmOptions{.sparse = true},
+        LibsvmOptions{.memory_limit = 1, .sparse = true}}) {
     try {
       const LibsvmTable table = read_libsvm(path, options);
-      require(table.x.dim(0) == table.y.dim(0) && table.x.dim(1) == 100, "lengths that are none of the file");
-      std::vector<double> row(100);
-      for (int64_t i = 0; table.source && i < table.x.dim(0); ++i)
-        table.source->read(i, 1, reinterpret_cast<std::byte*>(row.data()));
+      require(table.x.dim(0) == table.y.dim(0), "examples and labels differ in number");
+      if (table.source) read_rows(table);
       accepted = true;
     } catch (const UserError&) {
     }
