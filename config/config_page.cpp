@@ -214,7 +214,14 @@ void Page::write_groups(const FieldSpec& field, const std::string& title) {
   }
 }
 
-// The groups of keys, a line for each kind without keys of its own, and a section for each other kind.
+// Is there one key of its own, and nothing inside of it?
+static bool has_one_row(const Schema& schema, const std::string& rows) {
+  return std::count(rows.begin(), rows.end(), '\n') == 1 &&
+         std::none_of(schema.fields.begin(), schema.fields.end(),
+                      [](const FieldSpec& field) { return is_table(field) || field.inlined; });
+}
+
+// The groups of keys, a line for each kind with one key of its own or none, and a section for each other kind.
 void Page::write_kinds(const FieldSpec& field, const std::string& title, const std::string& path) {
   const std::vector<Alternative>& kinds = field.access->alternatives;
   const auto [list, is_new] = written_.emplace(&kinds.front().schema(), title);
@@ -228,8 +235,15 @@ void Page::write_kinds(const FieldSpec& field, const std::string& title, const s
     if (const Body body = body_of(kind.schema()); body.rows.empty() && !body.text.empty())
       lines += str("- `", kind.name, "`: ", body.text, '\n');
   if (!lines.empty()) out_ += str("\n## ", title, ": kinds without other keys\n", lines);
+  std::string with_one_key;
+  for (const Alternative& kind : kinds)
+    if (const Body body = body_of(kind.schema()); has_one_row(kind.schema(), body.rows))
+      with_one_key += str("| `", kind.name, '`', body.text.empty() ? "" : ": ", body.text, ' ', body.rows);
+  if (!with_one_key.empty())
+    out_ += str("\n## ", title, ": kinds with one other key\n| kind | key | value | default | meaning |\n",
+                "| --- | --- | --- | --- | --- |\n", with_one_key);
   for (const Alternative& kind : kinds) {
-    if (body_of(kind.schema()).rows.empty()) continue;
+    if (const Body body = body_of(kind.schema()); body.rows.empty() || has_one_row(kind.schema(), body.rows)) continue;
     write(kind.schema(), str(title, " with `", field.tag, " = \"", kind.name, "\"`"), path);
   }
 }

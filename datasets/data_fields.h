@@ -284,11 +284,17 @@ void ArrayFiles::describe_files(Fields<T>& f) {
 /// `train`, `valid` and `test`, each with examples and targets together.
 template <class T>
 void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
-  f.field("train", &T::train).required().help(str(what, " of the training examples."));
-  f.field("valid", &T::valid).help(str(what, " of the validation examples."));
-  f.field("test", &T::test).help(str(what, " of the test examples."));
+  {
+    const auto keys = f.group("lists of files");
+    f.field("train", &T::train).required().help(str(what, " of the training examples."));
+    f.field("valid", &T::valid).help(str(what, " of the validation examples."));
+    f.field("test", &T::test).help(str(what, " of the test examples."));
+  }
   describe_n_valid(f);
-  f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  {
+    const auto keys = f.group("lists of files");
+    f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  }
   describe_fractions(f);
   describe_split(f);
   describe_streams(f);

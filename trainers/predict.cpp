@@ -207,13 +207,14 @@ static Predictions predict_rows(const Experiment& experiment, const ExampleRows&
   dims.insert(dims.end(), one.begin(), one.end());
   std::optional<SparseExamples> sparse;
   std::vector<In> inputs;
-  if (rows.is_sparse) sparse.emplace("n", one[0], floatX());
+  const Dim ends = Dim::named("ends"), examples = rows.is_sparse ? ends - Dim(1) : Dim("n");
+  if (rows.is_sparse) sparse.emplace(examples, one[0], floatX());
   const Expr x = sparse ? sparse->x : tensor("x", dims, floatX());
   for (const Expr& part : sparse ? sparse->inputs() : std::vector{x}) inputs.emplace_back(part);
   Expr steps;
   if (rows.has_lengths) inputs.emplace_back(steps = tensor("lengths", {"n"}, DType::kInt64));
   ModelPass pass = sparse ? model.pass(*sparse, Phase::kEvaluation) : model.pass({x}, Phase::kEvaluation, steps);
-  const std::vector<PredictedOutput> wanted = predicted(experiment, layer, pass, "n", kept.get());
+  const std::vector<PredictedOutput> wanted = predicted(experiment, layer, pass, examples, kept.get());
   const int64_t count = rows.shape[0], chunk = 1024;
   std::vector<Out> values;
   for (const PredictedOutput& of : wanted) {

@@ -280,8 +280,9 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
       .help("Of an example. 0: the largest index of the first training file.");
   f.field("sparse", &LibsvmConfig::sparse)
       .help(
-          "Whether only the numbers that are named are kept, in memory and in minibatches: `dense`, `softmax` and "
-          "`maxout` layers compute with these, and change the weights of the columns that a minibatch has.");
+          "Whether only the numbers that are named are kept, in memory and in minibatches: `dense`, `softmax`, "
+          "`maxout` and `factorization` layers compute with these, and change the weights of the columns that a "
+          "minibatch has.");
   describe_target(f);
   describe_sets(f, "Files");
   f.check([](const LibsvmConfig& c, Findings& findings) {

@@ -23,10 +23,7 @@ MatrixElements generate_ratings(int64_t n, const RatingsShape& shape, int64_t se
 
 struct RatingsConfig : GeneratorConfig, RatingsShape {
   static constexpr std::string_view kName = "ratings";
-  RatingsConfig() {
-    target = Targets::kValues;
-    n_train = 20000;
-  }
+  RatingsConfig() { target = Targets::kValues; }
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<RatingsConfig>& f);
 };

@@ -101,7 +101,7 @@ static void rows_that_rest() {
   expect(weight() == after_one, "and rest with the second, where Adam's running mean would move them on");
   // A gradient that is 0 moves nothing in plain descent: there is nothing to choose.
   const Shared v(Tensor::zeros(DType::kFloat32, {kWords, kTopics}), "v", true);
-  Function sgd = step_of<Sgd>(v, {.learning_rate = 0.1});
+  Function sgd = step_of<Sgd>(v, {.learning_rate = 0.5});
   double cost = 0;
   for (int64_t k = 0; k < 30; ++k) cost = sgd(minibatch(k))[0].as_double();
   std::printf("cost of a minibatch after 30 steps: %.2f, at first %.2f\n", cost, std::log(10.0));

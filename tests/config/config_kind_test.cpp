@@ -350,15 +350,11 @@ How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. )"
 ## `[trainer.schedule]`: kinds without other keys
 - `constant`: Always the same.
 
-## `[trainer.schedule]` with `type = "cosine"`
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `period` | an integer, at least 1 (epochs) | `10` | From one restart to the next. |
-
-## `[trainer.schedule]` with `type = "step"`
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `every` | an integer | required | Epochs between two. |
+## `[trainer.schedule]`: kinds with one other key
+| kind | key | value | default | meaning |
+| --- | --- | --- | --- | --- |
+| `cosine` | `period` | an integer, at least 1 (epochs) | `10` | From one restart to the next. |
+| `step` | `every` | an integer | required | Epochs between two. |
 
 ## `[trainer.second]`
 Another one. `type` is one of `"constant"`, `"cosine"`, `"step"`.

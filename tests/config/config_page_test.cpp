@@ -77,6 +77,11 @@ What is drawn. `type` is required, and one of `"square"`, `"cube"`, `"point"`.
 ## `[shape]`: kinds without other keys
 - `square`: Four corners. Shared keys: [every shape](#shape-every-shape).
 
+## `[shape]`: kinds with one other key
+| kind | key | value | default | meaning |
+| --- | --- | --- | --- | --- |
+| `point`: Shared keys: [every shape](#shape-every-shape) without `side`. | `x` | an integer | `0` | Where it is. |
+
 ## `[shape]` with `type = "cube"`
 Shared keys: [every shape](#shape-every-shape).
 
@@ -84,13 +89,6 @@ Shared keys: [every shape](#shape-every-shape).
 | --- | --- | --- | --- |
 | `side` | an integer | `2` | Its length. |
 | `hollow` | true or false | `false` | Whether it is empty. |
-
-## `[shape]` with `type = "point"`
-Shared keys: [every shape](#shape-every-shape) without `side`.
-
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `x` | an integer | `0` | Where it is. |
 )");
 }
 

@@ -242,17 +242,11 @@ A way in.
 ## `[[parts]]`
 The rest. `kind` is one of `"wheel"`, `"door"`.
 
-## `[[parts]]` with `kind = "wheel"`
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `radius` | a number above 0 (m) | required | Half the width. |
-
-## `[[parts]]` with `kind = "door"`
-A way in.
-
-| key | value | default | meaning |
-| --- | --- | --- | --- |
-| `open` | true or false | `false` | Whether one can pass. |
+## `[[parts]]`: kinds with one other key
+| kind | key | value | default | meaning |
+| --- | --- | --- | --- | --- |
+| `wheel` | `radius` | a number above 0 (m) | required | Half the width. |
+| `door`: A way in. | `open` | true or false | `false` | Whether one can pass. |
 )");
 }
 

@@ -168,6 +168,8 @@ void show_embedding(const TrainedModel& model, Part part, const ShowOptions& opt
     return folder.leave_out("embedding", str("fewer than ", kFewest, ' ', kind_of(part), " examples"));
   const Split split = model.split(part).part(examples);
   const std::optional<Tensor> features = model.features(split, layer);
+  if (!features && split.is_sparse() && layer == TrainedModel::kExamples)
+    return folder.leave_out("embedding", "the examples are sparse");
   if (!features)
     return folder.leave_out("embedding", str("the layer ", layer, " gives something for each step of sequences"));
   if (features->dim(1) < 2) return folder.leave_out("embedding", str("the layer ", layer, " gives one number"));

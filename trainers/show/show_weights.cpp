@@ -82,9 +82,8 @@ void list_largest(const Tensor& weights, const std::string& layer, const WeightN
   for (int64_t j = 0; j < std::min(columns, kMostUnits); ++j) {
     std::iota(order.begin(), order.end(), int64_t{0});
     const auto weight = [&](int64_t i) { return values.data<double>()[i * columns + j]; };
-    std::partial_sort(order.begin(), order.begin() + listed, order.end(), [&](int64_t a, int64_t b) {
-      return std::pair(-std::abs(weight(a)), a) < std::pair(-std::abs(weight(b)), b);
-    });
+    std::partial_sort(order.begin(), order.begin() + listed, order.end(),
+                      [&](int64_t a, int64_t b) { return std::pair(-weight(a), a) < std::pair(-weight(b), b); });
     std::vector<std::string> row{name_of(names.units, columns, j, "")};
     for (int64_t k = 0; k < listed; ++k) {
       const int64_t input = order[static_cast<size_t>(k)];
