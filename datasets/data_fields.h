@@ -165,7 +165,11 @@ void describe_target(Fields<T>& f) {
 }
 
 // Of examples of which only the numbers that are not 0 are kept.
-inline void check_sparse_standardization(const DataConfig& c, Findings& findings) {
+inline void check_sparse(const DataConfig& c, Findings& findings) {
+  if (!c.image_shape.empty())
+    findings.add({.what = "data.image_shape does not go with sparse examples",
+                  .expected = "examples that are rows",
+                  .config = c.at("image_shape")});
   using By = Standardization::By;
   if (c.standardize != By::kFeatures && c.standardize != By::kAll) return;
   findings.add({.what = "data.standardize would take means off sparse examples, and nearly none stayed 0",

@@ -11,6 +11,7 @@
 #include "datasets/sources/coordinates.h"
 #include "datasets/sources/csv.h"
 #include "datasets/sources/libsvm.h"
+#include "datasets/sources/sparse.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -160,7 +161,8 @@ bool holds_arrays(const std::string& path, const Experiment& experiment) {
   const Content content = content_of(InputFile(path).beginning());
   return content == Content::kNpy || content == Content::kIdx ||
          (content == Content::kGzip && !may_be_packed_text(path, experiment)) ||
-         (content == Content::kZip && path.ends_with(".npz") && !experiment.data.is<CoordinatesConfig>());
+         (content == Content::kZip && path.ends_with(".npz") && !experiment.data.is<CoordinatesConfig>() &&
+          !experiment.data.is<SparseConfig>());
 }
 
 PredictionInput read_array(const std::string& path, const std::string& lengths, const DataConfig& data) {

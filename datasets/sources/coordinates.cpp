@@ -1,19 +1,14 @@
 #include "datasets/sources/coordinates.h"
 
 #include "compiler/base/file.h"
-#include "datasets/content.h"
 #include "datasets/data_fields.h"
-#include "datasets/matrix_market.h"
 #include "datasets/sources/joined.h"
-#include "datasets/sparse_npz.h"
+#include "datasets/sparse_matrix_file.h"
 
 namespace thtrain {
 
 StoredElements read_elements(const std::string& path) {
-  const bool is_npz = content_of(InputFile(path).beginning()) == Content::kZip;
-  const SparseTensor matrix = is_npz ? read_sparse_npz(path) : read_matrix_market(path);
-  if (is_complex(matrix.data.dtype()))
-    throw file_error(path, "the elements of the matrix are complex", "real numbers", str(name_of(matrix.data.dtype())));
+  const SparseTensor matrix = read_sparse_matrix(path);
   if (matrix.stored() == 0) throw file_error(path, "the matrix has no elements", "at least one, which is an example");
   constexpr int64_t kMost = 2147483647;
   if (matrix.rows > kMost - matrix.columns)
@@ -64,13 +59,7 @@ void CoordinatesConfig::describe(Fields<CoordinatesConfig>& f) {
   f.field("standardize_targets", &CoordinatesConfig::standardize_targets)
       .help("The same as `standardize` for the values; predictions are in their units.");
   describe_sets(f, "Files");
-  f.check([](const CoordinatesConfig& c, Findings& findings) {
-    check_sparse_standardization(c, findings);
-    if (!c.image_shape.empty())
-      findings.add({.what = "data.image_shape does not go with sparse examples",
-                    .expected = "examples that are rows",
-                    .config = c.at("image_shape")});
-  });
+  f.check([](const CoordinatesConfig& c, Findings& findings) { check_sparse(c, findings); });
 }
 
 Kind<DataConfig> coordinates_source() {

@@ -286,11 +286,7 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
   describe_target(f);
   describe_sets(f, "Files");
   f.check([](const LibsvmConfig& c, Findings& findings) {
-    if (c.sparse) check_sparse_standardization(c, findings);
-    if (c.sparse && !c.image_shape.empty())
-      findings.add({.what = "data.image_shape does not go with data.sparse",
-                    .expected = "examples that are rows",
-                    .config = c.at("image_shape")});
+    if (c.sparse) check_sparse(c, findings);
   });
 }
 

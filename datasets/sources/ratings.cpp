@@ -71,7 +71,7 @@ void RatingsConfig::describe(Fields<RatingsConfig>& f) {
   f.field("standardize_targets", &RatingsConfig::standardize_targets)
       .help("The same as `standardize` for the ratings; predictions are in their units.");
   describe_generator(f);
-  f.check([](const RatingsConfig& c, Findings& findings) { check_sparse_standardization(c, findings); });
+  f.check([](const RatingsConfig& c, Findings& findings) { check_sparse(c, findings); });
 }
 
 Kind<DataConfig> ratings_source() {

@@ -83,7 +83,7 @@ void TopicsConfig::describe(Fields<TopicsConfig>& f) {
                     .expected = str("at least ", c.topics, ", as data.topics"),
                     .got = str(c.words),
                     .config = c.at("words")});
-    check_sparse_standardization(c, findings);
+    check_sparse(c, findings);
   });
 }
 

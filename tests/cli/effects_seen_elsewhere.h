@@ -15,6 +15,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[topics].", "Topics.ItsKeysMatter"},
     {"data[ratings].", "Ratings.ItsKeysMatter"},
     {"data[coordinates].", "CoordinatesSource.ItsKeysMatter"},
+    {"data[sparse].", "SparseSource.ItsKeysMatter"},
     {"data[libsvm].sparse", "Libsvm.SparseExamplesAreTheDenseOnes"},
     {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
     {"output.plot_scale", "CliCompare.ThePlotScaleIsThatOfTheKeyAndOfTheOption"},

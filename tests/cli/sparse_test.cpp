@@ -55,7 +55,7 @@ TEST(CliSparse, TheLargestWeightsOfManyInputsAreATable) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   const Ended shown = workshop.run({"show", "run"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_NE(shown.out.find("the largest weights of softmax1, of 2000 inputs\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("the largest weights of softmax, of 2000 inputs\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("\n     0  x0 "), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("\n     1  x1 "), std::string::npos) << shown.out;
 }
@@ -72,8 +72,8 @@ TEST(CliSparse, CentringIsRefused) {
             "  expected: \"scales\" or \"none\"\n"
             "  got:      \"features\"\n"
             "  config:   e.toml:5:15\n"
-            "     5 | standardize = \"features\"\n"
-            "       |               ^^^^^^^^^^\n"
+            "      5 | standardize = \"features\"\n"
+            "        |               ^^^^^^^^^^\n"
             "  hint:     \"scales\" divides by the deviations alone\n");
 }
 

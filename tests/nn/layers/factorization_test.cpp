@@ -27,7 +27,7 @@ TEST(Factorization, SumsOverAllPairsOfInputs) {
   const Tensor of_sparse = function(inputs, {model.pass(sparse, Phase::kEvaluation).output()})(
       {Tensor::vector<double>({1, 2, -1.5}), Tensor::vector<int32_t>({0, 1, 2}), Tensor::vector<int32_t>({0, 3, 3}),
        Tensor::vector<int32_t>({0, 2, 4})})[0];
-  const Expr in = matrix("x", {2, kInputs}, DType::kFloat64);
+  const Expr in = tensor("x", {2, kInputs}, DType::kFloat64);
   const Tensor of_dense = function({in}, {model.output(in)})({x})[0];
   const Tensor v = start.at("machine/V");
   for (int64_t row = 0; row < 2; ++row) {
