@@ -118,6 +118,24 @@ LanguageCase language_case(const std::string& text) {
   return {std::move(what), is_int64, std::move(shape)};
 }
 
+SparseCase sparse_case(const std::string& text) {
+  auto [what, rest] = halves(text);
+  auto [lengths, share] = halves(rest);
+  std::vector<int64_t> shape = numbers(lengths, 'x');
+  double percent = 0;
+  auto [stop, error] = std::from_chars(share.data(), share.data() + share.size(), percent);
+  const std::map<std::string, size_t> known{{"dot", 3}, {"dense", 3}, {"stored", 3}, {"sparse", 2}, {"logistic", 2}};
+  const auto at = known.find(what);
+  if (at == known.end() || shape.size() != at->second || error != std::errc() || stop != share.data() + share.size() ||
+      !(percent > 0 && percent <= 100) || *std::ranges::max_element(shape) > 10'000'000)
+    refuse(
+        text,
+        "dot, dense, stored, sparse or logistic, lengths of at most 10000000, three for the first three and else two, "
+        "and a percentage, such as dot/10000x10000x64/0.1");
+  shape.push_back(1);
+  return {what, shape[0], shape[1], shape[2], percent};
+}
+
 RnnCase rnn_case(const std::string& text) {
   auto [layers, batch] = halves(text);
   const size_t at = layers.find('-');

@@ -178,6 +178,19 @@ Workload pool_ceiling(const std::string& text, const WorkloadOptions& options) {
   return out;
 }
 
+Workload sparse_ceiling(const std::string& text, const WorkloadOptions& options) {
+  const SparseCase c = sparse_case(text);
+  const double size = static_cast<double>(size_of(options.dtype)), rows = static_cast<double>(c.rows),
+               columns = static_cast<double>(c.columns), n = static_cast<double>(c.n);
+  const double stored = rows * columns * c.percent / 100;
+  if (c.what == "sparse") throw UserError(Message{.what = "bench: of a product of two sparse matrices none is known"});
+  const bool is_step = c.what == "logistic";
+  const double bytes = (is_step ? 2 : 1) * stored * (size + 4) + (is_step ? 2 * stored : (rows + columns) * n) * size;
+  Workload out = elementwise_ceiling(str("a+1/", static_cast<int64_t>(bytes / (2 * size))), options);
+  out.units = 1e-9 * (is_step ? 4 : 2) * stored * n;
+  return out;
+}
+
 Workload language_ceiling(const std::string& text, const WorkloadOptions& options) {
   return elementwise_ceiling(str("a+1/", static_cast<int64_t>(language_case(text).elements())), options);
 }

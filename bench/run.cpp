@@ -56,6 +56,12 @@ const std::vector<Bench>& benches() {
       for (const char* windows : {"16x64x112x112/w3s2p1", "16x64x56x56/w3s2p1", "16x64x56x56/w3s1p1",
                                   "16x64x56x56/w2s2p0", "60x20x24x24/w2s2p0"})
         poolings.push_back(str(what, '/', windows));
+    std::vector<std::string> products;
+    for (const char* what : {"dot", "dense", "stored"})
+      for (const char* n : {"1", "16", "64"})
+        for (const char* percent : {"0.1", "1", "10"}) products.push_back(str(what, "/10000x10000x", n, '/', percent));
+    for (const char* other : {"sparse/10000x10000/0.1", "sparse/2000x2000/1", "logistic/100x100000/0.1"})
+      products.emplace_back(other);
     for (const std::string& kind : large_graph_kinds()) graphs.push_back(str("cold/", kind, "/10000"));
     return std::vector<Bench>{
         {"mlp",
@@ -143,6 +149,13 @@ const std::vector<Bench>& benches() {
           "lenet/500"},
          {"convsmall/1"},
          {"none"}},
+        {"sparse",
+         "sparse",
+         "GFLOP/s",
+         "products of sparse matrices, their gradients, and a training step of logistic regression",
+         products,
+         {"dot/30x40x3/10", "dense/30x40x1/10", "stored/30x40x5/10", "sparse/30x40/10", "logistic/30x40/10"},
+         {"borrowed"}},
         {"compile",
          "compile",
          "nodes/s",
@@ -189,6 +202,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "conv") conv_case(text);
       if (bench.family == "pool") pool_case(text);
       if (bench.family == "convnet") convnet_case(text);
+      if (bench.family == "sparse") sparse_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);

@@ -62,6 +62,17 @@ struct RandomCase {
 };
 RandomCase random_case(const std::string& text);
 
+/// A product of a sparse matrix or a training step, its lengths, and the percentage of the elements that is stored:
+/// "dot/10000x10000x64/0.1" has 64 dense columns, "dense/..." and "stored/..." are its gradients,
+/// "sparse/10000x10000/1" is the product of two, "logistic/100x100000/0.1" has a batch and features. UserError for
+/// another text.
+struct SparseCase {
+  std::string what;
+  int64_t rows, columns, n;
+  double percent;
+};
+SparseCase sparse_case(const std::string& text);
+
 /// What of the language is computed, of values of which dtype (the run's, or int64), and their lengths:
 /// "sort/1000000", "int64_argsort/1000x1000", "matmul/1000x4x4"; bench/peers/language.py lists them. UserError for
 /// another text.
@@ -197,6 +208,11 @@ Workload random_workload(const std::string& text, const WorkloadOptions& options
 /// A call of an operation on arrays (bench/peers/language.py); units are elements.
 Workload language_workload(const std::string& text, const WorkloadOptions& options);
 
+/// A product of sparse matrices or a training step of logistic regression on one (bench/peers/sparse.py); units are
+/// 10^9 operations. sparse_results(): what a call gives.
+Workload sparse_workload(const std::string& text, const WorkloadOptions& options);
+std::vector<Tensor> sparse_results(const std::string& text, const WorkloadOptions& options);
+
 /// What the machine allows for the same case, in the same units: for networks, recurrent ones and Boltzmann machines,
 /// convolutions and products multiply-adds between registers, for formulae reading and writing arrays of the same size,
 /// with the better of ordinary and streaming stores, on one thread or on all. UserError where the case is too small to
@@ -212,6 +228,8 @@ Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options
 Workload pool_ceiling(const std::string& text, const WorkloadOptions& options);
 /// As the elementwise formula a+1 on as many elements of the run's dtype.
 Workload language_ceiling(const std::string& text, const WorkloadOptions& options);
+/// As the elementwise formula a+1 that reads and writes as many bytes as the matrix and the dense operands have.
+Workload sparse_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

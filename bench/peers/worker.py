@@ -11,6 +11,7 @@ and asks them in turn. The last case stays ready.
 """
 import argparse
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -76,6 +77,8 @@ def loaded_blas():
 
 def describe(needs):
     """Version and setting of the package that an implementation uses."""
+    if needs == "mkl":  # libraries without a module
+        return {"version": f"mkl {importlib.metadata.version('mkl')}", "setting": "inspector-executor"}
     module = importlib.import_module(needs)
     setting = ""
     if needs == "torch":
@@ -163,7 +166,7 @@ def serve(family, name, dtype, threads, isa):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=("net", "elementwise", "gemm", "loops", "random_numbers", "language", "rnn",
-                                           "rbm", "conv", "pool", "convnet", "compile"))
+                                           "rbm", "conv", "pool", "convnet", "sparse", "compile"))
     parser.add_argument("implementation", nargs="?")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")

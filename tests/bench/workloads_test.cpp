@@ -113,6 +113,18 @@ TEST(BenchCases, OperationsOnArrays) {
     EXPECT_THROW(language_case(wrong), UserError) << wrong;
 }
 
+TEST(BenchCases, SparseMatrices) {
+  const SparseCase c = sparse_case("dense/30x40x5/0.1");
+  EXPECT_EQ(c.what, "dense");
+  EXPECT_EQ(c.columns, 40);
+  EXPECT_EQ(c.n, 5);
+  EXPECT_EQ(c.percent, 0.1);
+  EXPECT_EQ(sparse_case("logistic/30x40/100").n, 1);
+  for (const char* wrong : {"dot", "dot/3x4/1", "sparse/3x4x5/1", "dot/3x4x5", "dot/3x4x5/", "dot/3x4x5/0",
+                            "dot/3x4x5/101", "dot/3x4x5/1%", "dot/3x0x5/1", "product/3x4x5/1", "dot/3x4x99999999/1"})
+    EXPECT_THROW(sparse_case(wrong), UserError) << wrong;
+}
+
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
   for (const Bench& bench : benches())
     for (const auto* cases : {&bench.cases, &bench.quick_cases})
@@ -128,6 +140,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "conv") conv_case(text);
         if (bench.family == "pool") pool_case(text);
         if (bench.family == "convnet") convnet_case(text);
+        if (bench.family == "sparse") sparse_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -172,6 +185,9 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
         EXPECT_GT(measure(rnn_workload(text, options), 0.005).value, 0) << text;
       EXPECT_GT(measure(rbm_workload("20-15-3/12", options), 0.005).value, 0);
       EXPECT_GT(measure(convnet_workload("convsmall/1", options), 0.005).value, 0);
+      for (const char* text :
+           {"dot/30x40x5/10", "dense/30x40x1/10", "stored/30x40x5/10", "sparse/30x40/10", "logistic/30x40/10"})
+        EXPECT_GT(measure(sparse_workload(text, options), 0.005).value, 0) << text;
       for (const char* what : {"max", "max_gradient", "mean", "mean_gradient"}) {
         const Workload pooling = pool_workload(str(what, "/2x3x9x10/w3s2p1"), options);
         EXPECT_GT(measure(pooling, 0.005).value, 0) << what;
@@ -226,6 +242,20 @@ TEST(BenchMeasure, ConvolutionsGiveWhatThePeersDo) {
     }
     EXPECT_NEAR(sum, wanted, 1e-10) << text;
     EXPECT_NEAR(products, wanted_products, 1e-8) << text;
+  }
+}
+
+// Those of `bench/peers/worker.py sparse --check`.
+TEST(BenchMeasure, SparseMatricesGiveWhatThePeersDo) {
+  const std::pair<const char*, double> cases[] = {
+      {"dot/30x40x1/10", -0.445390408612005},  {"dot/30x40x5/10", 7.32945051489802},
+      {"dense/30x40x1/10", -3.19860643988635}, {"dense/30x40x5/10", -5.83104750660739},
+      {"stored/30x40x5/10", 2.52713830322536}, {"sparse/30x40/10", 1.54054502913896}};
+  for (const auto& [text, wanted] : cases) {
+    const Tensor got = sparse_results(text, {.dtype = DType::kFloat64, .threads = 1})[0];
+    double sum = 0;
+    for (int64_t i = 0; i < got.size(); ++i) sum += got.as_double(i);
+    EXPECT_NEAR(sum, wanted, 1e-12) << text;
   }
 }
 
@@ -287,6 +317,8 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   // Any processor does far more than a GFLOP/s, and an example of this network takes 1.6 MFLOP.
   EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.02).value, 400);
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
+  EXPECT_GT(measure(sparse_ceiling("dot/1000x1000x16/1", options), 0.02).value, 0.1);
+  EXPECT_THROW(sparse_ceiling("sparse/100x100/1", options), UserError);
   EXPECT_GT(measure(rnn_ceiling("tanh-128-256-100/32", options), 0.02).value, 10);
   EXPECT_GT(measure(rbm_ceiling("784-500-1/20", options), 0.02).value, 200);
   EXPECT_GT(measure(conv_ceiling("i2x7x6,k3x3x2,b4/fprop", options), 0.02).value, 1);

@@ -32,8 +32,9 @@ void add_array_builders(std::vector<GarbageCall>& calls) {
   TH_CALL(roll);
   TH_CALL(tile);
   TH_CALL(repeat_elements);
-  TH_CALL(hstack);
-  TH_CALL(vstack);
+  using Operands = const std::vector<Operand>&;
+  calls.push_back(garbage_call("hstack", [](Operands values) { return hstack(values); }));
+  calls.push_back(garbage_call("vstack", [](Operands values) { return vstack(values); }));
   TH_CALL(ceil_intdiv);
   TH_CALL(round_half_away);
   TH_CALL(deg2rad);

@@ -61,6 +61,35 @@ void add_sparse(std::vector<GarbageCall>& calls) {
   made("structured", [](In g) {
     return structured(g.draw<Sparse>(), [&](const Expr& x) { return g.one_in(2) ? exp(x) : g.draw<Expr>(); });
   });
+  const auto both = [](In g) {
+    return [&g](const Expr& x, const Expr& y) { return g.one_in(2) ? x - y : g.draw<Expr>(); };
+  };
+  made("structured", [=](In g) {
+    const Sparse a = g.draw<Sparse>();
+    return g.one_in(2) ? structured(a, g.draw<Operand>(), both(g)) : structured(a, g.draw<Sparse>(), both(g));
+  });
+  made("csr_from_unsorted", [](In g) {
+    return csr_from_unsorted(g.draw<Operand>(), g.draw<Operand>(), g.draw<Operand>(), g.draw<Length>());
+  });
+  made("regular", [](In g) {
+    const Sparse a = g.draw<Sparse>();
+    return regular(a, g.one_in(2) ? Operand(dense(a)) : g.draw<Operand>());
+  });
+  using Compared = Sparse (*)(const SparseOperand&, const SparseOperand&);
+  for (Compared compare : {Compared(lt), Compared(gt), Compared(neq)})
+    made("lt", [compare](In g) { return compare(g.draw<Sparse>(), g.draw<Sparse>()); });
+  using Everywhere = Expr (*)(const SparseOperand&, const SparseOperand&);
+  for (Everywhere compare : {Everywhere(le), Everywhere(ge), Everywhere(eq)})
+    add("le", [compare](const Sparse& a, const Sparse& b) { return compare(a, b); });
+  using WithDense = Expr (*)(const SparseOperand&, const Operand&);
+  for (WithDense compare : {WithDense(lt), WithDense(le), WithDense(gt), WithDense(ge), WithDense(eq), WithDense(neq)})
+    add("lt", [compare](const Sparse& a, const Operand& x) { return compare(a, x); });
+  made("subtensor", [](In g) { return subtensor(g.draw<Sparse>(), g.draw<std::vector<Index>>()); });
+  add("elements", [](const Sparse& a, const Operand& i, const Operand& j) { return elements(a, i, j); });
+  made("vstack", [](In g) {
+    const std::vector<SparseOperand> two = {g.draw<Sparse>(), g.draw<Sparse>()};
+    return g.one_in(2) ? vstack(two) : hstack(two);
+  });
   made("cast", [](In g) { return cast(g.draw<Sparse>(), g.draw<DType>()); });
   made("operator-", [](In g) { return g.one_in(2) ? -g.draw<Sparse>() : g.draw<Sparse>() - g.draw<Sparse>(); });
   made("operator*",

@@ -34,8 +34,8 @@ def dense_case(name, form, key, value):
     lines.append(f"{name} {form} {key} dense {value.dtype} = {text(value)}")
 
 
-def sparse_case(name, form, key, value):
-    value = PARTS[form](value).astype(inputs[key].dtype)
+def sparse_case(name, form, key, value, dtype=None):
+    value = PARTS[form](value).astype(dtype or inputs[key].dtype)
     value.sort_indices()
     value.eliminate_zeros()
     dense_case(name, form, key, value.toarray())
@@ -74,6 +74,30 @@ def cases(form, key):
     both.sort_indices()
     dense_case("times_sparse", form, key, both.toarray())
     sparse_case("transposed_twice", form, key, a)
+    sparse_case("rows_between", form, key, a[1:4])
+    sparse_case("rows_backwards", form, key, a[::-2])
+    sparse_case("rows_listed", form, key, a[[3, -1, 0, 3]])
+    sparse_case("columns_between", form, key, a[:, 2:-1])
+    sparse_case("columns_backwards", form, key, a[:, 5:1:-1])
+    sparse_case("columns_listed", form, key, a[:, [6, 0, 0, -3]])
+    sparse_case("part", form, key, a[2:][:, [1, 6]])
+    sparse_case("no_rows", form, key, a[4:2])
+    sparse_case("no_columns", form, key, a[:, 3:3])
+    dense_case("element", form, key, a[4, 6])
+    dense_case("elements", form, key, np.asarray(a[[0, 4, -2, 1], [0, 6, 5, -1]]).ravel())
+    sparse_case("above", form, key, sparse.vstack([a, other, a[2:3]]))
+    sparse_case("beside", form, key, sparse.hstack([a, other, a[:, 1:3]]))
+    sparse_case("added_to_columns", form, key, sparse.csc_matrix(a.toarray() + (a.toarray() != 0) * row))
+    sparse_case("different", form, key, a != other, np.int8)
+    dense_case("equal", form, key, (a.toarray() == other.toarray()).astype(np.int8))
+    if np.iscomplexobj(a.toarray()):
+        return
+    sparse_case("less", form, key, a < other, np.int8)
+    sparse_case("greater", form, key, a > other, np.int8)
+    sparse_case("maximum", form, key, a.maximum(other))
+    dense_case("at_most", form, key, (a.toarray() <= other.toarray()).astype(np.int8))
+    dense_case("at_least", form, key, (a.toarray() >= other.toarray()).astype(np.int8))
+    dense_case("above_one", form, key, (a.toarray() > 1).astype(np.int8))
 
 
 rng = np.random.default_rng(7)

@@ -70,8 +70,11 @@ const Op& csr_rows_op() {
                      .infer = infer_csr_rows,
                      .reference = reference_csr_rows,
                      .lower = lower_csr_rows,
-                     .accepts_layout = [](const Node& node, size_t i,
-                                          const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+                     .accepts_layout =
+                         [](const Node& node, size_t i, const Layout& layout) {
+                           return i == 0 ||
+                                  is_row_major(node.inputs[i].dims(), layout);  // nothing is read of the indices
+                         },
                      .cost =
                          [](const Node& node) {
                            return Cost{0, Dim(static_cast<int64_t>(size_of(node.types[0].dtype))) *

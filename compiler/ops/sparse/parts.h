@@ -16,6 +16,7 @@ const Op& csr_sampled_dot_op();
 const Op& csr_rows_op();
 const Op& csr_transposed_op();
 const Op& csr_checked_op();
+const Op& regular_gradient_op();
 
 // ---- nodes of these
 // --------------------------------------------------------------------------------------------------
@@ -35,6 +36,9 @@ CsrPattern csr_transposed(const Expr& indices, const Expr& indptr, const Dim& co
 /// indptr, checked: with `indices` it is the pattern of a matrix of so many columns, sorted and without duplicates.
 Expr csr_checked(const Expr& indices, const Expr& indptr, const Dim& columns,
                  const std::source_location& where = std::source_location::current());
+
+/// `value`, whose derivatives are those of `whole`, another expression of it.
+Expr regular_gradient(const Expr& value, const Expr& whole);
 
 /// The numbers as indices of that dtype, for cases.
 Expr constant_indices(const std::vector<int64_t>& numbers, DType dtype);

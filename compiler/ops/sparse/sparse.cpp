@@ -10,30 +10,11 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/ops/sparse/construction.h"
 #include "compiler/ops/sparse/parts.h"
 
 namespace thtrain {
 namespace {
-
-// A matrix in compressed columns is its transpose in compressed rows: `major` is the axis whose slices lie side by
-// side.
-const Dim& major_of(const Sparse& a) {
-  return a.format == SparseFormat::kCsr ? a.rows : a.columns;
-}
-const Dim& minor_of(const Sparse& a) {
-  return a.format == SparseFormat::kCsr ? a.columns : a.rows;
-}
-Expr majors_of(const Sparse& a) {
-  return csr_rows(a.indptr, a.indices);
-}
-Sparse with_data(const Sparse& a, Expr data) {
-  Sparse out = a;
-  out.data = std::move(data);
-  return out;
-}
-Sparse in_format(const Sparse& a, SparseFormat format) {
-  return format == SparseFormat::kCsr ? to_csr(a) : to_csc(a);
-}
 
 /// A dense operand whose axis 0 has that length, or a call fails.
 Expr with_length(const Expr& x, const Dim& length, const std::source_location& where, const char* what) {
@@ -42,30 +23,6 @@ Expr with_length(const Expr& x, const Dim& length, const std::source_location& w
     fail_build(where, str(what, ": the dense value is a scalar"), "a vector or a matrix", value_text(x));
   dims[0] = length;
   return specify_lengths(Operand(x, where), dims, what);
-}
-
-/// While it lives, nodes are built in that line of the caller.
-struct CallersLine {
-  explicit CallersLine(const std::source_location& where) : origin(Origin::here(where)), inherit(origin) {}
-  Origin origin;
-  InheritOrigin inherit;
-};
-
-Expr length_as_value(const Dim& dim) {
-  return length(broadcast_to(0, {dim}), 0);
-}
-
-/// The elements with these numbers, ascending, which have `data`.
-Sparse with_elements(const Sparse& a, const Expr& kept, Expr data) {
-  Sparse out = with_data(a, std::move(data));
-  out.indices = take(a.indices, kept);
-  out.indptr = cast(searchsorted(kept, cast(a.indptr, DType::kInt64)), a.indptr.dtype());
-  return out;
-}
-
-/// The place of each element in row-major order, int64: ascending.
-Expr places_of(const Sparse& a) {
-  return cast(majors_of(a), DType::kInt64) * length_as_value(minor_of(a)) + cast(a.indices, DType::kInt64);
 }
 
 Sparse input_matrix(SparseFormat format, const std::string& name, const Dim& rows, const Dim& columns,
@@ -98,11 +55,40 @@ Sparse from_parts(SparseFormat format, const Operand& data, const Operand& indic
           .columns = is_csr ? minor.dim() : major};
 }
 
-void require_shape(const Sparse& a, const Sparse& b, const char* what, const std::source_location& where) {
-  const auto differ = [](const Dim& x, const Dim& y) { return x.is_known() && y.is_known() && !(x == y); };
-  if (differ(a.rows, b.rows) || differ(a.columns, b.columns))
-    fail_build(where, str(what, ": sparse matrices of different shapes"), {},
-               str("[", a.rows.text(), ", ", a.columns.text(), "] and [", b.rows.text(), ", ", b.columns.text(), "]"));
+/// The value at each stored element: a scalar for all, a vector by columns as broadcasting has it, a matrix that may
+/// have one row or one column. Nothing of a's shape is made, in derivatives either, where x has not that shape.
+Expr at_stored(const Sparse& a, const Operand& operand, const char* what) {
+  if (operand.is_literal()) return operand.for_dtype(a.dtype());
+  const Expr x = operand.expr();
+  if (x.rank() == 0) return x;
+  if (x.rank() > 2)
+    fail_build(operand.where(), str(what, ": the dense value has more axes than a matrix"), "at most two",
+               value_text(x));
+  const auto [rows, columns] = coordinates(a);
+  const auto along = [&](const Expr& vector, const Dim& length, const Expr& numbers) {
+    return take(with_length(vector, length, operand.where(), what), numbers);
+  };
+  if (x.rank() == 1) return x.dims()[0].is(1) ? squeeze(x) : along(x, a.columns, columns);
+  if (x.dims()[0].is(1) && x.dims()[1].is(1)) return squeeze(x);
+  if (x.dims()[0].is(1)) return along(squeeze(x, {0}), a.columns, columns);
+  if (x.dims()[1].is(1)) return along(squeeze(x, {1}), a.rows, rows);
+  return specify_lengths(operand, {a.rows, a.columns}, what)[{rows, columns}];
+}
+
+Expr of_as_many(Expr data, const Expr& as, const std::source_location& where) {
+  if (!data.has_value() || data.dims() != as.dims())
+    fail_build(where, "structured: the function gives no vector of as many elements", value_text(as),
+               data.has_value() ? value_text(data) : "an empty expression");
+  return data;
+}
+
+Sparse of_both(const SparseOperand& left, const SparseOperand& right, const char* what,
+               const std::function<Expr(const Expr&, const Expr&)>& f) {
+  const CallersLine line(left.where());
+  const Sparse &a = left.value(), &b = right.value();
+  require_shape(a, b, what, left.where());
+  const Aligned both = aligned(a, in_format(b, a.format));
+  return with_data(both.pattern, of_as_many(f(both.left, both.right), both.left, left.where()));
 }
 
 /// Real and imaginary products, of which a complex one consists.
@@ -122,6 +108,7 @@ Sparse Sparse::T() const {
   Sparse out = *this;
   out.format = format == SparseFormat::kCsr ? SparseFormat::kCsc : SparseFormat::kCsr;
   std::swap(out.rows, out.columns);
+  if (whole.has_value()) out.whole = transpose(whole);
   return out;
 }
 
@@ -188,6 +175,15 @@ Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Op
           .columns = lengths.dims[1]};
 }
 
+Sparse csr_from_unsorted(const Operand& data, const Operand& indices, const Operand& indptr, const Length& columns) {
+  const CallersLine line(data.where());
+  const Expr ends = indptr.expr();
+  if (ends.rank() != 1)
+    fail_build(indptr.where(), "csr_from_unsorted: indptr is no vector", "one element more than there are rows",
+               value_text(ends));
+  return csr_from_coordinates(data, csr_rows(ends, indices.expr()), indices, {ends.dims()[0] - Dim(1), columns});
+}
+
 std::array<Expr, 2> coordinates(const SparseOperand& operand) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
@@ -195,11 +191,23 @@ std::array<Expr, 2> coordinates(const SparseOperand& operand) {
   return {a.indices, majors_of(a)};
 }
 
+Sparse regular(const SparseOperand& operand, const Operand& whole) {
+  const CallersLine line(operand.where());
+  Sparse out = operand.value();
+  const Expr x = whole.expr();
+  if (!is_float(out.dtype()) || x.dtype() != out.dtype() || x.rank() != 2)
+    fail_build(whole.where(), "regular: the dense form is no matrix of the sparse one's dtype, or that is no float",
+               "a matrix of float32 or float64, both the same", str(value_text(out.data), " and ", value_text(x)));
+  out.whole = specify_lengths(whole, {out.rows, out.columns}, "regular");
+  return out;
+}
+
 Expr dense(const SparseOperand& operand) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
-  return set_subtensor(zeros({a.rows, a.columns}, a.dtype())[{rows, columns}], a.data);
+  return of_kind(a, set_subtensor(zeros({a.rows, a.columns}, a.dtype())[{rows, columns}], a.data),
+                 [](const Expr& whole) { return whole; });
 }
 
 Sparse to_csc(const SparseOperand& a) {
@@ -214,30 +222,39 @@ Sparse to_csr(const SparseOperand& operand) {
           .indices = pattern.indices,
           .indptr = pattern.indptr,
           .rows = a.rows,
-          .columns = a.columns};
+          .columns = a.columns,
+          .whole = a.whole};
 }
 
 Sparse structured(const SparseOperand& operand, const std::function<Expr(const Expr&)>& f) {
-  const Sparse& a = operand.value();
-  Expr data = f(a.data);
-  if (!data.has_value() || data.dims() != a.data.dims())
-    fail_build(operand.where(), "structured: the function gives no vector of as many elements", value_text(a.data),
-               data.has_value() ? value_text(data) : "an empty expression");
-  return with_data(a, std::move(data));
+  return with_data(operand.value(), of_as_many(f(operand.value().data), operand.value().data, operand.where()));
 }
-Sparse cast(const SparseOperand& a, DType dtype) {
-  return with_data(a.value(), cast(Operand(a.value().data, a.where()), dtype));
+Sparse structured(const SparseOperand& operand, const Operand& x,
+                  const std::function<Expr(const Expr&, const Expr&)>& f) {
+  const CallersLine line(operand.where());
+  const Sparse& a = operand.value();
+  return with_data(a, of_as_many(f(a.data, at_stored(a, x, "structured")), a.data, operand.where()));
+}
+Sparse structured(const SparseOperand& left, const SparseOperand& right,
+                  const std::function<Expr(const Expr&, const Expr&)>& f) {
+  return of_both(left, right, "structured", f);
+}
+Sparse cast(const SparseOperand& operand, DType dtype) {
+  const Sparse& a = operand.value();
+  Sparse out = with_data(a, cast(Operand(a.data, operand.where()), dtype));
+  return is_float(dtype) ? of_kind(a, std::move(out), [&](const Expr& whole) { return cast(whole, dtype); }) : out;
 }
 Sparse operator-(const SparseOperand& a) {
   const CallersLine line(a.where());
-  return with_data(a.value(), -a.value().data);
+  return of_kind(a.value(), with_data(a.value(), -a.value().data), [](const Expr& whole) { return -whole; });
 }
 Sparse operator*(const SparseOperand& a, const Operand& scalar) {
   const CallersLine line(a.where());
   if (!scalar.is_literal() && scalar.expr().rank() != 0)
     fail_build(scalar.where(), "a sparse matrix times a value with axes", "a scalar", value_text(scalar.expr()),
                "row_scale, column_scale and multiply take vectors and matrices");
-  return with_data(a.value(), mul(a.value().data, scalar));
+  return of_kind(a.value(), with_data(a.value(), mul(a.value().data, scalar)),
+                 [&](const Expr& whole) { return mul(whole, scalar); });
 }
 Sparse operator*(const Operand& scalar, const SparseOperand& a) {
   return a * scalar;
@@ -245,28 +262,26 @@ Sparse operator*(const Operand& scalar, const SparseOperand& a) {
 Sparse row_scale(const SparseOperand& operand, const Operand& s) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
-  return with_data(a, a.data * take(with_length(s.expr(), a.rows, s.where(), "row_scale"), coordinates(a)[0]));
+  const Expr factors = with_length(s.expr(), a.rows, s.where(), "row_scale");
+  return of_kind(a, with_data(a, a.data * take(factors, coordinates(a)[0])),
+                 [&](const Expr& whole) { return whole * expand_dims(factors, {1}); });
 }
 Sparse column_scale(const SparseOperand& operand, const Operand& s) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
-  return with_data(a, a.data * take(with_length(s.expr(), a.columns, s.where(), "column_scale"), coordinates(a)[1]));
+  const Expr factors = with_length(s.expr(), a.columns, s.where(), "column_scale");
+  return of_kind(a, with_data(a, a.data * take(factors, coordinates(a)[1])),
+                 [&](const Expr& whole) { return whole * factors; });
 }
 Sparse multiply(const SparseOperand& operand, const Operand& x) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
-  const auto [rows, columns] = coordinates(a);
-  return with_data(a, a.data * broadcast_to(x, {a.rows, a.columns})[{rows, columns}]);
+  return of_kind(a, with_data(a, a.data * at_stored(a, x, "multiply")), [&](const Expr& whole) { return whole * x; });
 }
 
-Sparse operator+(const SparseOperand& left, const SparseOperand& right) {
-  const CallersLine line(left.where());
-  const Sparse &a = left.value(), &b = right.value();
-  require_shape(a, b, "+", left.where());
-  const std::array<Expr, 2> of_a = coordinates(a), of_b = coordinates(b);
-  const Sparse all = csr_from_coordinates(join(0, {a.data, b.data}), join(0, {of_a[0], of_b[0]}),
-                                          join(0, {of_a[1], of_b[1]}), {a.rows, a.columns});
-  return in_format(all, a.format);
+Sparse operator+(const SparseOperand& a, const SparseOperand& b) {
+  const auto add = [](const Expr& x, const Expr& y) { return x + y; };
+  return of_kind(a.value(), b.value(), of_both(a, b, "+", add), add);
 }
 Sparse operator-(const SparseOperand& a, const SparseOperand& b) {
   const CallersLine line(a.where());
@@ -280,23 +295,25 @@ Sparse multiply(const SparseOperand& left, const SparseOperand& right) {
   const Expr place = places_of(a), others = places_of(other), at = searchsorted(others, place);
   const Expr found = take(join(0, {others, make_constant(Tensor::vector<int64_t>({-1}))}), at);
   const Expr kept = flatnonzero(eq(found, place));
-  return with_elements(a, kept, take(a.data, kept) * take(other.data, take(at, kept)));
+  return of_kind(a, b, with_elements(a, kept, take(a.data, kept) * take(other.data, take(at, kept))),
+                 [](const Expr& x, const Expr& y) { return x * y; });
 }
 Expr operator+(const SparseOperand& operand, const Operand& x) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
-  return inc_subtensor(broadcast_to(x, {a.rows, a.columns})[{rows, columns}], a.data);
+  return of_kind(a, inc_subtensor(broadcast_to(x, {a.rows, a.columns})[{rows, columns}], a.data),
+                 [&](const Expr& whole) { return whole + x; });
 }
 Sparse remove_zeros(const SparseOperand& operand) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
   const Expr kept = flatnonzero(neq(a.data, 0));
-  return with_elements(a, kept, take(a.data, kept));
+  return of_kind(a, with_elements(a, kept, take(a.data, kept)), [](const Expr& whole) { return whole; });
 }
 
 Expr sum(const SparseOperand& a) {
-  return sum(Operand(a.value().data, a.where()));
+  return of_kind(a.value(), sum(Operand(a.value().data, a.where())), [](const Expr& whole) { return sum(whole); });
 }
 Expr sum(const SparseOperand& operand, int64_t axis) {
   const std::source_location& where = operand.where();
@@ -304,7 +321,8 @@ Expr sum(const SparseOperand& operand, int64_t axis) {
   const Sparse& a = operand.value();
   if (axis < -2 || axis > 1) fail_build(where, "sum: a matrix has no such axis", "from -2 to 1", std::to_string(axis));
   const bool of_columns = axis == 0 || axis == -2;
-  return product(of_columns ? a.T() : a, ones({of_columns ? a.rows : a.columns}, a.dtype()), where);
+  return of_kind(a, product(of_columns ? a.T() : a, ones({of_columns ? a.rows : a.columns}, a.dtype()), where),
+                 [&](const Expr& whole) { return sum(whole, {axis}); });
 }
 Expr diagonal(const SparseOperand& operand) {
   const CallersLine line(operand.where());
@@ -312,7 +330,8 @@ Expr diagonal(const SparseOperand& operand) {
   const auto [rows, columns] = coordinates(a);
   const Expr here = switch_(eq(rows, columns), a.data, Operand(0).for_dtype(a.dtype()));
   const Expr of_rows = scatter_add(zeros({a.rows}, a.dtype()), rows, here);
-  return slice_of_axis(of_rows, 0, 0, min(a.rows, a.columns));
+  return of_kind(a, slice_of_axis(of_rows, 0, 0, min(a.rows, a.columns)),
+                 [](const Expr& whole) { return diagonal(whole); });
 }
 Sparse square_diagonal(const Operand& operand) {
   const CallersLine line(operand.where());
@@ -330,10 +349,10 @@ Expr dot(const SparseOperand& matrix, const Operand& operand) {
   const CallersLine line(operand.where());
   const Sparse& a = matrix.value();
   const Expr x = operand.expr();
-  const std::optional<DType> common = promote(a.dtype(), x.dtype());
-  if (!common) return product(a, x, operand.where());
-  return product(a.dtype() == *common ? a : cast(a, *common), x.dtype() == *common ? x : cast(x, *common),
-                 operand.where());
+  const DType common = promote(a.dtype(), x.dtype()).value_or(a.dtype());
+  const Sparse left = a.dtype() == common ? a : cast(a, common);
+  const Expr right = x.dtype() == common ? x : cast(x, common);
+  return of_kind(left, product(left, right, operand.where()), [&](const Expr& whole) { return dot(whole, right); });
 }
 Expr dot(const Operand& x, const SparseOperand& a) {
   const CallersLine line(a.where());
@@ -343,12 +362,13 @@ Expr dot(const Operand& x, const SparseOperand& a) {
 Sparse dot(const SparseOperand& left, const SparseOperand& right) {
   const CallersLine line(left.where());
   const Sparse a = to_csr(left), b = to_csr(right);
-  const Expr counts = take(cast(diff(b.indptr), DType::kInt64), a.indices);
-  const Expr of_a = repeat_elements(arange(length(a.data, 0)), counts);
-  const Expr first = take(cast(b.indptr, DType::kInt64), a.indices) - (cumsum(counts, 0) - counts);
-  const Expr of_b = take(first, of_a) + arange(length(of_a, 0));
-  return csr_from_coordinates(take(a.data, of_a) * take(b.data, of_b), take(majors_of(a), of_a), take(b.indices, of_b),
-                              {a.rows, b.columns});
+  const Expr begins = cast(b.indptr, DType::kInt64);
+  const Ranges pairs = ranges(take(begins, a.indices), take(diff(begins), a.indices));
+  return of_kind(
+      a, b,
+      csr_from_coordinates(take(a.data, pairs.of) * take(b.data, pairs.numbers), take(majors_of(a), pairs.of),
+                           take(b.indices, pairs.numbers), {a.rows, b.columns}),
+      [](const Expr& x, const Expr& y) { return dot(x, y); });
 }
 Sparse sampled_dot(const SparseOperand& operand, const Operand& x, const Operand& y) {
   const CallersLine line(x.where());

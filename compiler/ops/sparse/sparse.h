@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/operand.h"
 #include "compiler/ops/shape/length_list.h"
 
@@ -24,12 +25,14 @@ enum class SparseFormat : uint8_t { kCsr, kCsc };
 /// columns indices[e], for e from indptr[i] to indptr[i + 1] - 1, ascending, each once; CSC has columns for rows. These
 /// are SciPy's names and values.
 /// All three parts are ordinary expressions. Derivatives are those of the stored elements: the gradient with respect to
-/// `data` has no others ("structured"), and no backward pass makes a dense matrix of this shape.
+/// `data` has no others ("structured"), and no backward pass makes a dense matrix of this shape. regular() asks for
+/// those of all elements.
 struct Sparse {
   SparseFormat format = SparseFormat::kCsr;
   Expr data;             // [stored]
   Expr indices, indptr;  // [stored] and [rows + 1] (of CSC [columns + 1]), int32 or int64
   Dim rows, columns;
+  Expr whole = {};  // of a matrix with regular derivatives, the dense one that has these; else empty
 
   DType dtype() const { return data.dtype(); }
   /// How many elements are stored.
@@ -79,6 +82,16 @@ Sparse csc_from_dense(const Operand& x);
 Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Operand& columns,
                             const LengthList& lengths);
 
+/// From parts whose indices have any order in each row; those of one place are added.
+Sparse csr_from_unsorted(const Operand& data, const Operand& indices, const Operand& indptr, const Length& columns);
+
+/// a, whose derivatives are those of all elements of `whole`, a dense expression of the same value: what is computed of
+/// a is computed by its stored elements, and derived by `whole`. regular(a, dense(a)) has them for any a, and
+/// regular(csr_from_dense(x), x) brings them to elements of x that are 0, too. Backward passes then make dense matrices
+/// of this shape. What has no elements but the stored ones, structured() and sampled_dot(), is structured again.
+/// UserError unless both have one floating dtype.
+Sparse regular(const SparseOperand& a, const Operand& whole);
+
 /// The dense matrix of all elements.
 Expr dense(const SparseOperand& a);
 /// The row and the column of each stored element, in the dtype of its indices.
@@ -90,6 +103,12 @@ Sparse to_csc(const SparseOperand& a);
 /// f of the stored elements, the others stay 0: structured(a, [](const Expr& x) { return exp(x); }). f gives a value
 /// for each element of a vector (UserError otherwise).
 Sparse structured(const SparseOperand& a, const std::function<Expr(const Expr&)>& f);
+/// f(a, x) where a stores elements, for a dense x of a's shape, or one that broadcasts to it: structured(a, v, add)
+/// adds v[j] to the stored elements of column j.
+Sparse structured(const SparseOperand& a, const Operand& x, const std::function<Expr(const Expr&, const Expr&)>& f);
+/// f(a, b) where one of two sparse matrices stores elements, or both; the other has 0 there.
+Sparse structured(const SparseOperand& a, const SparseOperand& b,
+                  const std::function<Expr(const Expr&, const Expr&)>& f);
 Sparse cast(const SparseOperand& a, DType dtype);
 Sparse operator-(const SparseOperand& a);
 /// By a scalar. (a * s adds nothing where a stores nothing: NaN and infinities of s do not reach those.)
@@ -106,6 +125,32 @@ Sparse operator-(const SparseOperand& a, const SparseOperand& b);
 Sparse multiply(const SparseOperand& a, const SparseOperand& b);
 /// The sum with a dense matrix, which is dense.
 Expr operator+(const SparseOperand& a, const Operand& x);
+
+/// a < b, a > b and a != b, bools: false wherever neither stores an element, and sparse therefore.
+Sparse lt(const SparseOperand& a, const SparseOperand& b);
+Sparse gt(const SparseOperand& a, const SparseOperand& b);
+Sparse neq(const SparseOperand& a, const SparseOperand& b);
+/// a <= b, a >= b and a == b, true wherever neither stores an element: dense bools.
+Expr le(const SparseOperand& a, const SparseOperand& b);
+Expr ge(const SparseOperand& a, const SparseOperand& b);
+Expr eq(const SparseOperand& a, const SparseOperand& b);
+/// All elements compared with a scalar or a dense matrix: dense bools. structured(a, x, lt) compares the stored ones.
+Expr lt(const SparseOperand& a, const Operand& x);
+Expr le(const SparseOperand& a, const Operand& x);
+Expr gt(const SparseOperand& a, const Operand& x);
+Expr ge(const SparseOperand& a, const Operand& x);
+Expr eq(const SparseOperand& a, const Operand& x);
+Expr neq(const SparseOperand& a, const Operand& x);
+
+/// The rows and the columns that slices, integer vectors or masks name, every row with every column: SciPy's
+/// a[rows][:, columns]. One index takes rows. Costs what is read of the rows (of CSC the columns) and, for columns,
+/// the elements in them; columns by number or mask are sorted by counting.
+Sparse subtensor(const SparseOperand& a, const std::vector<Index>& indices);
+/// The elements a[i, j] for integers or integer vectors i and j, which broadcast; negative ones count from the end.
+Expr elements(const SparseOperand& a, const Operand& i, const Operand& j);
+/// Matrices one below the other, or side by side, in the format of the first. Their other lengths agree.
+Sparse vstack(const std::vector<SparseOperand>& matrices, std::source_location where = std::source_location::current());
+Sparse hstack(const std::vector<SparseOperand>& matrices, std::source_location where = std::source_location::current());
 
 /// Without the stored elements that are 0.
 Sparse remove_zeros(const SparseOperand& a);

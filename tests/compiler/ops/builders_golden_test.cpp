@@ -322,7 +322,7 @@ TEST(Builders, MistakesAreTold) {
        "error: shape_padright: 65 axes are asked for\n  expected: from 0 to 64\n  got:      a float64[2, 3]"},
       {[&] { return atleast_nd(a, 1000); },
        "error: atleast_nd: 1000 axes are asked for\n  expected: from 0 to 64\n  got:      a float64[2, 3]"},
-      {[&] { return hstack({}); }, "error: join: no values are given\n  expected: at least one"},
+      {[&] { return hstack(std::vector<Operand>{}); }, "error: join: no values are given\n  expected: at least one"},
       {[&] {
          return vstack({a, t});
        },

@@ -89,8 +89,8 @@ TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
     if (std::ranges::count(rules_of(*op), "vmap by a loop")) loops += op->name + " ";
   EXPECT_EQ(
       loops,
-      "nonzero gemm gemv ger inverse csr_sampled_dot csr_rows csr_transposed csr_checked conv_weight_gradient "
-      "mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
+      "nonzero gemm gemv ger inverse csr_sampled_dot csr_rows csr_transposed csr_checked regular_gradient "
+      "conv_weight_gradient mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
       "mt_logistic mt_gamma mt_beta mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers "
       "mt_permutation mt_choice "
       "mt_multinomial mrg_uniform print check scan if_else graph_call graph_call_with_tangents ");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
@@ -54,7 +55,14 @@ TEST(SparseGradients, AreThoseOfDifferences) {
                                        dense(to_csr(a)),
                                        dense(to_csc(a)),
                                        sampled_dot(a, dot(a, x), x).data,
-                                       dense(csr_from_dense(dense(a)))};
+                                       dense(csr_from_dense(dense(a))),
+                                       dense(subtensor(e, {Slice{.step = -2}, Slice{.start = 1}})),
+                                       elements(e, 2, 1),
+                                       elements(e, make_constant(Tensor::vector<int64_t>({2, 0, 2})), 1),
+                                       dense(vstack({e, a})),
+                                       dense(hstack({a, e})),
+                                       dense(multiply(a, subtensor(x, {all(), 0}))),
+                                       structured(a, e, [](const Expr& u, const Expr& v) { return u * tanh(v); }).data};
     const std::vector<std::pair<Expr, Tensor>> values = {{a.data, value.data},
                                                          {a.parts()[1], value.indices},
                                                          {a.parts()[2], value.indptr},
@@ -80,6 +88,111 @@ TEST(SparseGradients, ForwardModeIsThatOfTheDenseMatrix) {
   Function f = function(inputs_of({a, x, t}), {sparse[0], whole[0]}, {}, {.mode = Mode::kReference});
   const auto out = f(arguments_of({value, numbers({5, 3}), numbers({5, 3}, 2)}));
   expect_close(out[0], out[1]);
+}
+
+// The dense matrix is the variable, and stays so: its elements that are 0 have derivatives too, to the second order.
+TEST(SparseGradients, OfTheRegularKindAreThoseOfAllElements) {
+  Tensor value = some().dense();
+  const Expr m = tensor("m", {4, 5}, DType::kFloat64), x = tensor("x", {5, 3}, DType::kFloat64),
+             y = tensor("y", {4}, DType::kFloat64);
+  const std::vector<std::pair<Expr, Tensor>> values = {{m, value}, {x, numbers({5, 3})}, {y, numbers({4}, 2)}};
+  for (SparseFormat format : {SparseFormat::kCsr, SparseFormat::kCsc}) {
+    const Sparse a = regular(format == SparseFormat::kCsr ? csr_from_dense(m) : csc_from_dense(m), m);
+    const Sparse plain = csr_from_dense(x * 2);
+    const std::vector<Expr> outputs = {dot(a, x),
+                                       dot(y, a),
+                                       dense(row_scale(-a, y)),
+                                       dense(column_scale(a * 3, subtensor(x, {all(), 0}))),
+                                       sum(a),
+                                       sum(a, 0),
+                                       sum(a.T(), 0),
+                                       diagonal(a),
+                                       dense(a + a),
+                                       a + m,
+                                       dense(multiply(a, m)),
+                                       dense(multiply(a, a)),
+                                       dense(dot(a, plain)),
+                                       dense(to_csr(to_csc(remove_zeros(a)))),
+                                       dense(cast(cast(a, DType::kFloat32), DType::kFloat64)) * 0,
+                                       dense(subtensor(a, {Slice{.step = -2}, Slice{.start = 1}})),
+                                       elements(a, 0, 0),
+                                       elements(a, make_constant(Tensor::vector<int64_t>({1, 0, 2})), 1),
+                                       dense(vstack({a, csr_from_dense(m)})),
+                                       dense(hstack({csr_from_dense(m), a}))};
+    const GradReport report = verify_grad({outputs.begin(), outputs.end() - 2}, {m, x, y}, values);
+    EXPECT_TRUE(report.is_right) << report.text;
+    Expr cost = sum(a);
+    for (size_t i = 0; i + 2 < outputs.size(); ++i) cost = cost + sum(outputs[i] * outputs[i]);
+    const GradReport second =
+        verify_grad(grad(cost, {m, x, y}), {m, x, y}, values, {.tolerance = 1e-4, .elements = 25});
+    EXPECT_TRUE(second.is_right) << second.text;
+    // Stacked with a structured matrix each keeps its kind: of elements that are 0 the regular one alone has a
+    // derivative.
+    const Expr stacked = grad(sum(outputs[outputs.size() - 2]) + sum(outputs.back()), {m})[0];
+    EXPECT_EQ(function({m}, {stacked}, {}, {.mode = Mode::kReference})({value})[0].text(),
+              "[[2, 4, 2, 2, 4], [2, 2, 2, 2, 2], [4, 4, 2, 4, 2], [2, 2, 4, 2, 2]]");
+  }
+}
+
+// The kind is an op of the graph. A function that takes no derivative has nothing of it, and one that takes it has the
+// dense product.
+TEST(SparseGradients, ShowTheirKind) {
+  const Sparse a = csr_matrix("a", 4, 5, DType::kFloat64);
+  const Expr x = tensor("x", {5}, DType::kFloat64), whole = dense(a);
+  const Expr structured_cost = sum(tanh(dot(a, x))), regular_cost = sum(tanh(dot(regular(a, whole), x)));
+  const auto ops_of = [&](const Expr& cost, const Expr& wrt) {
+    std::set<std::string> out;
+    const std::vector<Expr> roots = {cost, grad(cost, {wrt})[0]};
+    for (const Node* node : topological_order(roots)) out.insert(node->op->name);
+    return out;
+  };
+  EXPECT_TRUE(ops_of(structured_cost, a.data).contains("csr_sampled_dot"));
+  EXPECT_FALSE(ops_of(structured_cost, a.data).contains("regular_gradient"));
+  EXPECT_FALSE(ops_of(regular_cost, whole).contains("csr_sampled_dot"));
+  EXPECT_TRUE(ops_of(regular_cost, whole).contains("regular_gradient"));
+  const Explanation text = function(inputs_of({a, x}), {regular_cost}).explain();
+  EXPECT_NE(text.graph.find("regular_gradient"), std::string::npos);
+  EXPECT_EQ(text.canonical.find("regular_gradient"), std::string::npos);
+}
+
+// Whatever the builder: a matrix of 4 GB is nowhere in the graph of its gradients.
+TEST(SparseGradients, NameNoMatrixOfTheShape) {
+  const Dim rows(1000), columns(1'000'000);
+  for (SparseFormat format : {SparseFormat::kCsr, SparseFormat::kCsc}) {
+    const auto matrix = [&](const char* name) {
+      return format == SparseFormat::kCsr ? csr_matrix(name, rows, columns) : csc_matrix(name, rows, columns);
+    };
+    const Sparse a = matrix("a"), b = matrix("b");
+    const Expr x = tensor("x", {columns, 3}, a.dtype()), y = tensor("y", {rows, 3}, a.dtype()),
+               r = tensor("r", {rows}, a.dtype()), c = tensor("c", {columns}, a.dtype());
+    const std::vector<Sparse> made = {row_scale(a, r),
+                                      column_scale(a, c),
+                                      multiply(a, c),
+                                      multiply(a, expand_dims(r, {1})),
+                                      structured(a, c, [](const Expr& u, const Expr& v) { return u + v; }),
+                                      a + b,
+                                      multiply(a, b),
+                                      vstack({a, b}),
+                                      hstack({a, b}),
+                                      subtensor(a, {Slice{.stop = 900}, Slice{.step = 2}}),
+                                      sampled_dot(a, y, x),
+                                      remove_zeros(a),
+                                      to_csr(a),
+                                      to_csc(a)};
+    Expr cost = sum(tanh(dot(a, x))) + sum(tanh(dot(a.T(), y))) + sum(tanh(diagonal(a))) + sum(tanh(sum(a, 0))) +
+                sum(tanh(sum(a, 1))) + elements(a, 3, 4);
+    for (const Sparse& each : made) cost = cost + sum(tanh(each.data));
+    const std::vector<Expr> wrt = {a.data, b.data, x, y, r, c};
+    const std::vector<Expr> first = grad(cost, wrt);
+    Expr again = cost;
+    for (const Expr& g : first) again = again + sum(g * g);
+    const std::vector<Expr> second = grad(again, wrt);
+    for (const Node* node : topological_order(second))
+      for (const Type& type : node->types) {
+        const int64_t size = type.elements().is_known() ? type.elements().value() : 0;
+        EXPECT_LT(size, 10'000'000) << node->op->name << " " << type.text();
+      }
+  }
 }
 
 // No backward pass makes a matrix of the sparse one's shape, and the update of the weights touches those rows alone
@@ -142,6 +255,44 @@ TEST(SparseCoordinates, OfOnePlaceAreAdded) {
   EXPECT_EQ(out[1].text(), "[2, 8, 5]");
 }
 
+TEST(SparseParts, AreSortedAndAdded) {
+  const Expr values = tensor("v", {"n"}, DType::kFloat64), indices = tensor("j", {"n"}, DType::kInt32),
+             indptr = tensor("p", {"m"}, DType::kInt32);
+  const Sparse a = csr_from_unsorted(values, indices, indptr, 4);
+  Function f = function({values, indices, indptr}, {a.data, a.indices, a.indptr});
+  const auto out = f({Tensor::vector<double>({1, 2, 4, 8}), Tensor::vector<int32_t>({3, 0, 3, 2}),
+                      Tensor::vector<int32_t>({0, 0, 3, 4})});
+  EXPECT_EQ(out[0].text() + out[1].text() + out[2].text(), "[2, 5, 8][0, 3, 2][0, 0, 2, 3]");
+}
+
+// Of matrices with one row, one column, or none.
+TEST(SparseSelection, OfFewRowsIsThatOfTheDenseMatrix) {
+  for (const Shape& shape : {Shape{1, 6}, Shape{6, 1}, Shape{0, 4}, Shape{4, 0}, Shape{1, 1}}) {
+    Tensor value = numbers(shape);
+    for (int64_t i = 0; i < value.size(); i += 2) value.data<double>()[i] = 0;
+    const Expr x = tensor("x", Dims(shape.begin(), shape.end()), DType::kFloat64);
+    for (bool is_csr : {true, false}) {
+      const Sparse a = is_csr ? csr_from_dense(x) : csc_from_dense(x);
+      const Slice tail{.start = 1}, backwards{.step = -1};
+      const std::vector<Expr> sparse = {dense(subtensor(a, {tail})),
+                                        dense(subtensor(a, {all(), tail})),
+                                        dense(subtensor(a, {backwards, backwards})),
+                                        dense(vstack({a, a})),
+                                        dense(hstack({a, a})),
+                                        cast(eq(a, a * 2), DType::kInt8),
+                                        cast(dense(lt(a, a * 2)), DType::kInt8)};
+      const std::vector<Expr> whole = {
+          subtensor(x, {tail}), subtensor(x, {all(), tail}),      subtensor(x, {backwards, backwards}), vstack({x, x}),
+          hstack({x, x}),       cast(eq(x, x * 2), DType::kInt8), cast(lt(x, x * 2), DType::kInt8)};
+      const auto run = [&](const std::vector<Expr>& outputs) {
+        return function({x}, std::vector<Out>(outputs.begin(), outputs.end()), {}, {.mode = Mode::kReference})({value});
+      };
+      const auto got = run(sparse), want = run(whole);
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].text(), want[i].text()) << i;
+    }
+  }
+}
+
 // A thread takes rows by the elements in them: one row has nearly all.
 TEST(SparseDot, GivesTheSameBitsWithTwoThreads) {
   std::vector<int32_t> indices, indptr{0};
@@ -196,6 +347,35 @@ TEST(SparseErrors, OfValues) {
   EXPECT_EQ(fault_of(x),
             "error: sparse matrix: its parts are no vectors, or indices have no dtype of indices\n  expected: int32 or "
             "int64, both the same");
+}
+
+TEST(SparseErrors, OfBuilders) {
+  const Sparse a = csr_matrix("a", 4, 5, DType::kFloat64), b = csr_matrix("b", 4, 6, DType::kFloat64);
+  const Expr x = tensor("x", {4, 5}, DType::kFloat32), v = tensor("v", {4}, DType::kFloat64);
+  const auto text = [](const std::function<void()>& f) { return text_without_node(f); };
+  EXPECT_EQ(
+      text([&] { subtensor(a, {0}); }),
+      "error: subtensor of a sparse matrix: an index is neither a slice nor a vector\n  expected: slices, integer "
+      "vectors or masks\n  hint:     elements(a, i, j) has single elements, a slice i : i + 1 a row");
+  EXPECT_EQ(
+      text([&] { subtensor(a, std::vector<Index>{}); }),
+      "error: subtensor of a sparse matrix: 0 indices are given\n  expected: one of rows, or one of rows and one of "
+      "columns");
+  EXPECT_EQ(text([&] {
+              vstack({a, b});
+            }),
+            "error: vstack: matrices of 5 and of 6 columns\n  expected: the same number of columns");
+  EXPECT_EQ(text([&] { hstack(std::vector<SparseOperand>{}); }),
+            "error: hstack: there is no matrix\n  expected: one or more");
+  EXPECT_EQ(text([&] { lt(a, b); }), "error: lt: sparse matrices of different shapes\n  got:      [4, 5] and [4, 6]");
+  EXPECT_EQ(text([&] { multiply(a, v); }),
+            "error: specify_lengths: axis 0 has another length\n  expected: 4 == 5\n  got:      v float64[4]");
+  EXPECT_EQ(text([&] { regular(a, x); }),
+            "error: regular: the dense form is no matrix of the sparse one's dtype, or that is no float\n  expected: a "
+            "matrix of float32 or float64, both the same\n  got:      a.data float64[a_stored] and x float32[4, 5]");
+  Function f = function(inputs_of({a}), {elements(a, 4, 0)}, {}, {.mode = Mode::kReference});
+  EXPECT_EQ(text([&] { f(arguments_of({some()})); }),
+            "error: take: the index 4 is outside axis 0\n  expected: -4 <= index < 4");
 }
 
 // By calls, in every mode.
