@@ -47,6 +47,23 @@ TH_ALWAYS_INLINE uint32_t tempered(uint32_t y) {
   return y ^ (y >> 18);
 }
 
+TH_ALWAYS_INLINE void temper_lanes(Words& y) {
+  y ^= y >> 11;
+  y ^= (y << 7) & 0x9d2c5680u;
+  y ^= (y << 15) & 0xefc60000u;
+  y ^= y >> 18;
+}
+
+TH_ALWAYS_INLINE void temper(const uint32_t* words, uint32_t* out, size_t count) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Words y = *reinterpret_cast<const Words*>(words + i);
+    temper_lanes(y);
+    *reinterpret_cast<Words*>(out + i) = y;
+  }
+  for (; i < count; ++i) out[i] = tempered(words[i]);
+}
+
 // 27 bits of one word and 26 of the next. A number below 2^52 becomes a double by the exponent of 2^52 in its bits.
 template <class T>
 TH_ALWAYS_INLINE void uniforms(const uint32_t* words, double low_end, double range, T* out, size_t count) {
@@ -54,10 +71,7 @@ TH_ALWAYS_INLINE void uniforms(const uint32_t* words, double low_end, double ran
   size_t i = 0;
   for (; i + kPairs <= count; i += kPairs) {
     Words y = *reinterpret_cast<const Words*>(words + 2 * i);
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    y ^= y >> 18;
+    temper_lanes(y);
     const Longs pairs = (Longs)y;
     constexpr uint64_t kExponent = 0x4330000000000000u;
     constexpr double kTwoTo52 = 4503599627370496.0;
@@ -86,6 +100,10 @@ __attribute__((target("avx2"))) void twist_avx2(uint32_t* key) {
   twist(key);
   __builtin_ia32_vzeroupper();
 }
+__attribute__((target("avx2"))) void temper_avx2(const uint32_t* words, uint32_t* out, size_t count) {
+  temper(words, out, count);
+  __builtin_ia32_vzeroupper();
+}
 template <class T>
 __attribute__((target("avx2"))) void uniforms_avx2(const uint32_t* words, double low, double range, T* out,
                                                    size_t count) {
@@ -105,6 +123,13 @@ void mersenne_twist(uint32_t* key) {
   if (has_avx2()) return twist_avx2(key);
 #endif
   twist(key);
+}
+
+void mersenne_temper(const uint32_t* words, uint32_t* out, size_t count) {
+#ifdef TH_FOR_AVX2
+  if (has_avx2()) return temper_avx2(words, out, count);
+#endif
+  temper(words, out, count);
 }
 
 template <class T>

@@ -142,26 +142,32 @@ uint64_t RandomState::interval(uint64_t max) {
   return value;
 }
 
-// Words that are too large are written over, not jumped over: which ones they are cannot be predicted.
+// Numbers that are too large are written over, not jumped over: which ones they are cannot be predicted.
 void RandomState::intervals(uint64_t max, uint64_t step, uint64_t* out, size_t count) {
+  uint32_t words[kWords];
   size_t taken = 0;
   while (taken < count) {
     const uint64_t first = max - step * taken;
-    if (first == 0 || first > 0xffffffffu) {
+    const size_t of_number = first > 0xffffffffu ? 2 : 1;  // words
+    if (first > 0 && state_.position == static_cast<int32_t>(kWords)) refill();
+    const size_t left = (kWords - static_cast<size_t>(state_.position)) / of_number;
+    if (first == 0 || left == 0) {
       out[taken++] = interval(first);
       continue;
     }
     const uint64_t mask = ~uint64_t{0} >> std::countl_zero(first);
     const size_t same_mask = step ? std::min<uint64_t>(count - taken, first - (mask >> 1)) : count - taken;
-    for (const size_t end = taken + same_mask; taken < end;) {
-      if (state_.position == static_cast<int32_t>(kWords)) refill();
-      const size_t words = std::min(end - taken, kWords - static_cast<size_t>(state_.position));
-      for (size_t i = 0; i < words; ++i) {
-        const uint64_t value = next_uint32() & mask;
-        out[taken] = value;
-        taken += static_cast<size_t>(value <= max - step * taken);
-      }
-    }
+    const size_t numbers = std::min(same_mask, left);
+    mersenne_temper(state_.key.data() + state_.position, words, numbers * of_number);
+    state_.position += static_cast<int32_t>(numbers * of_number);
+    const auto take = [&](uint64_t value) {
+      out[taken] = value & mask;
+      taken += static_cast<size_t>((value & mask) <= max - step * taken);
+    };
+    if (of_number == 1)
+      for (size_t i = 0; i < numbers; ++i) take(words[i]);
+    else
+      for (size_t i = 0; i < numbers; ++i) take(uint64_t{words[2 * i]} << 32 | words[2 * i + 1]);
   }
 }
 

@@ -245,7 +245,12 @@ std::optional<Dim> symbolic_value(const Expr& scalar) {
       stack.pop_back();
       continue;
     }
-    if (node->op == &constant_op()) {
+    const DType kind = node->types[0].dtype;
+    if (!is_int(kind) && !is_bool(kind)) {
+      known[node] = std::nullopt;  // a float that becomes an integer loses its fraction
+    } else if (!node->inputs.empty() && size_of(kind) < 4) {
+      known[node] = std::nullopt;  // a sum of bools is true, one of int8 wraps around
+    } else if (node->op == &constant_op()) {
       known[node] = Dim(node->props.get<Tensor>("value").as_int());
     } else if (node->op == &input_op() && node->types[0].is_scalar() && !node->props.has("in_body")) {
       known[node] = Dim::named(value_name(*node));

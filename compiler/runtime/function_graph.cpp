@@ -118,9 +118,11 @@ void check_graph(const Graph& graph, const FunctionOptions& options, const std::
 
 // An update whose lengths cannot be proved to be the variable's gets a check, and the variable's type.
 Graph with_exact_updates(Graph graph) {
-  for (Update& update : graph.updates)
-    if (!(update.value.type() == update.variable.type()))
-      update.value = specify_lengths(update.value, update.variable.type().dims);
+  for (Update& update : graph.updates) {
+    if (update.value.type() == update.variable.type()) continue;
+    InheritOrigin inherit(update.value.node().origin);
+    update.value = specify_lengths(update.value, update.variable.type().dims);
+  }
   return graph;
 }
 
@@ -129,6 +131,7 @@ Expr with_known_lengths(const Expr& value, const Type& type) {
   Dims dims = value.dims();
   for (size_t axis = 0; axis < dims.size(); ++axis)
     if (type.dims[axis].is_known()) dims[axis] = type.dims[axis];
+  InheritOrigin inherit(value.node().origin);
   return dims == value.dims() ? value : specify_lengths(value, dims);
 }
 

@@ -23,6 +23,7 @@ constexpr int64_t kUnrolled = 8;       // vectors of a row that stay in register
 constexpr size_t kUnrolledCode = 64;   // operations, and not more code than this
 constexpr int64_t kLightWork = 8;      // operations of an element: several accumulators hide their latency
 constexpr int64_t kRunOverRows = 128;  // elements that a lane combines before the second level takes over
+constexpr size_t kSumsAtOnce = 8;      // accumulators of the rows that one loop goes through
 
 // Where a loop is in a row.
 struct Position {
@@ -58,6 +59,7 @@ class RowLoops {
       plan_.cache_rows(
           [&](size_t v) { return cached_elements() * static_cast<int64_t>(size_of(value(v).variable.dtype())); },
           [&](size_t v) { return load_work(v); });
+    choose_rows_at_once();
   }
 
   void run(std::string name, std::string comment) {
@@ -129,6 +131,33 @@ class RowLoops {
     over_rows_ = over > along || (is_short && enough);
   }
 
+  // Rows that only have sums are gone through side by side. Over rows more of each page is read before the next, which
+  // pays where the caches have the operands; along rows what does not differ between them is loaded once.
+  void choose_rows_at_once() {
+    const bool is_one_loop = plan_.loops() == 1 && reduced_.size() == 1 && !unrolled_ && plan_.cached().empty();
+    if (kept_.empty() || !is_one_loop || (count_.is_known() && count_.value() <= kShortAxis)) return;
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (plan_.stores_elements(s)) return;
+    bool shares = false;
+    Dim bytes = 0, elements = count_;
+    for (const LoopAxis& axis : kept_) elements = elements * axis.length;
+    for (size_t v : plan_.needed(0)) {
+      if (value(v).kind != Kind::kLoad) continue;
+      if (value(v).location.is_indexed()) return;
+      const bool is_shared = kept_.back().strides[tracks_.of_value(v)].is(0);
+      if (!is_shared) bytes = bytes + elements * static_cast<int64_t>(size_of(value(v).location.operand.type.dtype));
+      shares = shares || is_shared;
+    }
+    if (over_rows_ && !(bytes.is_known() && bytes.value() <= b_.target().last_cache_bytes)) return;
+    for (size_t v : plan_.reductions(0))
+      if (value(v).how->combine_pairs) return;
+    const size_t sums = plan_.reductions(0).size();
+    if (sums == 0 || sums > kSumsAtOnce / 2 || (!over_rows_ && (!shares || parts_of(0) > 1))) return;
+    rows_at_once_ = kSumsAtOnce / sums;
+    if (rows_at_once_ * nest_.operations().size() > kUnrolledCode) rows_at_once_ = 1;
+    choice_.at_once = static_cast<int>(rows_at_once_);
+  }
+
   int64_t load_work(size_t v) const {
     if (value(v).location.is_indexed()) return lanes_;
     return !over_rows_ ? 0 : tracks_.is_contiguous(tracks_.of_value(v), kept_.back()) ? 1 : lanes_;  // a gather
@@ -141,13 +170,24 @@ class RowLoops {
   // ---- rows --------------------------------------------------------------------------------------------------------
 
   void rows(size_t depth, const std::vector<Term>& at) {
-    if (depth == kept_.size()) return row(at, {});
+    if (depth == kept_.size()) return row({at}, {});
     const LoopAxis& axis = kept_[depth];
     Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
+    if (depth + 1 == kept_.size() && rows_at_once_ > 1) {
+      const int64_t step = over_rows_ ? lanes_ : 1, all = step * static_cast<int64_t>(rows_at_once_);
+      const Term whole = code_.let("whole", first + (last - first) / Term(all) * Term(all));
+      code_.loop("i", first, whole, Term(all), LoopMark::kSequential, [&](Term i) {
+        std::vector<std::vector<Term>> rows;
+        for (size_t k = 0; k < rows_at_once_; ++k)
+          rows.push_back(further(b_, at, axis, i + Term(static_cast<int64_t>(k) * step)));
+        row(rows, {});
+      });
+      first = whole;
+    }
     if (over_rows_ && depth + 1 == kept_.size()) {
       choice_.tail = ScheduleChoice::Tail::kMasked;
       return each_vector(code_, "i", first, last, lanes_, {},
-                         [&](Term i, Term group) { row(further(b_, at, axis, i), group); });
+                         [&](Term i, Term group) { row({further(b_, at, axis, i)}, group); });
     }
     code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
                [&](Term i) { rows(depth + 1, further(b_, at, axis, i)); });
@@ -157,20 +197,32 @@ class RowLoops {
     return over_rows_ ? &kept_.back() : of_element ? &reduced_.back() : nullptr;
   }
 
-  // One row, or one in each lane: of those `group` exist (empty: all).
-  void row(const std::vector<Term>& at, const Term& group) {
+  // One row, or one in each lane, of which `group` exist (empty: all); or several of these, in loops that they share.
+  void row(const std::vector<std::vector<Term>>& rows, const Term& group) {
     group_ = group;
-    values_.assign(nest_.values().size(), {});
+    rows_ = rows;
+    values_of_.assign(rows.size(), std::vector<Term>(nest_.values().size()));
     elements_.clear();
-    between_loops(0, at);
+    each_row([&](size_t k) { between_loops(0, rows[k]); });
     for (size_t p = 0; p < plan_.loops(); ++p) {
-      row_loop(p, at);
-      between_loops(p + 1, at);
+      row_loop(p);
+      each_row([&](size_t k) { between_loops(p + 1, rows[k]); });
     }
-    for (size_t s = 0; s < nest_.stores().size(); ++s) {
-      if (plan_.stores_elements(s)) continue;
-      tracks_.store(b_, s, {.at = at, .across = lane_axis(false), .lanes = lanes_, .count = group},
-                    bound(nest_, nest_.stores()[s].value, values_), values_);
+    each_row([&](size_t k) {
+      for (size_t s = 0; s < nest_.stores().size(); ++s) {
+        if (plan_.stores_elements(s)) continue;
+        tracks_.store(b_, s, {.at = rows[k], .across = lane_axis(false), .lanes = lanes_, .count = group},
+                      bound(nest_, nest_.stores()[s].value, values_), values_);
+      }
+    });
+  }
+
+  // With values_ those of each row.
+  void each_row(const std::function<void(size_t k)>& body) {
+    for (size_t k = 0; k < values_of_.size(); ++k) {
+      values_.swap(values_of_[k]);
+      body(k);
+      values_.swap(values_of_[k]);
     }
   }
 
@@ -184,39 +236,63 @@ class RowLoops {
 
   // ---- elements ----------------------------------------------------------------------------------------------------
 
-  void row_loop(size_t p, const std::vector<Term>& at) {
+  // Accumulators of each reduction of a loop.
+  int parts_of(size_t p) const {
     int64_t work = 0;
     for (size_t operation : plan_.operations(p)) work += nest_.operations()[operation].work;
-    int parts = over_rows_ || work > kLightWork || plan_.reductions(p).empty() ? 1 : 4;
+    return over_rows_ || work > kLightWork || plan_.reductions(p).empty() ? 1 : 4;
+  }
+
+  using Accumulators = std::vector<Accumulator>;
+
+  void row_loop(size_t p) {
+    const int parts = parts_of(p);
     int64_t run = over_rows_ ? kRunOverRows : kReduceBlock * parts * lanes_;
     bool is_long = !(count_.is_known() && count_.value() <= run);
-    std::vector<Accumulator> accumulators;
     bool two_levels = false;
-    for (size_t v : plan_.reductions(p)) {
-      if (value(v).is_second) continue;
-      Accumulator a{v, &*value(v).how, value(v).term.dtype(), lanes_, {}};
-      for (int i = 0; i < parts; ++i) {
-        a.parts.push_back(code_.var("acc", a.identity()));
-        if (a.how->combine_pairs) a.seconds.push_back(code_.var("acc", splat(constant_int(a.how->dtype, 0), lanes_)));
+    std::vector<Accumulators> all(rows_.size());
+    for (size_t k = 0; k < rows_.size(); ++k)
+      for (size_t v : plan_.reductions(p)) {
+        if (value(v).is_second) continue;
+        all[k].push_back(accumulator(v, parts, is_long));
+        two_levels = two_levels || is_known(all[k].back().total);
+        choice_.accumulators = std::max(choice_.accumulators, parts);
       }
-      if (is_long && a.how->rounds && is_float(a.how->dtype)) {
-        DType wide = over_rows_ ? a.how->dtype : wide_of(a.how->dtype);
-        a.total = code_.var("total", splat(a.how->identity(wide), over_rows_ ? lanes_ : 1));
-        two_levels = true;
-      }
-      accumulators.push_back(std::move(a));
-      choice_.accumulators = std::max(choice_.accumulators, parts);
-    }
     choice_.two_levels = choice_.two_levels || two_levels;
-    const auto body = [&](const Position& position) { element(p, position, accumulators); };
-    if (unrolled_)
-      every_vector(at, body, parts);
-    else
-      loops(0, at, two_levels ? run : 0, parts, body, [&] {
-        for (Accumulator& a : accumulators)
-          if (is_known(a.total)) a.flush(code_, !over_rows_);
+    const auto body = [&](const Position& position) {
+      each_row([&](size_t k) {
+        Position here = position;
+        if (rows_.size() > 1)
+          here.at = rows_[k];  // which all reduced axes but the innermost would move: there are none
+        element(p, here, all[k]);
       });
-    for (Accumulator& a : accumulators) {
+    };
+    if (unrolled_)
+      every_vector(rows_[0], body, parts);
+    else
+      loops(0, rows_[0], two_levels ? run : 0, parts, body, [&] {
+        for (Accumulators& of_row : all)
+          for (Accumulator& a : of_row)
+            if (is_known(a.total)) a.flush(code_, !over_rows_);
+      });
+    each_row([&](size_t k) { take_results(all[k]); });
+  }
+
+  Accumulator accumulator(size_t v, int parts, bool is_long) {
+    Accumulator a{v, &*value(v).how, value(v).term.dtype(), lanes_, {}};
+    for (int i = 0; i < parts; ++i) {
+      a.parts.push_back(code_.var("acc", a.identity()));
+      if (a.how->combine_pairs) a.seconds.push_back(code_.var("acc", splat(constant_int(a.how->dtype, 0), lanes_)));
+    }
+    if (is_long && a.how->rounds && is_float(a.how->dtype)) {
+      DType wide = over_rows_ ? a.how->dtype : wide_of(a.how->dtype);
+      a.total = code_.var("total", splat(a.how->identity(wide), over_rows_ ? lanes_ : 1));
+    }
+    return a;
+  }
+
+  void take_results(Accumulators& of_row) {
+    for (Accumulator& a : of_row) {
       if (a.how->combine_pairs) {
         const TermPair pair = a.combined_pair(code_, !over_rows_);
         values_[a.value] = code_.let(value(a.value).name, pair.first);
@@ -273,7 +349,7 @@ class RowLoops {
   }
 
   // What loop `p` does at one position.
-  void element(size_t p, const Position& position, std::vector<Accumulator>& accumulators) {
+  void element(size_t p, const Position& position, Accumulators& accumulators) {
     const LocationInLoops here{position.at,     &reduced_.back(), position.j,
                                lane_axis(true), lanes_,           over_rows_ ? group_ : position.count};
     std::vector<Term> values = values_;
@@ -315,15 +391,18 @@ class RowLoops {
   Dim count_ = 1;  // elements of a row
   int lanes_ = 1;
   bool over_rows_ = false;      // vectors over rows
+  size_t rows_at_once_ = 1;     // or vectors of them
   bool unrolled_ = false;       // every vector of a row has values of its own
   std::vector<bool> in_lanes_;  // values that differ from lane to lane
   int64_t vector_count_ = 0;
   std::vector<std::pair<size_t, std::string>> cached_;  // cached values and their arrays
   ScheduleChoice choice_;
 
-  Term group_;                               // rows that exist, in one vector over them
-  std::vector<Term> values_;                 // of the row
-  std::vector<std::vector<Term>> elements_;  // of each position, if unrolled
+  Term group_;                                // rows that exist, in one vector over them
+  std::vector<std::vector<Term>> rows_;       // where the rows begin that a loop goes through
+  std::vector<std::vector<Term>> values_of_;  // and their values
+  std::vector<Term> values_;                  // of the row
+  std::vector<std::vector<Term>> elements_;   // of each position, if unrolled
   size_t slot_ = 0;
 };
 

@@ -11,6 +11,7 @@ std::string ScheduleChoice::text() const {
   std::string out = lanes == 1 ? "one element at a time" : str("vectors of ", lanes, " over ", over);
   if (accumulators > 0) out += str(", ", accumulators, accumulators == 1 ? " accumulator" : " accumulators");
   if (two_levels) out += " on two levels";
+  if (at_once > 1) out += str(", ", at_once, " side by side");
   if (tail == Tail::kMasked) out += ", tail masked";
   if (tail == Tail::kNarrower) out += ", tail in narrower vectors";
   if (gathers == Gathers::kRows) out += ", rows by index";

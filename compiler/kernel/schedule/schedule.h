@@ -15,6 +15,7 @@ struct ScheduleChoice {
   int lanes = 1;
   std::string over;      // what the lanes run over: "elements", "rows", "columns", "the row"
   int accumulators = 0;  // for each lane; 0: nothing is reduced
+  int at_once = 1;       // rows, or vectors of them, that one loop goes through
   bool two_levels = false;
   enum class Tail : uint8_t { kNone, kMasked, kNarrower } tail = Tail::kNone;
   enum class Gathers : uint8_t { kNone, kRows, kLanes } gathers = Gathers::kNone;

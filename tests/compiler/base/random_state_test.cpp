@@ -119,6 +119,7 @@ TEST(RandomState, ManyIntegersAreThoseOfSingleDraws) {
   for (const auto& [low, most] : ranges)
     for (size_t n : {size_t{0}, size_t{1}, size_t{700}, size_t{2000}}) {
       RandomState many(4), single(4);
+      EXPECT_EQ(many.next_uint32(), single.next_uint32());  // a number of two words is of two blocks of them
       std::vector<int64_t> got(n), expected(n);
       many.whole_numbers(low, most, got.data(), n);
       const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(low);

@@ -1,6 +1,8 @@
 // The schedule alone decides lanes, tails, accumulators and threads: a nest says what is computed.
 #include "compiler/kernel/schedule/schedule.h"
 
+#include <complex>
+
 #include <gtest/gtest.h>
 
 #include "compiler/ir/compare.h"
@@ -125,6 +127,38 @@ TEST(Schedule, SquaresAreTransposedAtEveryWidth) {
       const std::vector<Tensor> got = NativeProgram({all, outputs, {}}, target)(inputs);
       for (size_t i = 0; i < got.size(); ++i)
         EXPECT_FALSE(difference(got[i], expected[i], 0)) << target.text() << ", " << name_of(dtype) << ", output " << i;
+    }
+  }
+}
+
+// Sums of several rows, or vectors of them, in one loop: whole groups of these, vectors after them and a tail.
+TEST(Schedule, SumsOfRowsSideBySide) {
+  const Expr z = make_input({.dtype = DType::kComplex64, .dims = {70, 150}}, "z"),
+             down = make_input({.dtype = DType::kComplex64, .dims = {70}}, "down"),
+             along = make_input({.dtype = DType::kComplex64, .dims = {150}}, "along"), x = floats({70, 150}, "x");
+  const auto pairs = [](const Shape& shape) {
+    Tensor out = Tensor::empty(DType::kComplex64, shape);
+    for (int64_t i = 0; i < out.size(); ++i)
+      out.data<std::complex<float>>()[i] = {static_cast<float>(i * 37 % 23 - 7), static_cast<float>(i * 29 % 13 - 5)};
+    return out;
+  };
+  const std::vector<Tensor> inputs{pairs({70, 150}), pairs({70}), pairs({150}), numbers({70, 150})};
+  const std::vector<std::vector<Expr>> cases{{dot(z, along)}, {dot(down, z)}, {sum(x, 0), sum(x * x, 0)}};
+  for (const std::vector<Expr>& outputs : cases) {
+    const std::vector<Tensor> expected =
+        evaluate(outputs, {{z, inputs[0]}, {down, inputs[1]}, {along, inputs[2]}, {x, inputs[3]}});
+    const auto with_last_cache = [](Program& program) {
+      kernel::Target target = program.target;
+      target.last_cache_bytes = 1 << 20;
+      program = plan(program.graph, program.checks, {.target = target});
+      EXPECT_NE(program_text(program).find(" side by side"), std::string::npos);
+    };
+    for (const Target& target : all_targets()) {
+      if (!why_not(target).empty()) continue;
+      const std::vector<Tensor> got =
+          NativeProgram({{z, down, along, x}, outputs, {}}, target, true, with_last_cache)(inputs);
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_FALSE(difference(got[i], expected[i], 0)) << target.text() << ", output " << i;
     }
   }
 }

@@ -217,6 +217,12 @@ TEST(ElemwiseTypes, LengthsAreFollowedThroughArithmetic) {
   EXPECT_FALSE(symbolic_value(floor_div(n, m)));
   EXPECT_FALSE(symbolic_value(cast(n, DType::kInt8)));
   EXPECT_FALSE(symbolic_value(cast(n, DType::kFloat32)));
+  EXPECT_FALSE(symbolic_value(cast(input(DType::kFloat64, {}, "y"), DType::kInt64)));
+  EXPECT_FALSE(symbolic_value(cast(make_constant(Tensor(2.5)) * 2, DType::kInt64)));
+  const Expr b = input(DType::kBool, {}, "b"), small = input(DType::kUInt8, {}, "small");
+  EXPECT_FALSE(symbolic_value(b + b));
+  EXPECT_FALSE(symbolic_value(cast(small - 5, DType::kInt64)));
+  EXPECT_EQ(symbolic_value(cast(small, DType::kInt64)).value(), symbolic_value(small).value());
 }
 
 TEST(ElemwiseTypes, UnbroadcastGivesTheTypeOfTheInput) {
