@@ -406,6 +406,8 @@ class Emitter {
     std::string arguments = join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
       if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
+      if (const RuntimeCheck* check = std::get_if<RuntimeCheck>(&argument))
+        return str(add_check({check->what, check->expected, check->origin.text(), check->origin.config()}));
       return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");

@@ -115,8 +115,9 @@ struct LibraryFunction {
   bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
 };
 
-/// An argument of a call: a length, or the address of an operand or of a number that is known. What may change from
-/// call to call, such as a learning rate, is passed by its address.
+/// An argument of a call: a length, the address of an operand or of a number that is known, or a check, by its number,
+/// which the function reports by ThContext::fail. What may change from call to call, such as a learning rate, is passed
+/// by its address.
 struct PointerTo {
   int operand;
 };
@@ -124,7 +125,7 @@ struct NumberAt {
   double value;
   DType dtype;
 };
-using LibraryArgument = std::variant<Dim, PointerTo, NumberAt>;
+using LibraryArgument = std::variant<Dim, PointerTo, NumberAt, RuntimeCheck>;
 struct LibraryCall {
   LibraryFunction function;
   std::vector<LibraryArgument> arguments;

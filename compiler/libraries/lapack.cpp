@@ -1,59 +1,208 @@
 #include "compiler/libraries/lapack.h"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
+#include <complex>
+#include <numeric>
 #include <type_traits>
 
 #include "compiler/base/str.h"
 #include "compiler/codegen/entry_abi.h"
 #include "compiler/libraries/blas.h"
-#include "compiler/ops/linalg/inverse_function.h"
+#include "compiler/libraries/threads.h"
+#include "compiler/ops/factor/factor_functions.h"
 
 namespace thtrain {
 namespace {
 
+// A piece for a thread, in multiply-adds: as for matrix products (libraries/matrix_products.cpp).
+constexpr double kWorkOfPiece = 125e3;
+// Rows and columns of a square that is transposed at once: both of its copies fit the first cache.
+constexpr long kSquare = 16;
+
+enum CblasSide : int { kCblasLeft = 141 };
+enum CblasTriangle : int { kCblasUpper = 121, kCblasLower = 122 };
+enum CblasDiagonal : int { kCblasNonUnit = 131, kCblasUnit = 132 };
+
+template <class T>
+struct RealOf {
+  using Type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using Type = T;
+};
+/// What programs see of T: a complex number is two of these.
+template <class T>
+using Real = typename RealOf<T>::Type;
+
+template <class T>
+T* elements(Real<T>* parts) {
+  return reinterpret_cast<T*>(parts);
+}
+template <class T>
+const T* elements(const Real<T>* parts) {
+  return reinterpret_cast<const T*>(parts);
+}
+
+// The complex entries take alpha by its address.
+template <class T>
+using Alpha = std::conditional_t<std::is_same_v<T, Real<T>>, T, const T*>;
+
 template <class T>
 struct Lapack {
+  using Potrf = void(const char* triangle, const int* n, T* a, const int* lda, int* info, size_t letters);
   using Getrf = void(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info);
-  using Getri = void(const int* n, T* a, const int* lda, const int* pivots, T* work, const int* lwork, int* info);
+  using Trsm = void(CblasOrder, CblasSide, CblasTriangle, CblasTranspose, CblasDiagonal, int m, int n, Alpha<T> alpha,
+                    const T* a, int lda, T* b, int ldb);
+  Potrf* potrf;
   Getrf* getrf;
-  Getri* getri;
+  Trsm* trsm;
 };
 
 // Found when a program is made, where an exception may pass.
 template <class T>
 const Lapack<T>& lapack() {
   static const Lapack<T> functions = [] {
-    const std::string kind = std::is_same_v<T, float> ? "s" : "d";
-    return Lapack<T>{blas().lapack<typename Lapack<T>::Getrf>((kind + "getrf_").c_str()),
-                     blas().lapack<typename Lapack<T>::Getri>((kind + "getri_").c_str())};
+    const std::string kind = std::is_same_v<T, float>                 ? "s"
+                             : std::is_same_v<T, double>              ? "d"
+                             : std::is_same_v<T, std::complex<float>> ? "c"
+                                                                      : "z";
+    return Lapack<T>{blas().lapack<typename Lapack<T>::Potrf>((kind + "potrf_").c_str()),
+                     blas().lapack<typename Lapack<T>::Getrf>((kind + "getrf_").c_str()),
+                     blas().lapack<typename Lapack<T>::Trsm>(("cblas_" + kind + "trsm").c_str())};
   }();
   return functions;
 }
 
-// LAPACK's matrices are stored by columns: it sees a^T, whose inverse by columns is a^-1 by rows.
+/// Calls f(first, last) for parts of [0, count), on the threads of the context, `work` multiply-adds for each number.
+template <class F>
+void share(const ThContext* context, long count, double work, const F& f) {
+  const long grain = std::max(1L, static_cast<long>(kWorkOfPiece / std::max(work, 1.0)));
+  const Partition partition(count, grain, 1, context->threads);
+  run_pieces(partition.pieces(), [&](int piece) { f(partition.begin(piece), partition.end(piece)); });
+}
+
+double cube(long n) {
+  const auto x = static_cast<double>(n);
+  return x * x * x;
+}
+
+// LAPACK's matrices are stored by columns: what it knows as the upper triangle of a^T is the lower one of a.
 template <class T>
-int inverse(ThContext*, TH_INVERSE_PARAMETERS(T)) {
-  if (n == 0) return 0;
-  if (n > INT_MAX / kInverseBlock) return -1;
-  const int rows = static_cast<int>(n), work_length = static_cast<int>(n * kInverseBlock);
-  if (out != a) std::copy(a, a + n * n, out);
-  int status = 0;
-  lapack<T>().getrf(&rows, &rows, out, &rows, pivots, &status);
-  if (status == 0) lapack<T>().getri(&rows, out, &rows, pivots, work, &work_length, &status);
-  return status;
+int cholesky(ThContext* context, TH_CHOLESKY_PARAMETERS(Real<T>)) {
+  if (n > INT_MAX) return 1;
+  const int rows = static_cast<int>(n);
+  std::atomic<int> failed = 0;
+  share(context, count, cube(n) / 6, [&](long first, long last) {
+    for (long m = first; m < last; ++m) {
+      T* const l = elements<T>(out) + m * n * n;
+      if (out != a) std::copy_n(elements<T>(a) + m * n * n, n * n, l);
+      int status = 0;
+      if (n > 0) lapack<T>().potrf("U", &rows, l, &rows, &status, 1);
+      if (status != 0) {
+        context->fail(context, check, status, m);
+        failed = 1;
+        return;
+      }
+      for (long i = 0; i < n; ++i) std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
+    }
+  });
+  return failed;
+}
+
+// The columns of one matrix are shared among threads, of several the matrices.
+template <class T>
+int triangular_solve(ThContext* context, TH_TRIANGULAR_SOLVE_PARAMETERS(Real<T>)) {
+  if (n > INT_MAX || k > INT_MAX) return 1;
+  for (long m = 0; m < count && !unit; ++m)
+    for (long i = 0; i < n; ++i)
+      if (elements<T>(a)[m * n * n + i * (n + 1)] == T(0)) {
+        context->fail(context, check, i + 1, m);
+        return 1;
+      }
+  if (out != b) std::copy_n(b, count * n * k * static_cast<long>(sizeof(T) / sizeof(Real<T>)), out);
+  const auto solve = [&](long m, long first, long last) {
+    static const T one(1);
+    Alpha<T> alpha;
+    if constexpr (std::is_same_v<T, Real<T>>)
+      alpha = one;
+    else
+      alpha = &one;
+    lapack<T>().trsm(kCblasRowMajor, kCblasLeft, lower ? kCblasLower : kCblasUpper,
+                     transposed ? kCblasTrans : kCblasNoTrans, unit ? kCblasUnit : kCblasNonUnit, static_cast<int>(n),
+                     static_cast<int>(last - first), alpha, elements<T>(a) + m * n * n, static_cast<int>(n),
+                     elements<T>(out) + m * n * k + first, static_cast<int>(k));
+  };
+  if (n == 0 || k == 0) return 0;
+  const double of_column = static_cast<double>(n) * static_cast<double>(n) / 2;
+  if (count == 1)
+    share(context, k, of_column, [&](long first, long last) { solve(0, first, last); });
+  else
+    share(context, count, of_column * static_cast<double>(k), [&](long first, long last) {
+      for (long m = first; m < last; ++m) solve(m, 0, k);
+    });
+  return 0;
+}
+
+// a = a^T of a [n, n], by squares.
+template <class T>
+void transpose_in_place(T* a, long n) {
+  for (long i0 = 0; i0 < n; i0 += kSquare)
+    for (long j0 = 0; j0 <= i0; j0 += kSquare)
+      for (long i = i0; i < std::min(i0 + kSquare, n); ++i)
+        for (long j = j0; j < std::min(j0 + kSquare, i); ++j) std::swap(a[i * n + j], a[j * n + i]);
 }
 
 template <class T>
-std::optional<LibraryImplementation> found_inverse() {
-  lapack<T>();
-  return LibraryImplementation{reinterpret_cast<void*>(inverse<T>), str(blas().version, " ", blas().corename)};
+void lu(ThContext* context, TH_LU_PARAMETERS(Real<T>)) {
+  const int size = static_cast<int>(n);
+  share(context, count, cube(n) / 3, [&](long first, long last) {
+    for (long m = first; m < last; ++m) {
+      T* const x = elements<T>(packed) + m * n * n;
+      long* const order = rows + m * n;
+      if (packed != a) std::copy_n(elements<T>(a) + m * n * n, n * n, x);
+      transpose_in_place(x, n);
+      int* const pivot = pivots + m * n;
+      int status = 0;  // a pivot of 0 is no failure
+      if (n > 0) lapack<T>().getrf(&size, &size, x, &size, pivot, &status);
+      transpose_in_place(x, n);
+      std::iota(order, order + n, 0L);
+      sign[m] = 1;
+      for (long i = 0; i < n; ++i)
+        if (pivot[i] - 1 != i) {
+          std::swap(order[i], order[pivot[i] - 1]);
+          sign[m] = -sign[m];
+        }
+    }
+  });
+}
+
+template <class T, class Function>
+FindLibraryFunction found(Function* function) {
+  return [function] {
+    lapack<T>();
+    return LibraryImplementation{reinterpret_cast<void*>(function), str(blas().version, " ", blas().corename)};
+  };
+}
+
+template <class T>
+void add_functions(NamedFunctions& out, DType dtype) {
+  out[factor_function_name("cholesky", dtype)] = found<T>(cholesky<T>);
+  out[factor_function_name("triangular_solve", dtype)] = found<T>(triangular_solve<T>);
+  out[factor_function_name("lu", dtype)] = found<T>(lu<T>);
 }
 
 }  // namespace
 
 NamedFunctions lapack_functions() {
-  return {{"inverse_f32", found_inverse<float>}, {"inverse_f64", found_inverse<double>}};
+  NamedFunctions out;
+  add_functions<float>(out, DType::kFloat32);
+  add_functions<double>(out, DType::kFloat64);
+  add_functions<std::complex<float>>(out, DType::kComplex64);
+  add_functions<std::complex<double>>(out, DType::kComplex128);
+  return out;
 }
 
 }  // namespace thtrain

@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// By the names that programs list. LAPACK counts in int: a matrix of 2^31 rows or more fails with status -1.
+/// By the names that programs list (ops/factor/factor_functions.h).
 NamedFunctions lapack_functions();
 
 }  // namespace thtrain

@@ -42,6 +42,7 @@ static Expr op_of_later_axes(const Node& node, const Dim& iterations, std::span<
 }
 
 const IterationsRule kSameOpOfIterations{.all = same_op};
+const IterationsRule kSameOpThatMayFail{.all = same_op, .may_fail = true};
 const IterationsRule kLaterAxesOfIterations{.all = op_of_later_axes};
 const IterationsRule kLaterAxesThatMayFail{.all = op_of_later_axes, .may_fail = true};
 

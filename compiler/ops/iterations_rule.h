@@ -14,8 +14,8 @@ struct IterationsRule {
   /// Can output 0 be computed for all iterations, where those inputs vary from iteration to iteration? Null: always
   /// where there is `all`.
   bool (*applies)(const Node& node, const std::vector<bool>& varies) = nullptr;
-  /// Output 0 of all iterations, [iterations, ...]. An input that varies is [iterations, ...] too, any other is as the
-  /// body sees it. Null: never.
+  /// Output 0 of all iterations, [iterations, ...]; of a node that has all outputs, where the op has several. An input
+  /// that varies is [iterations, ...] too, any other is as the body sees it. Null: never.
   Expr (*all)(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
               const std::vector<bool>& varies) = nullptr;
   /// May it end the call (an index outside, a maximum of nothing)? Then it stays in a loop that may have no iteration.
@@ -38,7 +38,7 @@ std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::
                                   const std::vector<bool>& varies);
 
 /// The rules of ops that do the same whatever the first axes are; and of those whose `axis` or `axes` count from the
-/// first axis, or whose `dims` are the result's, and that do the same along all others; some of these may fail.
-extern const IterationsRule kSameOpOfIterations, kLaterAxesOfIterations, kLaterAxesThatMayFail;
+/// first axis, or whose `dims` are the result's, and that do the same along all others. Some of both may fail.
+extern const IterationsRule kSameOpOfIterations, kSameOpThatMayFail, kLaterAxesOfIterations, kLaterAxesThatMayFail;
 
 }  // namespace thtrain

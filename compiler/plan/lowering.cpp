@@ -125,10 +125,11 @@ class Key {
 
 // Gives the messages of checks the origin of this node.
 bool has_check(const kernel::StepCode& code) {
-  if (const auto* library = std::get_if<kernel::LibraryCall>(&code)) return library->failure.has_value();
+  const auto is_check = [](const auto& argument) { return std::holds_alternative<kernel::RuntimeCheck>(argument); };
+  if (const auto* library = std::get_if<kernel::LibraryCall>(&code))
+    return library->failure || std::ranges::any_of(library->arguments, is_check);
   const kernel::KernelCall* call = std::get_if<kernel::KernelCall>(&code);
-  return call && std::any_of(call->lengths.begin(), call->lengths.end(),
-                             [](const auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); });
+  return call && std::ranges::any_of(call->lengths, is_check);
 }
 
 std::vector<kernel::Operand> operands_of(std::span<const BufferView> views, size_t first) {

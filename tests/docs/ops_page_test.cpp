@@ -35,6 +35,9 @@ constexpr Family kFamilies[] = {
      "finds "
      "where a sorted row changes (`nonzero`), bincount() and histogram() count by `scatter`."},
     {"linalg", "Matrices", "What most of the time goes to in dense layers."},
+    {"factor", "Factorizations",
+     "What linear equations, inverses and determinants are made of. Matrices of known lengths up to 8 have kernels, in "
+     "which each lane of a vector has a matrix of the batch; others are LAPACK's."},
     {"sparse", "Sparse matrices",
      "On the parts of a matrix in compressed rows; one in compressed columns has the parts of its transpose. "
      "Conversions, "

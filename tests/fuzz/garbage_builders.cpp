@@ -249,6 +249,15 @@ void add_networks(std::vector<GarbageCall>& calls) {
   TH_BINARY(kron);
   TH_UNARY(matrix_transpose);
   TH_UNARY(inverse);
+  TH_UNARY(det);
+  TH_BINARY(triangular_solve);
+  TH_CALL(cholesky);
+  TH_CALL(matrix_power);
+  TH_CALL(trace);
+  calls.push_back(garbage_call("lu", [](const Operand& x) { return lu(x).packed; }));
+  calls.push_back(garbage_call("slogdet", [](const Operand& x) { return slogdet(x).log; }));
+  for (MatrixKind kind : {MatrixKind::kGeneral, MatrixKind::kPositiveDefinite, MatrixKind::kLower, MatrixKind::kUpper})
+    calls.push_back(garbage_call("solve", [kind](const Operand& a, const Operand& b) { return solve(a, b, kind); }));
   using Axes = const std::vector<int64_t>&;
   calls.push_back(garbage_call("tensordot", [](const Operand& a, const Operand& b, Axes of_a, Axes of_b) {
     return tensordot(a, b, of_a, of_b);

@@ -19,7 +19,8 @@ GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
 # convolutions, of pooling and of sorting are written by hand.
 OPS = "compiler/ops/"
-KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/lower_pool",
+KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/factor/matrices.cpp", "compiler/ops/conv/",
+                   "compiler/ops/pool/lower_pool",
                    "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
                    "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp",
                    "compiler/ops/sparse/csr_")

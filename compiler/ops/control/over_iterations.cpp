@@ -99,8 +99,9 @@ Expr OverIterations::made(const Node& node, size_t output) {
     inputs.push_back(is_varying && node.op->scalar ? aligned(input, rank) : outside(input));
   if (is_varying && !node.op->scalar) {
     const std::vector<bool> varying = inputs_that_vary(node);
-    return has_rule(node, varying) ? node.op->iterations->all(node, iterations_, inputs, varying)
-                                   : mapped(node, output, iterations_, inputs, varying);
+    if (!has_rule(node, varying)) return mapped(node, output, iterations_, inputs, varying);
+    const Expr first = node.op->iterations->all(node, iterations_, inputs, varying);
+    return output == 0 ? first : Expr(first.node_ptr(), output);
   }
   return Expr(clone_with_inputs(node, std::move(inputs), node.bodies), output);
 }

@@ -43,10 +43,6 @@ Expr kron(const Operand& a, const Operand& b);
 Expr matrix_transpose(const Operand& x);
 /// x y^T of two vectors.
 Expr outer(const Operand& x, const Operand& y);
-/// The inverse of a matrix [n, n] of floats, by LAPACK's LU factorization with partial pivoting (getrf, getri): 2 n^3
-/// operations. UserError where a call finds a pivot of 0: the matrix is singular. As many digits are lost as the
-/// condition number has. Derivative: da = -x^T . dx . x^T.
-Expr inverse(const Operand& x);
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
@@ -55,6 +51,5 @@ const Op& batched_dot_op();  // a [..., m, k], b [..., k, n], of one rank from 3
 const Op& gemm_op();  // inputs c, alpha, a, b, beta: beta c + alpha a . b; c, a, b matrices, alpha and beta scalars
 const Op& gemv_op();  // inputs y, alpha, a, x, beta: beta y + alpha a . x
 const Op& ger_op();   // inputs a, alpha, x, y: a + alpha x y^T
-const Op& inverse_op();
 
 }  // namespace thtrain

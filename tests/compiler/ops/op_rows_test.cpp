@@ -89,7 +89,7 @@ TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
     if (std::ranges::count(rules_of(*op), "vmap by a loop")) loops += op->name + " ";
   EXPECT_EQ(
       loops,
-      "nonzero gemm gemv ger inverse csr_sampled_dot csr_rows csr_transposed csr_checked regular_gradient "
+      "nonzero gemm gemv ger csr_sampled_dot csr_rows csr_transposed csr_checked regular_gradient "
       "conv_weight_gradient mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
       "mt_logistic mt_gamma mt_beta mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers "
       "mt_permutation mt_choice "

@@ -55,6 +55,8 @@ const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"lengths", "The lengths of a value, as values and for builders."},
     {"join and split", "Several values of one, one of several."},
     {"linear algebra", "Products of vectors and matrices."},
+    {"factorizations", "Of a matrix or of each matrix of a batch, [..., n, n]."},
+    {"equations and determinants", "For a matrix or each matrix of a batch, [..., n, n]."},
     {"sparse matrices", "Bundles of dense values: the stored elements, and where they are."},
     {"images", "Of images [N, C, rows, columns]: borders, windows and sizes."},
     {"neural networks", "Softmax and losses, stable at every finite input; normalizations."},

@@ -1,0 +1,35 @@
+#include "compiler/ops/factor/factor_functions.h"
+
+namespace thtrain {
+
+using kernel::LibraryFunction;
+
+std::string factor_function_name(const std::string& name, DType dtype) {
+  const char* const suffix = dtype == DType::kFloat32     ? "f32"
+                             : dtype == DType::kFloat64   ? "f64"
+                             : dtype == DType::kComplex64 ? "c64"
+                                                          : "c128";
+  return name + "_" + suffix;
+}
+
+static LibraryFunction function_of(const char* name, DType dtype, const char* of_float, const char* of_double,
+                                   bool may_fail) {
+  const bool is_single = dtype == DType::kFloat32 || dtype == DType::kComplex64;
+  return {factor_function_name(name, dtype), is_single ? of_float : of_double, may_fail};
+}
+
+LibraryFunction cholesky_function(DType dtype) {
+  return function_of("cholesky", dtype, TH_TEXT_OF(TH_CHOLESKY_PARAMETERS(float)),
+                     TH_TEXT_OF(TH_CHOLESKY_PARAMETERS(double)), true);
+}
+
+LibraryFunction triangular_solve_function(DType dtype) {
+  return function_of("triangular_solve", dtype, TH_TEXT_OF(TH_TRIANGULAR_SOLVE_PARAMETERS(float)),
+                     TH_TEXT_OF(TH_TRIANGULAR_SOLVE_PARAMETERS(double)), true);
+}
+
+LibraryFunction lu_function(DType dtype) {
+  return function_of("lu", dtype, TH_TEXT_OF(TH_LU_PARAMETERS(float)), TH_TEXT_OF(TH_LU_PARAMETERS(double)), false);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,275 @@
+#include "compiler/ops/factor/matrices.h"
+
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/operand.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+using kernel::LoopMark;
+using kernel::Term;
+
+Matrix::Matrix(const Tensor& batch, int64_t number) : Matrix(batch.dim(batch.rank() - 2), batch.dim(batch.rank() - 1)) {
+  const auto size = static_cast<int64_t>(values_.size());
+  visit(batch.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* const elements = batch.data<T>() + number * size;
+    for (int64_t i = 0; i < size; ++i) {
+      if constexpr (is_complex_v<T>)
+        values_[static_cast<size_t>(i)] = Value(elements[i]);
+      else
+        values_[static_cast<size_t>(i)] = static_cast<double>(elements[i]);
+    }
+  });
+}
+
+void Matrix::exchange_rows(int64_t i, int64_t j) {
+  for (int64_t k = 0; k < columns_; ++k) std::swap((*this)(i, k), (*this)(j, k));
+}
+
+void Matrix::store(Tensor& batch, int64_t number) const {
+  const auto size = static_cast<int64_t>(values_.size());
+  visit(batch.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* const elements = batch.data<T>() + number * size;
+    for (int64_t i = 0; i < size; ++i) {
+      const Value& value = values_[static_cast<size_t>(i)];
+      if constexpr (is_complex_v<T>)
+        elements[i] = T(value);
+      else
+        elements[i] = static_cast<T>(value.real());
+    }
+  });
+}
+
+Matrix magnitudes_of(const Matrix& x) {
+  Matrix out(x.rows(), x.columns());
+  for (int64_t i = 0; i < x.rows(); ++i)
+    for (int64_t j = 0; j < x.columns(); ++j) out(i, j) = std::abs(x(i, j));
+  return out;
+}
+
+Matrix product(const Matrix& a, const Matrix& b) {
+  Matrix out(a.rows(), b.columns());
+  for (int64_t i = 0; i < a.rows(); ++i)
+    for (int64_t k = 0; k < a.columns(); ++k)
+      for (int64_t j = 0; j < b.columns(); ++j) out(i, j) += a(i, k) * b(k, j);
+  return out;
+}
+
+Matrix transposed(const Matrix& x) {
+  Matrix out(x.columns(), x.rows());
+  for (int64_t i = 0; i < x.rows(); ++i)
+    for (int64_t j = 0; j < x.columns(); ++j) out(j, i) = x(i, j);
+  return out;
+}
+
+Matrix triangle_of(const Matrix& x, const Triangle& triangle) {
+  Matrix out(x.rows(), x.columns());
+  for (int64_t i = 0; i < x.rows(); ++i)
+    for (int64_t j = 0; j < x.columns(); ++j)
+      if (triangle.lower ? j <= i : j >= i) out(i, j) = i == j && triangle.unit ? 1.0 : x(i, j);
+  return out;
+}
+
+Matrix inverse_of(const Matrix& x, const Triangle& triangle) {
+  const int64_t n = x.rows();
+  const Matrix t = triangle_of(x, triangle);
+  Matrix out(n, n);
+  for (int64_t column = 0; column < n; ++column)
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t i = triangle.lower ? step : n - 1 - step;
+      Matrix::Value sum = i == column ? 1.0 : 0.0;
+      for (int64_t k = 0; k < n; ++k)
+        if (k != i) sum -= t(i, k) * out(k, column);
+      out(i, column) = sum / t(i, i);
+    }
+  return out;
+}
+
+bool has_small_rows(const Matrix& x) {
+  for (int64_t i = 0; i < x.rows(); ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < x.columns(); ++j) sum += std::abs(x(i, j));
+    if (!(sum <= 0.25)) return false;
+  }
+  return true;
+}
+
+int64_t count_of(const Tensor& batch) {
+  int64_t out = 1;
+  for (size_t i = 0; i + 2 < batch.rank(); ++i) out *= batch.dim(i);
+  return out;
+}
+
+Dim count_of(const Type& batch) {
+  return product(Dims(batch.dims.begin(), batch.dims.end() - 2));
+}
+
+void require_square_matrices(const TypeArgs& args, size_t input) {
+  const Type& type = args.type(input);
+  args.require(type.rank() >= 2 && (is_float(type.dtype) || is_complex(type.dtype)),
+               "the input is no matrix of floats or complex numbers");
+  args.require_equal(type.dims.back(), type.dims[type.rank() - 2], "rows and columns differ");
+}
+
+static std::string filled(std::string text, int64_t value, int64_t limit) {
+  for (const auto& [name, number] : {std::pair("{value}", value), std::pair("{limit}", limit)})
+    if (const size_t at = text.find(name); at != std::string::npos)
+      text.replace(at, std::string_view(name).size(), std::to_string(number));
+  return text;
+}
+
+void fail_check(const Node& node, const kernel::RuntimeCheck& check, int64_t value, int64_t limit) {
+  throw UserError({.what = check.what,
+                   .expected = filled(check.expected, value, limit),
+                   .node = node.origin.text(),
+                   .config = node.origin.config()});
+}
+
+kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected) {
+  return {str(name_in_errors(*node.op, node.props), ": ", what),
+          str(expected, node.types[0].rank() == 2 ? "" : ", in matrix {limit} of the batch"), node.origin};
+}
+
+Expr matrices_of(const Operand& operand, std::string_view builder) {
+  const Expr x = operand.expr();
+  if (x.rank() < 2)
+    fail_build(operand.where(), str(builder, ": no matrix"), "a matrix, or a batch of them, [..., n, n]",
+               value_text(x));
+  return is_float(x.dtype()) || is_complex(x.dtype()) ? x : cast(operand, floatX());
+}
+
+void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where) {
+  Dims batch;
+  const size_t rank = std::max(a.rank(), b.rank()) - 2;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto of = [&](const Expr& x) { return i + x.rank() < rank + 2 ? Dim(1) : x.dims()[i + x.rank() - rank - 2]; };
+    const Dim x = of(a), y = of(b);
+    if (x.is_known() && y.is_known() && !x.is(1) && !y.is(1) && x != y)
+      fail_build(where, str(builder, ": the lengths of axis ", i, " of the batch differ"), "equal lengths, or 1",
+                 str("left ", value_text(a), ", right ", value_text(b)));
+    batch.push_back(x.is(1) ? y : x);
+  }
+  for (Expr* x : {&a, &b}) {
+    Dims lengths = batch;
+    lengths.insert(lengths.end(), x->dims().end() - 2, x->dims().end());
+    if (x->dims() != lengths) *x = broadcast_to(*x, lengths);
+  }
+}
+
+Expr rows_of(const Expr& x, const Expr& rows) {
+  if (x.rank() == 2) return take(x, rows);
+  return take_along_axis(x, broadcast_to(expand_dims(rows, {-1}), x.dims()), -2);
+}
+
+Expr half_of_diagonal(const Expr& x) {
+  return (tril(x) + tril(x, -1)) * 0.5;
+}
+
+// ---- small matrices ------------------------------------------------------------------------------------------------
+
+bool SmallMatrices::are(const Type& type) {
+  const auto is_short = [](const Dim& length) {
+    return length.is_known() && length.value() >= 1 && length.value() <= kLongest;
+  };
+  return is_float(type.dtype) && is_short(type.dims.back()) && is_short(type.dims[type.rank() - 2]);
+}
+
+Term SmallMatrices::Elements::at(const Term& i) const {
+  return of_->let("x", kernel::load(name_, of_->dtype_, of_->lanes_, i * Term(of_->lanes_), 1));
+}
+
+void SmallMatrices::Elements::set(const Term& i, const Term& value) const {
+  of_->b_.code().store(name_, i * Term(of_->lanes_), 1, value);
+}
+
+void SmallMatrices::run(const std::string& name, const std::string& comment, const Dim& count, int64_t work,
+                        const std::optional<kernel::RuntimeCheck>& check, const std::function<void()>& body) {
+  kernel::Code& code = b_.code();
+  dtype_ = b_.output().type.dtype;
+  const auto several = [&](const Term& begin, const Term& end, int lanes) {
+    lanes_ = lanes;
+    code.loop("m", begin, end, lanes, lanes > 1 ? LoopMark::kVector : LoopMark::kSequential, [&](Term m) {
+      first_ = std::move(m);
+      if (check) failed_ = code.var("failed", number(0));
+      body();
+      if (check) report(*check);
+    });
+  };
+  const int lanes = b_.lanes_of(dtype_);
+  Term whole = b_.begin();
+  if (lanes > 1) {
+    whole = code.let("whole", b_.begin() + (b_.end() - b_.begin()) / Term(lanes) * Term(lanes));
+    several(b_.begin(), whole, lanes);
+  }
+  several(whole, b_.end(), 1);
+  const int64_t grain = std::max<int64_t>(1, b_.target().grain_of_products() / (2 * std::max<int64_t>(1, work)));
+  b_.finish_kernel(name, comment, count, grain, lanes);
+}
+
+SmallMatrices::Elements SmallMatrices::elements(int64_t count, int64_t columns) {
+  Elements out;
+  out.of_ = this;
+  out.name_ = b_.code().local_array("elements", {dtype_, 1, 0}, count * lanes_).node().name;
+  out.count_ = count;
+  out.columns_ = columns;
+  return out;
+}
+
+SmallMatrices::Elements SmallMatrices::load(const kernel::Operand& operand) {
+  const Dims& dims = operand.type.dims;
+  const int64_t columns = dims.back().value(), count = columns * dims[dims.size() - 2].value();
+  const Elements out = elements(count, columns);
+  loop(0, count, [&](const Term& i) { out.set(i, b_.load(operand, first_ * Term(count) + i, lanes_, count)); });
+  return out;
+}
+
+void SmallMatrices::store(const kernel::Operand& operand, const Elements& elements) {
+  const int64_t count = elements.count_;
+  loop(0, count, [&](const Term& i) {
+    const Term x = elements.at(i);
+    b_.store(operand, first_ * Term(count) + i,
+             x.dtype() == operand.type.dtype ? x : kernel::cast(x, operand.type.dtype), count);
+  });
+}
+
+void SmallMatrices::loop(const Term& begin, const Term& end, const std::function<void(Term)>& body) {
+  b_.code().loop("i", begin, end, 1, LoopMark::kSequential, body);
+}
+
+Term SmallMatrices::number(double value) const {
+  const Term out = kernel::constant(dtype_, value);
+  return lanes_ == 1 ? out : kernel::splat(out, lanes_);
+}
+
+Term SmallMatrices::number(const Term& integer) const {
+  const Term out = kernel::cast(integer, dtype_);
+  return lanes_ == 1 ? out : kernel::splat(out, lanes_);
+}
+
+void SmallMatrices::hold(const Term& condition, const Term& number_of_condition) {
+  assign(failed_, kernel::select(condition || failed_ != number(0), failed_, number(number_of_condition)));
+}
+
+void SmallMatrices::report(const kernel::RuntimeCheck& check) {
+  kernel::Code& code = b_.code();
+  const Term none = kernel::constant(dtype_, 0);
+  const auto require = [&](const Term& failed, const Term& matrix) {
+    b_.require(failed == none, check, kernel::cast(failed, DType::kInt64), matrix);
+  };
+  if (lanes_ == 1) return require(failed_, first_);
+  const Term any = code.let("any", kernel::reduce_lanes("max", failed_));
+  code.if_(any != none, [&] {
+    const Elements failed = elements(1);
+    failed.set(0, failed_);
+    loop(0, lanes_, [&](const Term& lane) {
+      require(code.let("failed_here", kernel::load(failed.name_, dtype_, 1, lane, 1)), first_ + lane);
+    });
+  });
+}
+
+}  // namespace thtrain

@@ -1,0 +1,123 @@
+// What the factorizations share: types, matrices of references, and code for batches of small matrices.
+#pragma once
+
+#include <complex>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/op.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/factor/factor.h"
+
+namespace thtrain {
+
+/// A matrix of a reference: of a batch [..., rows, columns], or zeros.
+class Matrix {
+ public:
+  using Value = std::complex<double>;
+  Matrix(int64_t rows, int64_t columns)
+      : rows_(rows), columns_(columns), values_(static_cast<size_t>(rows * columns)) {}
+  Matrix(const Tensor& batch, int64_t number);
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  Value& operator()(int64_t i, int64_t j) { return values_[static_cast<size_t>(i * columns_ + j)]; }
+  const Value& operator()(int64_t i, int64_t j) const { return values_[static_cast<size_t>(i * columns_ + j)]; }
+  void exchange_rows(int64_t i, int64_t j);
+  void store(Tensor& batch, int64_t number) const;
+
+ private:
+  int64_t rows_, columns_;
+  std::vector<Value> values_;
+};
+
+/// How many matrices a batch has: the product of all lengths but the last two.
+int64_t count_of(const Tensor& batch);
+Dim count_of(const Type& batch);
+
+// For error rules.
+Matrix magnitudes_of(const Matrix& x);
+Matrix product(const Matrix& a, const Matrix& b);
+Matrix transposed(const Matrix& x);
+/// The lower (upper) triangle, with 1 on the diagonal where `unit`; 0 elsewhere.
+Matrix triangle_of(const Matrix& x, const Triangle& triangle);
+/// The inverse of that triangle.
+Matrix inverse_of(const Matrix& x, const Triangle& triangle);
+/// Are the sums of the rows so small, at most 1/4, that twice a bound of first order is a bound?
+bool has_small_rows(const Matrix& x);
+
+/// A square matrix, or a batch of them, of floats or complex numbers.
+void require_square_matrices(const TypeArgs& args, size_t input);
+/// The reference's failure: as native code fails where the check does not hold.
+[[noreturn]] void fail_check(const Node& node, const kernel::RuntimeCheck& check, int64_t value, int64_t limit);
+/// The node's own check: "found {value} ..." and the matrix that it is about, where there is a batch.
+kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected);
+
+/// Of a user's value: with 2 axes at least, and floating.
+Expr matrices_of(const Operand& x, std::string_view builder);
+/// Both with the same leading axes, as NumPy broadcasts them.
+void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where);
+
+/// The op's node, for operands that fit it; a failure names `called`.
+Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& triangle, const std::string& called);
+/// Row rows[i] of x [..., n, k] as row i; rows [..., n].
+Expr rows_of(const Expr& x, const Expr& rows);
+/// The lower triangle with half of the diagonal.
+Expr half_of_diagonal(const Expr& x);
+
+// ---- batches of small matrices: each lane of a vector has a matrix
+// ---------------------------------------------------
+
+class SmallMatrices {
+ public:
+  using Term = kernel::Term;
+  /// The longest side: those of a vector's matrices fit the first cache.
+  static constexpr int64_t kLongest = 8;
+  /// Has the matrix such lengths, which are known, and elements of floats?
+  static bool are(const Type& type);
+
+  /// The elements of the matrices at hand, or other numbers of each of them, on the thread's stack.
+  class Elements {
+   public:
+    Term at(const Term& i, const Term& j) const { return at(i * Term(columns_) + j); }
+    void set(const Term& i, const Term& j, const Term& value) const { set(i * Term(columns_) + j, value); }
+    Term at(const Term& i) const;
+    void set(const Term& i, const Term& value) const;
+
+   private:
+    friend class SmallMatrices;
+    SmallMatrices* of_;
+    std::string name_;
+    int64_t count_, columns_;
+  };
+
+  explicit SmallMatrices(kernel::StepBuilder& b) : b_(b) {}
+
+  /// Ends a kernel over `count` matrices, which `body` computes, as many as there are lanes. `work`: multiply-adds of
+  /// one. With a check the call fails where hold() was given a condition that does not hold; the check's value is the
+  /// number of the first one.
+  void run(const std::string& name, const std::string& comment, const Dim& count, int64_t work,
+           const std::optional<kernel::RuntimeCheck>& check, const std::function<void()>& body);
+  Elements elements(int64_t count, int64_t columns = 1);
+  Elements load(const kernel::Operand& operand);
+  /// As elements of the operand, converted.
+  void store(const kernel::Operand& operand, const Elements& elements);
+  void loop(const Term& begin, const Term& end, const std::function<void(Term)>& body);
+  Term number(double value) const;
+  Term number(const Term& integer) const;
+  Term let(const std::string& name, Term value) { return b_.code().let(name, std::move(value)); }
+  Term var(const std::string& name, Term value) { return b_.code().var(name, std::move(value)); }
+  void assign(const Term& variable, Term value) { b_.code().assign(variable, std::move(value)); }
+  void hold(const Term& condition, const Term& number_of_condition);
+
+ private:
+  void report(const kernel::RuntimeCheck& check);
+
+  kernel::StepBuilder& b_;
+  DType dtype_ = DType::kFloat64;
+  Term first_, failed_;  // the number of the first matrix; of the condition that does not hold, or 0
+  int lanes_ = 1;
+};
+
+}  // namespace thtrain

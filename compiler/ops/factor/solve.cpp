@@ -1,0 +1,225 @@
+// Linear equations, inverses and determinants, by factorizations.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/factor.h"
+#include "compiler/ops/factor/matrices.h"
+#include "compiler/ops/iterations_rule.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/order/order.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+Expr conjugate(const Expr& x) {
+  return is_complex(x.dtype()) ? conj(x) : x;
+}
+
+LuFactors factors_of(const Expr& a, const std::string& called) {
+  const std::vector<Expr> all = outputs_of(apply(lu_op(), {a}, {{"called", called}}).node());
+  return {all[0], all[1], all[2]};
+}
+
+Expr by_lu(const Expr& a, const Expr& b, bool transposed, const std::string& called) {
+  const LuFactors f = factors_of(a, called);
+  const Triangle lower{.lower = true, .transposed = transposed, .unit = true},
+      upper{.lower = false, .transposed = transposed};
+  if (!transposed)
+    return solve_triangle(f.packed, solve_triangle(f.packed, rows_of(b, f.rows), lower, called), upper, called);
+  return rows_of(solve_triangle(f.packed, solve_triangle(f.packed, b, upper, called), lower, called), argsort(f.rows));
+}
+
+Expr by_cholesky(const Expr& a, const Expr& b, const std::string& called) {
+  const Expr l = apply(cholesky_op(), {a}, {{"called", called}});
+  return solve_triangle(conjugate(l), solve_triangle(l, b, {}, called), {.transposed = true}, called);
+}
+
+Expr identities_like(const Expr& x) {
+  return broadcast_to(eye(x.dims().back(), {}, 0, x.dtype()), x.dims());
+}
+
+// a^-1 . b or a^-T . b, and what its derivatives follow from.
+Expr equations(const Expr& a, const Expr& b, bool is_definite, bool transposed, const std::string& called) {
+  const Expr x = is_definite ? by_cholesky(a, b, called) : by_lu(a, b, transposed, called);
+  return apply(solution_op(), {x, a, b}, {{"definite", is_definite}, {"transposed", transposed}, {"called", called}});
+}
+
+// The same with another right-hand side: of a, or of its transpose.
+Expr solved_by(const Node& node, const Expr& b, bool is_transposed) {
+  const bool is_definite = node.props.get<bool>("definite");
+  const Expr& a = node.inputs[1];
+  return equations(is_definite && is_transposed ? conjugate(a) : a, b, is_definite,
+                   !is_definite && node.props.get<bool>("transposed") != is_transposed,
+                   node.props.get<std::string>("called"));
+}
+
+std::vector<Expr> gradient_of_solution(const GradientArgs& args) {
+  const Expr &x = args.outputs[0], db = solved_by(args.node, args.cotangent(), true);
+  const bool transposed = args.node.props.get<bool>("transposed");
+  const Expr da = -(transposed ? matmul(x, matrix_transpose(db)) : matmul(db, matrix_transpose(x)));
+  const bool is_definite = args.node.props.get<bool>("definite");
+  return {Expr(), is_definite ? half_of_diagonal(da + conjugate(matrix_transpose(da))) : da, db};
+}
+
+std::vector<Expr> jvp_of_solution(const JvpArgs& args) {
+  Expr right = args.tangent(2), da = args.tangent(1);
+  if (da.has_value()) {
+    if (args.node.props.get<bool>("definite")) da = tril(da) + conjugate(matrix_transpose(tril(da, -1)));
+    if (args.node.props.get<bool>("transposed")) da = matrix_transpose(da);
+    const Expr moved = matmul(da, args.outputs[0]);
+    right = right.has_value() ? right - moved : -moved;
+  }
+  return {solved_by(args.node, right, false)};
+}
+
+std::vector<OpCase> cases_of_solution() {
+  auto definite = [](const Expr& x) {
+    return matmul(x, matrix_transpose(x)) + 8.0 * eye(x.dims().back(), {}, 0, x.dtype());
+  };
+  auto general = [](const Expr& x) { return x + 40.0 * eye(x.dims().back(), {}, 0, x.dtype()); };
+  std::vector<OpCase> out;
+  auto add = [&](std::string name, DType dtype, Dims a, Dims b, auto build) {
+    out.push_back({.name = std::move(name),
+                   .inputs = {{.dtype = dtype, .dims = std::move(a)}, {.dtype = dtype, .dims = std::move(b)}},
+                   .build = [build](const std::vector<Expr>& in) { return std::vector{build(in[0], in[1])}; },
+                   .bound = 256});
+  };
+  auto solve_general = [=](const Expr& a, const Expr& b) { return solve(general(a), b); };
+  auto solve_definite = [=](const Expr& a, const Expr& b) {
+    return solve(definite(a), b, MatrixKind::kPositiveDefinite);
+  };
+  add("general", DType::kFloat64, {2, 4, 4}, {2, 4, 3}, solve_general);
+  add("general_large", DType::kFloat32, {9, 9}, {9}, solve_general);
+  add("of_transpose", DType::kFloat64, {5, 5}, {5, 2},
+      [=](const Expr& a, const Expr& b) { return solve(transpose(general(a)), b); });
+  add("definite", DType::kFloat64, {3, 3}, {3}, solve_definite);
+  add("definite_large", DType::kFloat32, {2, 9, 9}, {9, 2}, solve_definite);
+  add("complex", DType::kComplex128, {4, 4}, {4, 2}, solve_general);
+  add("of_any_length", DType::kFloat64, {"n", "n"}, {"n"}, solve_general);
+  add("empty", DType::kFloat64, {0, 0}, {0, 2}, solve_general);
+  return out;
+}
+
+// Both of one dtype, a vector on the right as one column, leading axes broadcast.
+Expr solved(const Operand& left, const Operand& right, std::string_view builder,
+            const std::function<Expr(const Expr& a, const Expr& b)>& solve) {
+  const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  std::vector<Expr> x = resolve({&left, &right});
+  Expr a = matrices_of({x[0], where}, builder), &b = x[1];
+  if (b.rank() == 0)
+    fail_build(where, str(builder, ": the right-hand side is a scalar"), "a vector, or a matrix of columns",
+               value_text(b));
+  const std::optional<DType> dtype = promote(a.dtype(), b.dtype());
+  for (Expr* e : {&a, &b})
+    if (dtype && e->dtype() != *dtype) *e = cast({*e, where}, *dtype);
+  const bool is_vector = b.rank() == 1;
+  if (is_vector) b = expand_dims(b, {1});
+  const Dim &rows = a.dims()[a.rank() - 2], &of_b = b.dims()[b.rank() - 2];
+  if (rows.is_known() && of_b.is_known() && rows != of_b)
+    fail_build(where, str(builder, ": the right-hand side has another number of rows than the matrix"),
+               str(rows.text(), " rows"), str("left ", value_text(x[0]), ", right ", value_text(x[1])));
+  broadcast_batches(a, b, builder, where);
+  const Expr out = solve(a, b);
+  return is_vector ? squeeze(out, {-1}) : out;
+}
+
+}  // namespace
+
+const Op& solution_op() {
+  static const Op op{
+      .name = "solution",
+      .doc =
+          "x, which solves op(a) . x = b: a view of x, with the derivatives of that.\n"
+          "Shapes: a [..., n, n], b and x [..., n, k].\n"
+          "dtypes: floats and complex numbers, all the same.\n"
+          "Gradient: db = op(a)^-T . dx, da = -db . x^T, of a definite a in its lower triangle; none to x.\n"
+          "Edge cases: none.",
+      .called = [](const Props& props) { return props.get_or<std::string>("called", "solution"); },
+      .infer =
+          [](const TypeArgs& a) {
+            require_square_matrices(a, 1);
+            a.require(a.type(2).rank() == a.type(1).rank(), "operands must have one rank");
+            a.require_equal(a.type(1).dims.back(), a.type(2).dims[a.type(2).rank() - 2],
+                            "the matrix and the right-hand side differ in rows");
+            return std::vector{a.type(0)};
+          },
+      .reference = [](const ReferenceArgs& a) { return std::vector{a.inputs[0]}; },
+      .error = passed_error,
+      .gradient = gradient_of_solution,
+      .jvp = jvp_of_solution,
+      .iterations = &kSameOpOfIterations,
+      .only_derivatives = true,
+      .aliases = {{.output = 0, .input = 0, .view = same_layout}},
+      .connection = [](const Node&, size_t input, size_t) { return input != 0; },
+      .cases = cases_of_solution,
+  };
+  return op;
+}
+
+Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& t, const std::string& called) {
+  Props props{{"lower", t.lower}, {"transposed", t.transposed}, {"unit", t.unit}};
+  if (called != "triangular_solve") props.set("called", called);
+  return apply(triangular_solve_op(), {a, b}, std::move(props));
+}
+
+Expr triangular_solve(const Operand& a, const Operand& b, Triangle triangle) {
+  return solved(a, b, "triangular_solve", [&](const Expr& left, const Expr& right) {
+    return solve_triangle(left, right, triangle, "triangular_solve");
+  });
+}
+
+Expr solve(const Operand& a, const Operand& b, MatrixKind kind) {
+  if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper)
+    return triangular_solve(a, b, {.lower = kind == MatrixKind::kLower});
+  return solved(a, b, "solve", [&](const Expr& left, const Expr& right) {
+    return equations(left, right, kind == MatrixKind::kPositiveDefinite, false, "solve");
+  });
+}
+
+Expr inverse(const Operand& operand) {
+  const std::source_location where = operand.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  const Expr x = matrices_of(operand, "inverse");
+  return equations(x, identities_like(x), false, false, "inverse");
+}
+
+Expr matrix_power(const Operand& operand, int64_t n) {
+  const std::source_location where = operand.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  Expr x = matrices_of(operand, "matrix_power");
+  if (n < 0) x = inverse({x, where});
+  Expr out;
+  for (uint64_t left = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); left > 0; left /= 2) {
+    if (left % 2 == 1) out = out.has_value() ? matmul({out, where}, x) : x;
+    if (left > 1) x = matmul({x, where}, x);
+  }
+  return out.has_value() ? out : identities_like(x);
+}
+
+Expr det(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const LuFactors f = factors_of(matrices_of(operand, "det"), "det");
+  return prod(diagonal(f.packed, 0, -2, -1), -1) * cast(f.sign, f.packed.dtype());
+}
+
+LogDeterminant slogdet(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const LuFactors f = factors_of(matrices_of(operand, "slogdet"), "slogdet");
+  const Expr d = diagonal(f.packed, 0, -2, -1);
+  return {prod(sign(d), -1) * cast(f.sign, d.dtype()), sum(log(abs(d)), -1)};
+}
+
+Expr trace(const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  return sum(diagonal(x, offset, axis1, axis2), -1);
+}
+
+}  // namespace thtrain
