@@ -143,7 +143,6 @@ const Op& cholesky_op() {
           "Gradient: that of the lower triangle, by triangular solves with y.\n"
           "Edge cases: only the lower triangle is read; an error where a pivot is not positive.\n"
           "Example: of [[4, 2], [2, 5]]: [[2, 0], [1, 2]]",
-      .called = [](const Props& props) { return props.get_or<std::string>("called", "cholesky"); },
       .infer =
           [](const TypeArgs& a) {
             require_square_matrices(a, 0);

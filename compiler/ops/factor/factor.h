@@ -40,19 +40,20 @@ struct Triangle {
   bool lower = true, transposed = false, unit = false;
 };
 Expr triangular_solve(const Operand& a, const Operand& b, Triangle triangle = {});
-/// The inverse of each matrix of x [..., n, n], by LU. UserError where a call finds a singular one. As many digits are
-/// lost as the condition number has. Derivative: dx = -y^T . dy . y^T.
-Expr inverse(const Operand& x);
+/// The inverse of each matrix of x [..., n, n], by LU, Cholesky or substitution. UserError where a call finds a
+/// singular one. As many digits are lost as the condition number has. Derivative: dx = -y^T . dy . y^T.
+Expr inverse(const Operand& x, MatrixKind kind = MatrixKind::kGeneral);
 /// x times itself, n times; the identity for 0, the power of the inverse below 0. Products: up to 2 log2(n).
 Expr matrix_power(const Operand& x, int64_t n);
 
-/// The determinant of each matrix, [...]: by LU. 0 for a singular one, where the derivative is a UserError.
-Expr det(const Operand& x);
+/// The determinant of each matrix, [...], by LU or Cholesky, or of a triangle the product of its diagonal. 0 for a
+/// singular one, where the derivative is a UserError. Of one matrix solve, inverse, det and slogdet share the factors.
+Expr det(const Operand& x, MatrixKind kind = MatrixKind::kGeneral);
 /// The determinant as sign (of modulus 1, or 0) and logarithm of its modulus, where det would be too large or small.
 struct LogDeterminant {
   Expr sign, log;
 };
-LogDeterminant slogdet(const Operand& x);
+LogDeterminant slogdet(const Operand& x, MatrixKind kind = MatrixKind::kGeneral);
 /// The sum of the elements at which axis2 - axis1 == offset: NumPy's trace.
 Expr trace(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
 

@@ -146,8 +146,8 @@ std::vector<Expr> gradient_of_lu(const GradientArgs& args) {
   const Expr l = tril(packed, -1) + eye(packed.dims().back(), {}, 0, packed.dtype()), u = triu(packed);
   const Expr inner = tril(matmul(matrix_transpose(l), tril(d, -1)), -1) + triu(matmul(triu(d), matrix_transpose(u)));
   const Expr left = triangular_solve(packed, inner, {.transposed = true, .unit = true});
-  const Expr y = matrix_transpose(
-      solve_triangle(packed, matrix_transpose(left), {.lower = false}, name_in_errors(*args.node.op, args.node.props)));
+  const Expr y =
+      matrix_transpose(solve_triangle(packed, matrix_transpose(left), {.lower = false}, "the derivative of lu"));
   return {rows_of(y, argsort(args.outputs[1]))};
 }
 
@@ -190,7 +190,6 @@ const Op& lu_op() {
           "Edge cases: of equal elements the first is the pivot; a singular matrix has factors, with a 0 in u's "
           "diagonal.\n"
           "Example: of [[0, 2], [4, 6]]: packed [[4, 6], [0, 2]], rows [1, 0], sign -1",
-      .called = [](const Props& props) { return props.get_or<std::string>("called", "lu"); },
       .infer =
           [](const TypeArgs& a) {
             require_square_matrices(a, 0);

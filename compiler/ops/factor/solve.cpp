@@ -16,13 +16,8 @@ Expr conjugate(const Expr& x) {
   return is_complex(x.dtype()) ? conj(x) : x;
 }
 
-LuFactors factors_of(const Expr& a, const std::string& called) {
-  const std::vector<Expr> all = outputs_of(apply(lu_op(), {a}, {{"called", called}}).node());
-  return {all[0], all[1], all[2]};
-}
-
 Expr by_lu(const Expr& a, const Expr& b, bool transposed, const std::string& called) {
-  const LuFactors f = factors_of(a, called);
+  const LuFactors f = lu(a);
   const Triangle lower{.lower = true, .transposed = transposed, .unit = true},
       upper{.lower = false, .transposed = transposed};
   if (!transposed)
@@ -31,7 +26,7 @@ Expr by_lu(const Expr& a, const Expr& b, bool transposed, const std::string& cal
 }
 
 Expr by_cholesky(const Expr& a, const Expr& b, const std::string& called) {
-  const Expr l = apply(cholesky_op(), {a}, {{"called", called}});
+  const Expr l = cholesky(a);
   return solve_triangle(conjugate(l), solve_triangle(l, b, {}, called), {.transposed = true}, called);
 }
 
@@ -179,12 +174,13 @@ Expr solve(const Operand& a, const Operand& b, MatrixKind kind) {
   });
 }
 
-Expr inverse(const Operand& operand) {
-  const std::source_location where = operand.where();
-  const Origin origin = Origin::here(where);
+Expr inverse(const Operand& x, MatrixKind kind) {
+  const Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
-  const Expr x = matrices_of(operand, "inverse");
-  return equations(x, identities_like(x), false, false, "inverse");
+  const Expr a = matrices_of(x, "inverse");
+  if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper)
+    return solve_triangle(a, identities_like(a), {.lower = kind == MatrixKind::kLower}, "inverse");
+  return equations(a, identities_like(a), kind == MatrixKind::kPositiveDefinite, false, "inverse");
 }
 
 Expr matrix_power(const Operand& operand, int64_t n) {
@@ -201,19 +197,32 @@ Expr matrix_power(const Operand& operand, int64_t n) {
   return out.has_value() ? out : identities_like(x);
 }
 
-Expr det(const Operand& operand) {
-  const Origin origin = Origin::here(operand.where());
-  InheritOrigin inherit(origin);
-  const LuFactors f = factors_of(matrices_of(operand, "det"), "det");
-  return prod(diagonal(f.packed, 0, -2, -1), -1) * cast(f.sign, f.packed.dtype());
+// What the determinant is a product of, and 1 or -1: none where it is 1.
+static std::pair<Expr, Expr> factors_of_determinant(const Operand& operand, MatrixKind kind, std::string_view builder) {
+  const Expr x = matrices_of(operand, builder);
+  if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper) return {diagonal(x, 0, -2, -1), Expr()};
+  if (kind == MatrixKind::kPositiveDefinite) {
+    const Expr root = diagonal(cholesky(x), 0, -2, -1);
+    return {root * root, Expr()};
+  }
+  const LuFactors f = lu(x);
+  return {diagonal(f.packed, 0, -2, -1), cast(f.sign, x.dtype())};
 }
 
-LogDeterminant slogdet(const Operand& operand) {
-  const Origin origin = Origin::here(operand.where());
+Expr det(const Operand& x, MatrixKind kind) {
+  const Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
-  const LuFactors f = factors_of(matrices_of(operand, "slogdet"), "slogdet");
-  const Expr d = diagonal(f.packed, 0, -2, -1);
-  return {prod(sign(d), -1) * cast(f.sign, d.dtype()), sum(log(abs(d)), -1)};
+  const auto [factors, sign] = factors_of_determinant(x, kind, "det");
+  const Expr out = prod(factors, -1);
+  return sign.has_value() ? out * sign : out;
+}
+
+LogDeterminant slogdet(const Operand& x, MatrixKind kind) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  const auto [factors, of_rows] = factors_of_determinant(x, kind, "slogdet");
+  const Expr of_factors = prod(sign(factors), -1);
+  return {of_rows.has_value() ? of_factors * of_rows : of_factors, sum(log(abs(factors)), -1)};
 }
 
 Expr trace(const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {

@@ -110,15 +110,44 @@ TEST(Factor, LargeMatricesAreLapacks) {
     EXPECT_NE(program.find(called), std::string::npos) << program;
 }
 
-// The derivative solves with the factors that the value has: one factorization.
-TEST(Factor, AGradientUsesTheFactorsOfTheValue) {
-  const Expr x = tensor("x", {20, 20}, kF64), b = tensor("b", {20}, kF64), y = solve(x, b);
-  Function f = function({x, b}, {y, grad(sum(y * y), x), grad(sum(y * y), b)});
+// How many steps of a program are this.
+size_t steps_of(const Function& f, const std::string& what) {
   const std::string program = f.explain().program;
-  size_t factorizations = 0;
-  for (size_t at = program.find("-- lu_f64"); at != std::string::npos; at = program.find("-- lu_f64", at + 1))
-    ++factorizations;
-  EXPECT_EQ(factorizations, 1u) << program;
+  size_t count = 0;
+  for (size_t at = program.find(what); at != std::string::npos; at = program.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Factor, AMatrixIsFactoredOnce) {
+  const Expr x = tensor("x", {20, 20}, kF64), b = tensor("b", {20}, kF64), y = solve(x, b);
+  EXPECT_EQ(
+      steps_of(function({x, b}, {y, grad(sum(y * y), x), grad(sum(y * y), b), det(x), slogdet(x).log, inverse(x)}),
+               "-- lu_f64"),
+      1u);
+  // The likelihood of a Gaussian process, and its derivative.
+  const Expr z = solve(x, b, MatrixKind::kPositiveDefinite),
+             likelihood = dot(b, z) + slogdet(x, MatrixKind::kPositiveDefinite).log;
+  EXPECT_EQ(steps_of(function({x, b}, {likelihood, grad(likelihood, x)}), "-- cholesky_f64"), 1u);
+}
+
+TEST(Factor, AKnownKindGivesTheSameNumbers) {
+  const Tensor lower = Tensor::matrix({{2.0, 0.0, 0.0}, {-1.0, 3.0, 0.0}, {0.5, 1.0, -4.0}});
+  const Expr x = tensor("x", {3, 3}, kF64), transposed = transpose(x), definite = dot(x, transposed);
+  const auto value = [&](const Expr& out) { return evaluate({out}, {{x, lower}})[0]; };
+  const auto expect_same = [&](const Expr& known, const Expr& general) {
+    const Tensor a = value(known), b = value(general);
+    for (int64_t i = 0; i < b.size(); ++i)
+      EXPECT_NEAR(a.as_double(i), b.as_double(i), 1e-12 * (1 + std::abs(b.as_double(i))));
+  };
+  const std::vector<std::pair<Expr, MatrixKind>> kinds = {
+      {x, MatrixKind::kLower}, {transposed, MatrixKind::kUpper}, {definite, MatrixKind::kPositiveDefinite}};
+  for (const auto& [a, kind] : kinds) {
+    expect_same(inverse(a, kind), inverse(a));
+    expect_same(det(a, kind), det(a));
+    expect_same(slogdet(a, kind).sign, slogdet(a).sign);
+    expect_same(slogdet(a, kind).log, slogdet(a).log);
+  }
+  expect_same(grad(slogdet(definite, MatrixKind::kPositiveDefinite).log, x), grad(slogdet(definite).log, x));
 }
 
 // Reverse mode to second order and forward mode, of well-conditioned matrices, by differences.
