@@ -193,7 +193,7 @@ KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, const Th
     ThModuleLaunch own = launch;
     own.kernel = kernel.kernel;
     own.checks = checker ? &checks : nullptr;
-    own.share = share_of(next);
+    own.share = share_of(launch.threads, next);
     near_device = is_near;
     const Ending ending = runner.run(own);
     if (ending == Ending::kRight) return;

@@ -5,8 +5,8 @@
 
 namespace thtrain::cuda::emulated {
 
-/// For this thread of the host; `next` counts the blocks of the launch. The stacks stay until the thread ends: new ones
-/// cost calls of the system.
-ThShare share_of(long& next);
+/// For blocks of so many threads, on this thread of the host; `next` counts the blocks of the launch. The stacks stay
+/// until the thread ends: new ones cost calls of the system.
+ThShare share_of(int threads, long& next);
 
 }  // namespace thtrain::cuda::emulated

@@ -28,7 +28,7 @@ Failure launched(void (*kernel)(Parameters...), long blocks, int threads, Argume
   using Body = decltype(body);
   ThWrong wrong{};
   long next = 0;
-  ThShare share = cuda::emulated::share_of(next);
+  ThShare share = cuda::emulated::share_of(threads, next);
   const bool is_right = th_run_blocks(
       blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &share, &wrong);
   return is_right ? Failure() : Failure{wrong.thread, wrong.block};
