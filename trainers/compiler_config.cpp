@@ -18,11 +18,17 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("device", &CompilerConfig::device,
            {{"cpu", CompilerConfig::Device::kCpu},
             {"emulated", CompilerConfig::Device::kEmulated},
-            {"cuda", CompilerConfig::Device::kCuda}})
+            {"cuda", CompilerConfig::Device::kCuda},
+            {"cuda:1", CompilerConfig::Device::kCuda1},
+            {"cuda:2", CompilerConfig::Device::kCuda2},
+            {"cuda:3", CompilerConfig::Device::kCuda3},
+            {"cuda:4", CompilerConfig::Device::kCuda4},
+            {"cuda:5", CompilerConfig::Device::kCuda5},
+            {"cuda:6", CompilerConfig::Device::kCuda6},
+            {"cuda:7", CompilerConfig::Device::kCuda7}})
       .help(
           "What computes: the processor; a CUDA device that the host emulates, slowly, to read CUDA kernels and to "
-          "test "
-          "them; or one of NVIDIA, which no program runs on yet.");
+          "test them; or one of NVIDIA: `cuda` is the first, `cuda:1` the second.");
   f.choice("floatX", &CompilerConfig::floatX, {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}})
       .synonyms({"dtype", "precision"})
       .help("The floating type of examples and weights.");

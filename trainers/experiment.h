@@ -94,7 +94,7 @@ struct TrainerConfig : StepOptions {
 struct CompilerConfig : Section {
   enum class Mode { kNative, kReference, kDebug, kNanGuard };
   enum class Optimizer { kDefault, kStrict, kFast };
-  enum class Device { kCpu, kEmulated, kCuda };
+  enum class Device { kCpu, kEmulated, kCuda, kCuda1, kCuda2, kCuda3, kCuda4, kCuda5, kCuda6, kCuda7 };
   Device device = Device::kCpu;
   DType floatX = DType::kFloat32;
   Mode mode = Mode::kNative;

@@ -25,19 +25,19 @@ static void load_candidate_files(const CompilerConfig& config) {
   if (!wrong.empty()) throw UserError(std::move(wrong));
 }
 
-// UserError at the key where the device is one that nothing runs on.
+// UserError at the key where there is no such device.
 static std::optional<kernel::Target> target_of(const CompilerConfig& config) {
   if (config.device == CompilerConfig::Device::kCpu) return std::nullopt;  // this machine's
   if (config.device == CompilerConfig::Device::kEmulated) return kernel::emulated_cuda_target(machine().cores);
-  Message message{.what = "programs do not run on CUDA devices yet",
-                  .hint = "compiler.device = \"emulated\" runs the same kernels on the host, slowly"};
+  const int number = static_cast<int>(config.device) - static_cast<int>(CompilerConfig::Device::kCuda);
   try {
-    cuda::require_device();
+    cuda::require_device(number);
   } catch (const UserError& error) {
-    message = error.messages().front();
+    Message message = error.messages().front();
+    message.config = config.at("device");
+    throw UserError(std::move(message));
   }
-  message.config = config.at("device");
-  throw UserError(std::move(message));
+  return kernel::cuda_target(number, machine().cores);
 }
 
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {

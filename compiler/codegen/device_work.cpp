@@ -7,6 +7,11 @@ bool DeviceWork::may_fail(const Step& step) {
   return call && call->function->is_of_device() && kernel::contains<kernel::Fail>(call->function->body);
 }
 
+bool DeviceWork::can_read_failure(const Step& step) {
+  const kernel::Block& body = std::get<kernel::KernelCall>(step.code).function->body;
+  return !may_fail(step) || !(kernel::contains<kernel::Barrier>(body) || kernel::contains<kernel::Shuffle>(body));
+}
+
 DeviceWork DeviceWork::of(const Step& step) {
   return {.copies = std::holds_alternative<kernel::Transfer>(step.code), .checks = may_fail(step)};
 }

@@ -371,7 +371,8 @@ class Emitter {
     std::vector<std::string> numbers;
     for (double number : call.numbers)
       numbers.push_back(dialect_.constant(kernel::constant(DType::kFloat64, number).node()));
-    const size_t number = kernels_.number_of(*call.function);
+    const bool reads_failure = late_.checks && DeviceWork::can_read_failure(s);
+    const size_t number = kernels_.number_of(*call.function, reads_failure);
     EntryForms::KernelRun run{source_.text.kernels[number].name, std::move(buffers), std::move(lengths),
                               std::move(numbers)};
     if (call.function->is_of_device()) {
@@ -381,6 +382,7 @@ class Emitter {
       run.blocks = code(call.blocks);
       run.threads = std::to_string(call.function->threads);
       run.may_fail = DeviceWork::may_fail(s);
+      run.reads_failure = reads_failure;
       return line(forms_.run(run));
     }
     run.range = code(call.range);

@@ -54,8 +54,9 @@ class CppForms : public EntryForms {
 class CudaForms : public CppForms {
  public:
   std::string run(const KernelRun& r) const override {
-    std::string out = str(r.may_fail ? "launch_checked(ctx, " : "launch(ctx, ", r.number, " /* ", r.kernel, " */, ",
-                          r.blocks, ", ", r.threads);
+    const bool takes_failure = r.may_fail || r.reads_failure;
+    std::string out = str(takes_failure ? "launch_checked(ctx, " : "launch(ctx, ", r.number, " /* ", r.kernel, " */, ",
+                          takes_failure ? (r.may_fail ? "1, " : "0, ") : "", r.blocks, ", ", r.threads);
     for (const std::string& list : {r.buffers, r.lengths, join(r.numbers, ", ")})
       if (!list.empty()) out += ", " + list;
     return out + ");";

@@ -24,7 +24,7 @@ class EntryForms {
     std::string grain = {}, multiple = {};  // of the parts that threads take; empty: one thread takes all
     // Of a device, in place of these: the kernel's number, the grid, the threads of a block.
     std::string number = {}, blocks = {}, threads = {};
-    bool may_fail = false;
+    bool may_fail = false, reads_failure = false;
   };
   virtual std::string run(const KernelRun& run) const = 0;
   virtual std::string run_reference(int step, const std::string& buffers) const = 0;

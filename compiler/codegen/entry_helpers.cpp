@@ -121,13 +121,13 @@ constexpr EntryHelper kEntryHelpers[] = {
      "  if (blocks > 0) ctx->device->launch(ctx, kernel, 0, blocks, threads, list);\n"
      "}\n"},
     {"launch_checked", In::kCuda,
-     "// The same for a kernel with checks, which takes the word of failure last.\n"
+     "// The same for a kernel that takes the word of failure last: it has checks, or is behind one that has some.\n"
      "template <class... Arguments>\n"
-     "static inline void launch_checked(ThContext* ctx, int kernel, long blocks, int threads,\n"
+     "static inline void launch_checked(ThContext* ctx, int kernel, int may_fail, long blocks, int threads,\n"
      "                                  Arguments... arguments) {\n"
      "  long* failure = ctx->device->failure;\n"
      "  void* list[] = {&arguments..., &failure, 0};\n"
-     "  if (blocks > 0) ctx->device->launch(ctx, kernel, 1, blocks, threads, list);\n"
+     "  if (blocks > 0) ctx->device->launch(ctx, kernel, may_fail, blocks, threads, list);\n"
      "}\n"},
     {"copy_in", In::kCuda,
      "static inline void copy_in(ThContext* ctx, void* to, const void* from, long bytes) {\n"

@@ -6,9 +6,15 @@
 
 namespace thtrain {
 
-size_t KernelTexts::number_of(const kernel::Function& function) {
-  auto [known, is_new] = numbers_.try_emplace(&function, 0);
+size_t KernelTexts::number_of(const kernel::Function& given, bool reads_failure) {
+  auto [known, is_new] = numbers_.try_emplace({&given, reads_failure}, 0);
   if (!is_new) return known->second;
+  kernel::Function behind_checks;
+  if (reads_failure) {
+    behind_checks = given;
+    behind_checks.reads_failure = true;
+  }
+  const kernel::Function& function = reads_failure ? behind_checks : given;
   kernel::verify(function, target_);
   // With helpers of its own: they are part of the kernel's text, whatever program it is in.
   kernel::Helpers helpers;

@@ -236,20 +236,20 @@ std::vector<Fact> library_facts() {
   return out;
 }
 
-std::string why_no_device(const OpenedDriver& opened) {
+std::string why_no_device(const OpenedDriver& opened, int number) {
   if (!opened.trouble.empty()) return str("the driver (libcuda.so.1): ", opened.trouble);
   const Driver& d = opened.functions;
   int count = 0;
   if (const Status status = d.cuInit(0); status != CUDA_SUCCESS) return status_text(d, status, "cuInit");
   if (const Status status = d.cuDeviceGetCount(&count); status != CUDA_SUCCESS)
     return status_text(d, status, "cuDeviceGetCount");
-  return count > 0 ? "" : str("driver ", opened.version, " finds none");
+  return count > number ? "" : str("driver ", opened.version, " finds ", count == 0 ? "none" : std::to_string(count));
 }
 
-void require_device() {
-  const std::string why = why_no_device(driver());
+void require_device(int number) {
+  const std::string why = why_no_device(driver(), number);
   if (why.empty()) return;
-  throw UserError({.what = "there is no CUDA device",
+  throw UserError({.what = number == 0 ? "there is no CUDA device" : str("there is no CUDA device ", number),
                    .expected = "a device of NVIDIA and its driver, of CUDA 12.4 to 13",
                    .got = why,
                    .hint = "compiler.device = \"emulated\" runs the same kernels on the host, slowly"});

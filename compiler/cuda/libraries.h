@@ -52,8 +52,8 @@ struct OpenedNvrtc : Library {
 OpenedDriver open_driver(const std::vector<std::string>& folders);
 OpenedNvrtc open_nvrtc(const std::vector<std::string>& folders);
 
-/// Why it has no device; "" where it has one.
-std::string why_no_device(const OpenedDriver& opened);
+/// Why it has no device of that number; "" where it has one.
+std::string why_no_device(const OpenedDriver& opened, int number = 0);
 
 /// Those of this process, opened by the first call.
 const OpenedDriver& driver();
@@ -66,7 +66,7 @@ struct Fact {
 };
 std::vector<Fact> library_facts();
 
-/// UserError: there is no device, and why. The hint is `compiler.device = "emulated"`.
-void require_device();
+/// UserError where there is no device of that number: why. The hint is `compiler.device = "emulated"`.
+void require_device(int number);
 
 }  // namespace thtrain::cuda

@@ -157,6 +157,10 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
 std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu) {
   std::vector<std::string> flags = compile_flags(compiler, cpu);
   flags.insert(flags.end(), {"-O0", "-g1", "-fsanitize=thread,bounds", "-fno-threadsafe-statics"});
+  if (compiler.is_clang())
+    flags.insert(flags.end(), {"-mllvm", "-tsan-distinguish-volatile=1"});
+  else
+    flags.insert(flags.end(), {"--param", "tsan-distinguish-volatile=1"});
   return flags;
 }
 

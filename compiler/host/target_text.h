@@ -21,8 +21,8 @@ struct TargetParts {
   std::optional<int> store_prefetch_lines, load_prefetch_lines;
   std::optional<kernel::KernelRates> rates;
 
-  /// Scalar C99 and the emulated device are made for no processor.
-  bool is_of_no_processor() const { return isa == "c99" || isa == "cuda-emulated"; }
+  /// Scalar C99 and devices are made for no processor.
+  bool is_of_no_processor() const { return isa == "c99" || (isa && isa->starts_with(kernel::kCudaIsa)); }
 };
 
 /// "isa=avx2,caches=32K/256K/4M", "isa=c99,cores=2": entries of kernel::Target::text() in any order, each at most once.

@@ -86,6 +86,7 @@ struct SharedStorage {
   Tensor value;
   std::shared_ptr<void> claim = {};  // keeps other variables off the value's memory: runtime/shared.cpp
   bool is_generator = false;         // draws from it have default updates: ir/default_updates.h
+  bool stays_on_host = false;        // a program for a device computes with a copy: plan/place_transfers.h
 };
 
 /// One application of an op. Identity is op, properties, inputs, bodies and recompute tag; leaves (inputs and shared

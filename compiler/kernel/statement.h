@@ -256,6 +256,7 @@ struct Function {
   std::vector<NumberParameter> numbers;   // the bits of a double each, in lengths[lengths.size()], ...
   Block body;                             // over [begin, end), or of one thread
   int threads = 0;                        // of a block of a device; 0: a processor's function
+  bool reads_failure = false;             // on a device: where a check has failed before, it does nothing
 
   bool is_of_device() const { return threads > 0; }
 };

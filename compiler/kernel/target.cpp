@@ -30,6 +30,11 @@ bool Target::has_gathers() const {
   return kind == Kind::kCpu && (isa == "avx512" || isa == "avx2");
 }
 
+int Target::device_number() const {
+  const size_t colon = isa.find(':');
+  return colon == std::string::npos ? 0 : std::stoi(isa.substr(colon + 1));
+}
+
 int Target::registers() const {
   return has_vectors() && vector_bytes == 64 ? 32 : 16;
 }
@@ -90,7 +95,7 @@ Target Target::with_usual_rates() const {
 }
 
 std::string Target::code_name() const {
-  if (is_device()) return "emulated CUDA";
+  if (is_device()) return is_emulated() ? "emulated CUDA" : "CUDA";
   return kind == Kind::kC99 ? "scalar C99" : str("vectors of ", vector_bytes, " bytes");
 }
 
@@ -112,8 +117,12 @@ Target c99_target(int cores) {
   return without_vectors(Target::Kind::kC99, "c99", cores);
 }
 
+Target cuda_target(int number, int cores) {
+  return without_vectors(Target::Kind::kCuda, number == 0 ? kCudaIsa : str(kCudaIsa, ":", number), cores);
+}
+
 Target emulated_cuda_target(int cores) {
-  return without_vectors(Target::Kind::kCuda, "cuda-emulated", cores);
+  return without_vectors(Target::Kind::kCuda, kEmulatedIsa, cores);
 }
 
 }  // namespace thtrain::kernel

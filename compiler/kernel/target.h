@@ -72,13 +72,16 @@ struct DeviceLimits {
 /// In which programs are written: entries and kernels. The entry of kernels of CUDA C++ is C++.
 enum class Language : uint8_t { kCpp, kC99, kCuda };
 
+inline constexpr const char *kCudaIsa = "cuda", *kEmulatedIsa = "cuda-emulated";
+
 struct Target {
   /// A processor is reached by C++ with explicit vectors, the library of vector maths, and libraries of functions.
-  /// Scalar C99 has libm alone. A CUDA device, which is emulated on the host, has the functions of CUDA C++.
+  /// Scalar C99 has libm alone. A CUDA device, of NVIDIA or emulated on the host, has the functions of CUDA C++.
   enum class Kind : uint8_t { kCpu, kC99, kCuda };
 
   Kind kind = Kind::kCpu;
-  std::string isa = "avx512";  // of a processor: x86-64's "avx512", "avx2" (with FMA), "sse2"; "arm64"; "other"
+  std::string isa = "avx512";  // of a processor: x86-64's "avx512", "avx2" (with FMA), "sse2"; "arm64"; "other".
+                               // of a device: "cuda", the first of NVIDIA; "cuda:1", the second; "cuda-emulated"
   int vector_bytes = 64;       // of a processor: 16, 32 or 64. Asked by the C++ dialect; others ask for lanes
   int64_t first_cache_bytes = 32 << 10;                  // of data
   int64_t second_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
@@ -94,6 +97,10 @@ struct Target {
   Language language() const;
   /// Do threads in blocks run its kernels?
   bool is_device() const { return kind == Kind::kCuda; }
+  /// Is it one that the host emulates?
+  bool is_emulated() const { return isa == kEmulatedIsa; }
+  /// Of a device that is not emulated: its number, from 0.
+  int device_number() const;
   bool has_vectors() const { return kind == Kind::kCpu; }
   /// Are there functions of libraries: BLAS, LAPACK, generators, those of candidates?
   bool has_libraries() const { return kind == Kind::kCpu; }
@@ -116,7 +123,7 @@ struct Target {
   /// A loop of so many threads that touches more bytes stores past the caches; 0: none does.
   int64_t non_temporal_threshold(int threads) const;
   /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32,rates=50/...",
-  /// "isa=c99,cores=2" or "isa=cuda-emulated,cores=2"
+  /// "isa=c99,cores=2", "isa=cuda:1,cores=2" or "isa=cuda-emulated,cores=2"
   std::string text() const;
   /// The same without what was measured of kernels.
   Target with_usual_rates() const;
@@ -130,7 +137,8 @@ struct Target {
 const Target& widest_target();
 /// Scalar C99, run by so many threads.
 Target c99_target(int cores = 1);
-/// A CUDA device that the host emulates, with memory of the host.
+/// The CUDA device of that number, and one that the host emulates. `cores` are of the host.
+Target cuda_target(int number = 0, int cores = 1);
 Target emulated_cuda_target(int cores = 1);
 
 /// "32K", "20M", "1000": bytes as the texts of targets have them.

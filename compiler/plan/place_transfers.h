@@ -5,9 +5,11 @@
 
 namespace thtrain {
 
-/// What kernels touch lies on the device, the rest on the host. Of the caller's inputs and outputs kernels have copies
-/// there. What the host reads of the device (arguments of references, lengths that steps define, conditions)
-/// is copied by a step of its own before, and what a reference has computed for kernels behind it.
+/// What kernels touch lies on the device, the rest on the host. Of the caller's inputs and outputs, and of variables
+/// that stay on the host (Shared::keep_on_host()), kernels have copies there. What the host reads of the device
+/// (arguments of references, lengths that steps define, conditions) is copied by a step of its own before, and what a
+/// reference has computed for kernels behind it. A value that the host has a copy of, as long as the device does not
+/// change it, is not copied again; what a loop does not change is copied before the loop.
 void place_transfers(Program& program);
 
 }  // namespace thtrain

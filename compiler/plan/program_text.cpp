@@ -30,6 +30,23 @@ std::string call_text(const Step& step) {
   return std::holds_alternative<kernel::Transfer>(step.code) ? "a transfer" : "a call of the reference";
 }
 
+// "steps: 3 kernels; on the host: sort, print; transfers: 2 to the device, 1 to the host"
+std::string places_text(const Program& program) {
+  size_t kernels = 0, in = 0, out = 0;
+  std::vector<std::string> of_host;
+  for_each_step(program.body, [&](const Step& step) {
+    if (std::holds_alternative<kernel::KernelCall>(step.code))
+      ++kernels;
+    else if (!std::holds_alternative<kernel::Transfer>(step.code))
+      of_host.emplace_back(step.node->op->name);
+    else
+      ++(program.buffers[static_cast<size_t>(step.operands[1].buffer)].on_device ? in : out);
+  });
+  return str("steps: ", kernels, kernels == 1 ? " kernel" : " kernels",
+             "; on the host: ", of_host.empty() ? "none" : join(of_host, ", "), "; transfers: ", in, " to the device, ",
+             out, " to the host\n");
+}
+
 void print(const Program& program, const std::vector<Roles>& roles, const Region& region, int depth, size_t& number,
            std::string& out) {
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
@@ -88,6 +105,7 @@ std::string program_text(const Program& program) {
   };
   out += str("arena: ", bytes(program.memory.arena_bytes), "; live at the peak: ", bytes(program.memory.lower_bound),
              program.memory.host_bytes.is(0) ? "" : "; on the host: " + bytes(program.memory.host_bytes), "\n");
+  if (program.target.is_device()) out += places_text(program);
   size_t number = 0;
   print(program, step_roles(program), program.body, 0, number, out);
   return out;

@@ -83,7 +83,9 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
     key = content_hash(
         {graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
          str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION, " mutable ",
-             join(options.mutable_inputs, " ", [](size_t i) { return str(i); })),
+             join(options.mutable_inputs, " ", [](size_t i) { return str(i); }), " on host ",
+             join(shared_leaves(canonical.graph), "",
+                  [](const Expr& leaf) { return leaf.node().shared->stays_on_host ? "1" : "0"; })),
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes, user.ops); image && tuner.agrees(image->choices)) {

@@ -1,6 +1,8 @@
 #include "compiler/runtime/device_program.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "compiler/base/error.h"
 #include "compiler/cuda/cubin.h"
@@ -26,25 +28,29 @@ const ProgramDevice& emulated_device() {
   return *once;
 }
 
-const ProgramDevice& first_device() {
-  static const ProgramDevice* const once = [] {
-    cuda::require_device();
-    const auto* device = new cuda::Device(cuda::driver().functions, 0);
-    const auto* memory = new cuda::DeviceMemory(*device, "the device's memory");
-    return new ProgramDevice{*device, *memory,
-                             [](std::span<const std::string> texts, int compute_capability) {
-                               return cuda::cached_cubins(cuda::cubin_compiler(), texts, compute_capability);
-                             },
-                             false};
-  }();
-  return *once;
+const ProgramDevice& real_device(int number) {
+  static std::mutex mutex;
+  static std::map<int, const ProgramDevice*> opened;
+  const std::lock_guard lock(mutex);
+  const ProgramDevice*& out = opened[number];
+  if (!out) {
+    cuda::require_device(number);
+    const auto* device = new cuda::Device(cuda::driver().functions, number);
+    const auto* memory = new cuda::DeviceMemory(*device, str("the memory of CUDA device ", number));
+    out = new ProgramDevice{*device, *memory,
+                            [](std::span<const std::string> texts, int compute_capability) {
+                              return cuda::cached_cubins(cuda::cubin_compiler(), texts, compute_capability);
+                            },
+                            false};
+  }
+  return *out;
 }
 
 }  // namespace
 
 const ProgramDevice& device_of(const kernel::Target& target) {
   TH_CHECK(target.is_device(), "no device: ", target.text());
-  return target.isa == "cuda-emulated" ? emulated_device() : first_device();
+  return target.is_emulated() ? emulated_device() : real_device(target.device_number());
 }
 
 // ---- DeviceProgram

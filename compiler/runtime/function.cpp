@@ -187,6 +187,17 @@ void provide_arena(State& s) {
   s.arena_replaced = s.arena->replaced;
 }
 
+// Of the temporaries, whose lengths have names that no user knows.
+int64_t bytes_inside(const State& s, const Lengths& lengths, const Dim& bytes) {
+  try {
+    return lengths.evaluate(bytes);
+  } catch (const UserError&) {
+    throw UserError({.what = str(escaped(s.options.name), ": the values inside are larger than any memory"),
+                     .expected = "less than 2^63 bytes",
+                     .hint = "look at the numbers that lengths are computed from"});
+  }
+}
+
 // Lengths, checks, buffers: everything that depends on shapes. Nothing is changed where this throws.
 void bind_shapes(State& s, std::span<const Tensor> inputs) {
   Lengths user, canonical;
@@ -204,11 +215,11 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   const auto is_negative = [](const Shape& shape) {
     return std::any_of(shape.begin(), shape.end(), [](int64_t length) { return length < 0; });
   };
-  const int64_t arena_bytes = s.program ? canonical.evaluate(s.program->image.arena_bytes) : 0;
+  const int64_t arena_bytes = s.program ? bytes_inside(s, canonical, s.program->image.arena_bytes) : 0;
   if (arena_bytes < 0 || std::any_of(s.output_shapes.begin(), s.output_shapes.end(), is_negative))
     check_known_lengths(s.canonical.value_checks, canonical);
   s.arena_bytes = static_cast<size_t>(arena_bytes);
-  s.host_bytes = s.device ? static_cast<size_t>(canonical.evaluate(s.program->image.host_bytes)) : 0;
+  s.host_bytes = s.device ? static_cast<size_t>(bytes_inside(s, canonical, s.program->image.host_bytes)) : 0;
   provide_arena(s);
   s.user_lengths = std::move(user);
   s.canonical_lengths = std::move(canonical);

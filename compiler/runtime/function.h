@@ -38,7 +38,8 @@ struct FunctionOptions {
   Level level = Level::kStandard;
   int threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   /// What native code is made for: this machine, where none is given; kernel::c99_target(): scalar C99, with libm
-  /// alone; kernel::emulated_cuda_target(): kernels in CUDA C++, run by a device that the host emulates.
+  /// alone; kernel::cuda_target() and kernel::emulated_cuda_target(): kernels in CUDA C++, run by a device of NVIDIA,
+  /// or by one that the host emulates.
   std::optional<kernel::Target> target = {};
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.

@@ -61,6 +61,10 @@ class Shared {
   /// are converted), and where another variable
   /// holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
+  /// From here on functions that are compiled for a device leave it on the host: each call copies it to the device, and
+  /// back where it updates it. For what the host reads between all calls, or what the device has no room for all the
+  /// time.
+  void keep_on_host() const { storage().stays_on_host = true; }
   /// The value of a scalar, as a double. UserError where the variable has axes.
   double scalar() const;
   /// Makes every element 0.

@@ -82,9 +82,11 @@ Target measured(Target target, bool again) {
 Machine asked() {
   const Cpu& processor = cpu();
   const TargetParts& forced = forced_target();
-  if (forced.is_of_no_processor())
-    return {forced.isa == "c99" ? kernel::c99_target(processor.cores) : kernel::emulated_cuda_target(processor.cores),
-            LimitsFrom::kForced};
+  if (forced.is_of_no_processor()) {
+    Target out = forced.isa == "c99" ? kernel::c99_target(processor.cores) : kernel::cuda_target(0, processor.cores);
+    out.isa = *forced.isa;
+    return {out, LimitsFrom::kForced};
+  }
   Machine out{{.isa = processor.isa,
                .vector_bytes = processor.vector_bytes,
                .first_cache_bytes = processor.first_cache_bytes,

@@ -37,6 +37,47 @@ TEST(CliDevice, WithoutADriverCudaIsOneErrorThatNamesTheEmulatedDevice) {
             "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
 }
 
+// The emulated driver's library in the place of the real ones: all else is as with a device of NVIDIA.
+class CliCudaDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path folder = workshop_.path("libraries");
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"libcuda.so.1", "libnvrtc.so.13", "libnvrtc.so.12"})
+      std::filesystem::create_symlink(THTRAIN_CUDA_LIBRARY, folder / name);
+  }
+  Ended trained(const std::string& device, const std::string& run) {
+    return workshop_.run({"train", kLabOfDevices, "compiler.device=" + device, "trainer.epochs=1", "data.n_train=100",
+                          "--run-dir", run, "--quiet"});
+  }
+  Workshop workshop_;
+  EnvironmentVariable libraries_{"LD_LIBRARY_PATH", workshop_.path("libraries").c_str()},
+      cache_{"THTRAIN_CACHE_DIR", workshop_.path("cache").c_str()};
+};
+
+TEST_F(CliCudaDevice, TrainsThroughTheOpenedLibraries) {
+  ASSERT_EQ(trained("emulated", "emulated").code, 0);
+  ASSERT_TRUE(workshop_.exists("emulated/best.npz"));
+  for (const char* name : {"first", "again"}) {  // compiled, and from the cache
+    const Ended ended = trained("cuda", name);
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(workshop_.read(std::string(name) + "/best.npz"), workshop_.read("emulated/best.npz"));
+  }
+}
+
+TEST_F(CliCudaDevice, ThereAreSoManyDevices) {
+  const Ended ended = trained("cuda:1", "run");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: there is no CUDA device 1\n"
+            "  expected: a device of NVIDIA and its driver, of CUDA 12.4 to 13\n"
+            "  got:      driver 12.4 finds 1\n"
+            "  config:   command line:1:17\n"
+            "      1 | compiler.device=cuda:1\n"
+            "        |                 ^^^^^^\n"
+            "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
+}
+
 // What the dynamic linker says of the files that it opens.
 TEST(CliDevice, TheProcessorsPathOpensNothingOfCuda) {
   Workshop workshop;

@@ -53,7 +53,7 @@ TEST(CliTarget, AWrongTextIsBadInput) {
   for (auto [text, message] :
        {std::pair{"isa=avx9",
                   "error: THTRAIN_TARGET has no such isa\n"
-                  "  expected: avx512, avx2, sse2, c99 or cuda-emulated\n"
+                  "  expected: avx512, avx2, sse2, c99, cuda, cuda:1 or cuda-emulated\n"
                   "  got:      avx9\n"},
         {"core=2",
          "error: THTRAIN_TARGET has no entry core\n"

@@ -21,14 +21,17 @@ TH_UNLOGGED static void th_tell_meeting(int first, unsigned mask) {
 /* The kernel's block comes to its end, and this thread goes no further. */
 TH_UNLOGGED static void th_stop() {
   th_block->is_wrong = true;
-  _longjmp(th_block->scheduler, 1);
+  th_switch(&th_block->ended, &th_block->scheduler);
+}
+TH_UNLOGGED static bool th_is_in(const void* begin, unsigned long bytes, const void* at) {
+  return (unsigned long)at - (unsigned long)begin < bytes;
 }
 TH_UNLOGGED static void th_log(ThAccess kind, const void* at, unsigned long bytes, unsigned long alignment,
                                const void* from) {
   if (!th_is_logging) return;
-  const unsigned long in_block = (unsigned long)at - (unsigned long)th_block->stacks,
-                      in_index = (unsigned long)at - (unsigned long)&th_index;
-  if (in_block < th_bytes_of(th_block->threads) || in_index < sizeof th_index) return; /* the thread's own */
+  if (th_is_in(th_block->stacks, (unsigned long)th_block->threads * TH_STACK, at) ||
+      th_is_in(th_block, sizeof *th_block, at) || th_is_in(&th_index, sizeof th_index, at))
+    return; /* the thread's own */
   if (!th_checks->access(th_checks->checker, kind, at, bytes, alignment, (int)threadIdx.x, from)) th_stop();
 }
 TH_UNLOGGED static void th_tell_atomic(const void* at, unsigned long bytes, const void* from) {
@@ -65,6 +68,8 @@ TH_LOGGED_SIZE(2)
 TH_LOGGED_SIZE(4)
 TH_LOGGED_SIZE(8)
 TH_LOGGED_SIZE(16)
+/* Of a volatile number: by an aligned load, which no other access tears. */
+TH_LOGGED(__tsan_volatile_read8, TH_ATOMIC_READ, 8, 8)
 TH_HOOK __tsan_read_range(void* at, long bytes) {
   th_log(TH_READ, at, (unsigned long)bytes, 1, __builtin_return_address(0));
 }

@@ -1,15 +1,15 @@
-// CUDA C++ on the host, one block after the other: the words, functions and variables of the language that generated
-// kernels use. The threads of a block take turns on stacks of their own. One runs until it waits, at a
-// barrier or a shuffle, or ends; once none can go on, those that wait for each other are all there, or the kernel is
-// wrong. THTRAIN_EMULATED_ORDER, a number, draws the order of blocks and threads: a right kernel gives the same bits in
-// every order. CMake embeds this text behind entry_abi.h. With TH_CHECKED, emulated_checks.h follows, which learns of
-// each access. docs/decisions/0020.
+// CUDA C++ on the host: the words, functions and variables of the language that generated kernels use. Threads of the
+// host share out the blocks of a launch; each runs one after the other. The threads of a block take turns on stacks of
+// their own. One runs until it waits, at a barrier or a shuffle, or ends; once none can go on, those that wait for each
+// other are all there, or the kernel is wrong. THTRAIN_EMULATED_ORDER, a number, draws the order of blocks and threads:
+// a right kernel gives the same bits in every order. CMake embeds this text behind module_abi.h. With TH_CHECKED,
+// emulated_checks.h follows, which learns of each access. docs/decisions/0020.
 #ifndef THTRAIN_EMULATED_CUDA_H
 #define THTRAIN_EMULATED_CUDA_H
 
-#include <setjmp.h>
-#include <sys/mman.h>
+#ifndef __x86_64__
 #include <ucontext.h>
+#endif
 
 #define __global__ __attribute__((visibility("hidden")))
 #define __device__ inline
@@ -78,14 +78,15 @@ inline long long __double_as_longlong(double x) {
   return th_bits_as<long long>(x);
 }
 
-/* One host thread runs all threads of a launch: what it does between two waits is one step. */
-#define TH_ATOMIC_FUNCTION(name, changed)                        \
-  template <class T>                                             \
-  TH_UNLOGGED inline T name(T* at, T value) {                    \
-    TH_TELL(atomic(at, sizeof(T), __builtin_return_address(0))); \
-    T old = *at;                                                 \
-    *at = changed;                                               \
-    return old;                                                  \
+#define TH_ATOMIC_FUNCTION(name, changed)                                                                    \
+  template <class T>                                                                                         \
+  TH_UNLOGGED inline T name(T* at, T value) {                                                                \
+    TH_TELL(atomic(at, sizeof(T), __builtin_return_address(0)));                                             \
+    T old = *at;                                                                                             \
+    while (true) {                                                                                           \
+      T next = changed;                                                                                      \
+      if (__atomic_compare_exchange(at, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old; \
+    }                                                                                                        \
   }
 TH_ATOMIC_FUNCTION(atomicAdd, T(old + value))
 TH_ATOMIC_FUNCTION(atomicMin, value < old ? value : old)
@@ -95,14 +96,49 @@ TH_ATOMIC_FUNCTION(atomicOr, T(old | value))
 template <class T>
 TH_UNLOGGED inline T atomicCAS(T* at, T expected, T value) {
   TH_TELL(atomic(at, sizeof(T), __builtin_return_address(0)));
-  T old = *at;
-  if (old == expected) *at = value;
-  return old;
+  __atomic_compare_exchange(at, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
 }
+
+/* ---- stacks */
+
+/* Where a stack goes on. */
+#ifdef __x86_64__
+typedef void* ThPoint;
+/* Leaves this stack for the other one: what a called function must keep lies on top of each. */
+__attribute__((naked, noinline, no_sanitize_thread)) static void th_switch(ThPoint*, ThPoint*) {
+  __asm__(
+      "push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
+      "mov %rsp, (%rdi)\n mov (%rsi), %rsp\n"
+      "pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n"
+      "pop %rcx\n jmp *%rcx"); /* a return would be foretold by the wrong calls */
+}
+TH_UNLOGGED static void th_begin(ThPoint* from, char* stack, void (*run)()) {
+  /* As if run() had been called: with an address to return to, which is none. */
+  void** top = (void**)(((unsigned long)stack + TH_STACK) & ~63ul) - 1;
+  *--top = (void*)run;
+  ThPoint begin = top - 6;
+  th_switch(from, &begin);
+}
+#else
+typedef ucontext_t ThPoint;
+static void th_switch(ThPoint* from, ThPoint* to) {
+  swapcontext(from, to);
+}
+static void th_begin(ThPoint* from, char* stack, void (*run)()) {
+  ucontext_t begin;
+  getcontext(&begin);
+  begin.uc_stack.ss_sp = stack;
+  begin.uc_stack.ss_size = TH_STACK;
+  begin.uc_link = 0;
+  makecontext(&begin, run, 0);
+  swapcontext(from, &begin);
+}
+#endif
 
 /* ---- threads of a block */
 
-enum { TH_WARP = 32, TH_MOST_THREADS = 1024, TH_STACK = 640 << 10 };
+enum { TH_WARP = 32 };
 enum ThThreadState { TH_READY, TH_WAITING, TH_DONE };
 
 struct ThThread {
@@ -111,7 +147,7 @@ struct ThThread {
   unsigned mask;          /* lanes that it waits for; 0: the block */
   bool is_shuffle;        /* that it waits at: memory has no order by that */
   char given[8], seen[8]; /* of a shuffle: its own value; what it gave when all were there */
-  jmp_buf at;
+  ThPoint at;
 };
 
 struct ThIndex {
@@ -134,58 +170,76 @@ struct ThWrong {
 /* The block that runs now. */
 struct ThBlock {
   int threads, begun, fibers, first, step; /* thread i to begin is number (first + i * step) % threads */
-  int warp_step;                           /* of warps, likewise */
+  int next_to_begin;
+  int warp_step; /* of warps, likewise */
   bool is_wrong;
   ThWrong wrong;
   void (*body)(const void* arguments);
   const void* arguments;
+  /* The warp that runs: its first thread, its threads, which is the first of them to go on, how many had their turn. */
+  int warp, warp_threads, warp_first, turns;
   char* stacks;
-  jmp_buf scheduler;
-  ucontext_t fiber;
+  ThPoint scheduler, ended; /* nobody goes back to a stack that has ended */
   ThThread thread[TH_MOST_THREADS];
 };
 static __thread ThBlock* th_block;
+
+/* Of the warp that runs, the next thread that can go on; the scheduler where there is none. */
+TH_UNLOGGED static ThPoint* th_next(ThBlock* block) {
+  while (!block->is_wrong && block->turns < block->warp_threads) {
+    int lane = block->warp_first + block->turns++;
+    if (lane >= block->warp_threads) lane -= block->warp_threads;
+    ThThread* thread = &block->thread[block->warp + lane];
+    if (thread->state == TH_READY) return &thread->at;
+  }
+  return &block->scheduler;
+}
 
 /* Runs threads that have not begun, until one waits or all have begun. */
 TH_UNLOGGED static void th_run_threads() {
   ThBlock* block = th_block;
   while (block->begun < block->threads) {
-    int number = (block->first + block->begun++ * block->step) % block->threads;
+    const int number = block->next_to_begin;
+    ++block->begun;
+    block->next_to_begin = number + block->step - (number + block->step >= block->threads ? block->threads : 0);
     threadIdx.x = (unsigned)number;
     TH_TELL(thread());
     block->body(block->arguments);
-    block->thread[threadIdx.x].state = TH_DONE;
+    block->thread[number].state = TH_DONE;
   }
-  _longjmp(block->scheduler, 1);
+  th_switch(&block->ended, th_next(block));
 }
 
-TH_UNLOGGED static void th_begin_fiber() {
-  ThBlock* block = th_block;
-  getcontext(&block->fiber);
-  block->fiber.uc_stack.ss_sp = block->stacks + (long)block->fibers++ * TH_STACK;
-  block->fiber.uc_stack.ss_size = TH_STACK;
-  block->fiber.uc_link = 0;
-  makecontext(&block->fiber, th_run_threads, 0);
-  setcontext(&block->fiber);
+#ifdef __SANITIZE_ADDRESS__
+extern "C" void __asan_unpoison_memory_region(const volatile void*, unsigned long);
+#endif
+
+/* On a stack of its own, from a point of another one. */
+TH_UNLOGGED static void th_begin_fiber(ThPoint* from) {
+  char* stack = th_block->stacks + (long)th_block->fibers++ * TH_STACK;
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(stack, TH_STACK); /* a kernel that was wrong may have left it so */
+#endif
+  th_begin(from, stack, th_run_threads);
 }
 
 /* The thread waits for the lanes of the mask, or (0) for the block; on the way the others go on. */
 __attribute__((noinline)) TH_UNLOGGED static void th_wait_at(int line, unsigned mask, const char* given) {
   ThBlock* block = th_block;
-  const unsigned number = threadIdx.x;
+  ThIndex* index = &threadIdx;
+  __asm__("" : "+r"(index)); /* asked for once: it is the thread's of the host */
+  const unsigned number = index->x;
   ThThread* thread = &block->thread[number];
   thread->state = TH_WAITING;
   thread->line = line;
   thread->mask = mask;
   thread->is_shuffle = given != 0;
   if (given) __builtin_memcpy(thread->given, given, sizeof thread->given);
-  if (!_setjmp(thread->at)) {
-    if (block->begun < block->threads)
-      th_begin_fiber();
-    else
-      _longjmp(block->scheduler, 1);
-  }
-  threadIdx.x = number;
+  if (block->begun < block->threads)
+    th_begin_fiber(&thread->at);
+  else
+    th_switch(&thread->at, th_next(block));
+  index->x = number;
 }
 
 template <class T>
@@ -236,23 +290,18 @@ static bool th_release(ThBlock* block, int number) {
   return true;
 }
 
-/* Until it waits again, or ends. */
-__attribute__((noinline)) static void th_resume(ThBlock* block, ThThread* thread) {
-  if (!_setjmp(block->scheduler)) _longjmp(thread->at, 1);
-}
-
 /* Runs the threads of a warp as far as they come without others. */
 static void th_run_warp(ThBlock* block, int first) {
   const int left = block->threads - first, count = left < TH_WARP ? left : (int)TH_WARP;
+  block->warp = first;
+  block->warp_threads = count;
+  block->warp_first = block->first % count;
   for (bool any = true; any && !block->is_wrong;) {
-    any = false;
-    for (int i = 0; i < count; ++i) {
-      ThThread* thread = &block->thread[first + (i + block->first) % count];
-      if (thread->state != TH_READY) continue;
-      th_resume(block, thread);
-      if (block->is_wrong) return;
-      any = true;
-    }
+    block->turns = 0;
+    ThPoint* next = th_next(block);
+    any = next != &block->scheduler;
+    if (any) th_switch(&block->scheduler, next); /* until each has had its turn */
+    if (block->is_wrong) return;
     for (int i = 0; i < count; ++i)
       if (block->thread[first + i].mask && th_release(block, first + i)) any = true;
   }
@@ -262,8 +311,9 @@ static void th_run_warp(ThBlock* block, int first) {
    is seen. */
 static bool th_run_block(ThBlock* block) {
   const int warps = (block->threads + TH_WARP - 1) / TH_WARP;
-  block->begun = block->fibers = 0;
-  if (!_setjmp(block->scheduler)) th_begin_fiber();
+  block->begun = block->fibers = block->turns = block->warp_threads = 0;
+  block->next_to_begin = block->first;
+  th_begin_fiber(&block->scheduler);
   for (;;) {
     for (int i = 0; i < warps; ++i) th_run_warp(block, (block->first + i * block->warp_step) % warps * TH_WARP);
     if (block->is_wrong) return false;
@@ -305,43 +355,37 @@ static unsigned long th_order() {
   return out;
 }
 
-static unsigned long th_bytes_of(int threads) {
-  return sizeof(ThBlock) + (unsigned long)threads * TH_STACK;
-}
-static void th_free_block() {
-  if (th_block) munmap(th_block->stacks, th_bytes_of(th_block->threads));
-  th_block = 0;
-}
-
-/* Runs all blocks. False where the kernel is wrong. */
+/* Runs blocks until none is left. False where the kernel is wrong. */
 TH_UNLOGGED static bool th_run_blocks(long blocks, int threads, void (*body)(const void*), const void* arguments,
-                                      ThWrong* wrong) {
+                                      ThShare* share, ThWrong* wrong) {
   const unsigned long order = th_order();
-  char* memory =
-      (char*)mmap(0, th_bytes_of(threads), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ThBlock* block = th_block = (ThBlock*)(memory + (unsigned long)threads * TH_STACK);
-  block->threads = threads;
-  block->first = (int)(order % (unsigned long)threads);
-  block->step = (int)th_step(order, threads);
-  block->warp_step = (int)th_step(order, (threads + TH_WARP - 1) / TH_WARP);
-  block->body = body;
-  block->arguments = arguments;
-  block->stacks = memory;
+  ThBlock block;
+  th_block = &block;
+  block.threads = threads;
+  block.first = (int)(order % (unsigned long)threads);
+  block.step = (int)th_step(order, threads);
+  block.warp_step = (int)th_step(order, (threads + TH_WARP - 1) / TH_WARP);
+  block.is_wrong = false;
+  block.body = body;
+  block.arguments = arguments;
+  block.stacks = share->stacks;
   blockDim = ThIndex{(unsigned)threads, 1, 1};
   gridDim = ThIndex{(unsigned)blocks, 1, 1};
-  const long step = th_step(order, blocks);
-  long number = (long)(order % (unsigned long)blocks);
+  const long step = th_step(order, blocks), first = (long)(order % (unsigned long)blocks);
   bool is_right = true;
-  for (long i = 0; i < blocks && is_right; ++i, number = (number + step) % blocks) {
+  while (is_right) {
+    share->position = __atomic_fetch_add(share->next, 1, __ATOMIC_RELAXED);
+    if (share->position >= blocks) break;
+    const long number = (first + share->position * step) % blocks;
     blockIdx = ThIndex{(unsigned)number, 0, 0};
     TH_TELL(block(number));
-    is_right = th_run_block(block);
+    is_right = th_run_block(&block);
   }
   TH_TELL(block(-1));
-  *wrong = block->wrong;
+  if (is_right) return true;
+  *wrong = block.wrong;
   wrong->block = blockIdx.x;
-  th_free_block();
-  return is_right;
+  return false;
 }
 
 #endif

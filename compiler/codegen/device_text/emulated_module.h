@@ -41,7 +41,7 @@ static ThModuleKernel th_entry(const char* name, void (*kernel)(Parameters...)) 
 extern "C" TH_UNLOGGED bool th_run_kernel(const ThModuleKernel* kernel, ThModuleLaunch* launch) {
   ThWrong wrong{};
   TH_TELL(launch(launch->checks));
-  if (th_run_blocks(launch->blocks, launch->threads, kernel->body, launch, &wrong)) return true;
+  if (th_run_blocks(launch->blocks, launch->threads, kernel->body, launch, &launch->share, &wrong)) return true;
   launch->block = wrong.block;
   launch->thread = wrong.thread;
   launch->line = wrong.line;
@@ -53,7 +53,6 @@ extern "C" TH_UNLOGGED bool th_run_kernel(const ThModuleKernel* kernel, ThModule
 /* After a kernel that did not come to its end. */
 extern "C" void th_abandon_kernel() {
   TH_TELL(block(-1));
-  th_free_block();
 }
 
 #endif

@@ -91,7 +91,7 @@ ThChecks Checker::hooks() {
       .access = [](void* self, ThAccess kind, const void* at, unsigned long bytes, unsigned long alignment, int thread,
                    const void* from) -> bool {
         Checker& c = *static_cast<Checker*>(self);
-        return c.access(kind, static_cast<const char*>(at), bytes, alignment, c.now(thread, from, kind == TH_ATOMIC));
+        return c.access(kind, static_cast<const char*>(at), bytes, alignment, c.now(thread, from, kind >= TH_ATOMIC));
       },
       .index =
           [](void* self, int thread, const void* from) {
@@ -171,7 +171,7 @@ const Access* Checker::conflict(const Cell& cell, ThAccess kind, const Access& n
   };
   for (const Access& before : cell.writes)
     if (collides(before)) return &before;
-  if (kind == TH_READ) return nullptr;
+  if (kind == TH_READ || kind == TH_ATOMIC_READ) return nullptr;
   for (const Access& before : cell.reads)
     if (collides(before)) return &before;
   return nullptr;
@@ -200,7 +200,7 @@ bool Checker::access(ThAccess kind, const char* at, size_t bytes, size_t alignme
       return false;
     }
     if (kind != TH_WRITE && region->is_shared && !cell.writes[0].is_there) return wrong(Fault::kUnwritten);
-    keep(kind == TH_READ ? cell.reads : cell.writes, now);
+    keep(kind == TH_READ || kind == TH_ATOMIC_READ ? cell.reads : cell.writes, now);
   }
   if (region->is_shared) return true;
   const auto written = shadow.written().begin() + static_cast<std::ptrdiff_t>(offset);
@@ -223,7 +223,7 @@ std::string Checker::complaint(const std::function<std::string(const void*)>& li
   if (w.fault == Fault::kNone) return {};
   if (w.fault == Fault::kShared) return str("its shared arrays have ", w.bytes, " bytes; a block has ", kMostShared);
   if (w.fault == Fault::kIndex) return told(w.now, line_of) + " has an index outside of an array of the thread's own";
-  static constexpr const char* kVerbs[] = {" reads ", " writes ", " changes "};
+  static constexpr const char* kVerbs[] = {" reads ", " writes ", " changes ", " reads "};
   std::string out = str(told(w.now, line_of), kVerbs[w.kind], w.bytes, w.bytes == 1 ? " byte" : " bytes");
   if (w.fault == Fault::kUnknown) return out + " of no parameter and no shared array";
   out += str(" at byte ", static_cast<std::ptrdiff_t>(w.offset), " of ", w.region.name);

@@ -1,5 +1,6 @@
 #include "compiler/cuda/emulated/driver.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "compiler/base/str.h"
@@ -216,6 +217,11 @@ Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* st
 }
 
 }  // namespace
+
+uint64_t seed_of_streams() {
+  const char* text = std::getenv("THTRAIN_EMULATED_STREAMS");
+  return text ? std::strtoull(text, nullptr, 10) : 0;
+}
 
 void start(const Options& options) {
   std::lock_guard lock(mutex());

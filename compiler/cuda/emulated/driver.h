@@ -1,5 +1,5 @@
 // The emulated device: the functions of functions.h on the host. Its kernels are CUDA C++ that the host's compiler has
-// compiled (nvrtc.cpp), and run by fibers.
+// compiled (nvrtc.cpp), and run by fibers, blocks of a launch side by side on all cores.
 //
 // It is stricter than a device, so that what is wrong there is wrong here in each run:
 //   - the host cannot touch device memory: that ends the process by SIGSEGV;
@@ -22,10 +22,13 @@
 
 namespace thtrain::cuda::emulated {
 
+/// THTRAIN_EMULATED_STREAMS, a number; 0 without it.
+uint64_t seed_of_streams();
+
 struct Options {
   int devices = 1;
-  size_t bytes = size_t{1} << 32;  // of each device
-  uint64_t seed = 0;               // of the order of streams; THTRAIN_EMULATED_ORDER is that of blocks and threads
+  size_t bytes = size_t{1} << 32;     // of each device
+  uint64_t seed = seed_of_streams();  // of their order; THTRAIN_EMULATED_ORDER is that of blocks and threads
   bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // of kernels, which run far longer
 };
 

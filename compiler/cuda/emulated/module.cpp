@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <mutex>
 
 #include "compiler/base/error.h"
 #include "compiler/base/run_program.h"
 #include "compiler/codegen/device_text/module_abi.h"
 #include "compiler/codegen/embedded_text.h"
 #include "compiler/cuda/emulated/checker.h"
+#include "compiler/cuda/emulated/stacks.h"
+#include "compiler/cuda/emulated/workers.h"
 #include "compiler/host/cache.h"
 
 namespace thtrain::cuda::emulated {
@@ -92,12 +96,42 @@ class FaultHandler {
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &action, &before);
   }
-  ~FaultHandler() {
-    landing = nullptr;
-    sigaction(SIGSEGV, &before, nullptr);
-  }
+  ~FaultHandler() { sigaction(SIGSEGV, &before, nullptr); }
   FaultHandler(const FaultHandler&) = delete;
   FaultHandler& operator=(const FaultHandler&) = delete;
+};
+
+// ---- a thread of the host
+
+enum class Ending { kRight, kWrong, kFault };
+
+class Runner {
+ public:
+  Runner(const LoadedModule& module, const ThModuleKernel& kernel)
+      : kernel_(kernel),
+        run_(
+            reinterpret_cast<bool (*)(const ThModuleKernel*, ThModuleLaunch*)>(module.object->symbol("th_run_kernel"))),
+        abandon_(reinterpret_cast<void (*)()>(module.object->symbol("th_abandon_kernel"))) {}
+
+  Ending run(ThModuleLaunch& launch) const {
+    ucontext_t here;
+    has_faulted = false;
+    getcontext(&here);  // a fault comes back to this line
+    Ending out = Ending::kFault;
+    if (has_faulted) {
+      abandon_();
+    } else {
+      landing = &here;
+      out = run_(&kernel_, &launch) ? Ending::kRight : Ending::kWrong;
+    }
+    landing = nullptr;
+    return out;
+  }
+
+ private:
+  const ThModuleKernel& kernel_;
+  bool (*run_)(const ThModuleKernel*, ThModuleLaunch*);
+  void (*abandon_)();
 };
 
 std::string meeting_complaint(const ThModuleLaunch& w) {
@@ -112,7 +146,7 @@ std::string meeting_complaint(const ThModuleLaunch& w) {
 
 std::string image_of(std::string_view text, bool is_checked) {
   const std::vector<std::string> names = kernel_names(text);
-  std::string out = str(kMark, is_checked ? kChecked : "", embedded::emulated_cuda_h, embedded::module_abi_h,
+  std::string out = str(kMark, is_checked ? kChecked : "", embedded::module_abi_h, embedded::emulated_cuda_h,
                         is_checked ? embedded::emulated_checks_h : "", embedded::emulated_module_h, kText,
                         is_checked ? with_told_arrays(std::string(text)) : text, kEndOfText,
                         "extern \"C\" const ThModuleKernel* th_table(int* count) {\n  *count = ", names.size(),
@@ -145,28 +179,38 @@ LoadedModule load(std::string_view image) {
   return out;
 }
 
-KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, ThModuleLaunch& launch,
+KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, const ThModuleLaunch& launch,
               bool (*is_near)(const void*), Checker* checker) {
-  const auto run_kernel =
-      reinterpret_cast<bool (*)(const ThModuleKernel*, ThModuleLaunch*)>(module.object->symbol("th_run_kernel"));
-  const auto abandon = reinterpret_cast<void (*)()>(module.object->symbol("th_abandon_kernel"));
+  const Runner runner{module, kernel};
   const FaultHandler handler;
-  ucontext_t here;
-  near_device = is_near;
-  has_faulted = false;
-  launch.kernel = kernel.kernel;
   ThChecks checks{};
   if (checker) checks = checker->hooks();
-  launch.checks = checker ? &checks : nullptr;
-  getcontext(&here);  // a fault comes back to this line
-  if (has_faulted) {
-    abandon();
-    return {"reads or writes outside of the memory that it was given", true};
-  }
-  landing = &here;
-  if (run_kernel(&kernel, &launch)) return {};
-  std::string complaint = checker ? checker->complaint([&](const void* at) { return line_of(module, at); }) : "";
-  return {complaint.empty() ? meeting_complaint(launch) : complaint, false};
+  long next = 0, first = std::numeric_limits<long>::max();
+  std::mutex mutex;
+  KernelEnd out;
+  // What is said is of the first block, in the order of this launch, that is wrong.
+  const auto share = [&] {
+    ThModuleLaunch own = launch;
+    own.kernel = kernel.kernel;
+    own.checks = checker ? &checks : nullptr;
+    own.share = share_of(launch.threads, next);
+    near_device = is_near;
+    const Ending ending = runner.run(own);
+    if (ending == Ending::kRight) return;
+    __atomic_store_n(&next, launch.blocks, __ATOMIC_RELAXED);
+    const std::lock_guard lock(mutex);
+    if (own.share.position >= first) return;
+    first = own.share.position;
+    out = {"reads or writes outside of the memory that it was given", true};
+    if (ending == Ending::kFault) return;
+    const std::string found = checker ? checker->complaint([&](const void* at) { return line_of(module, at); }) : "";
+    out = {found.empty() ? meeting_complaint(own) : found, false};
+  };
+  if (checker || launch.blocks == 1)
+    share();
+  else
+    workers().run(share);
+  return out;
 }
 
 }  // namespace thtrain::cuda::emulated

@@ -35,8 +35,9 @@ struct KernelEnd {
   std::string complaint = {};  // empty: all went well
   bool is_address = false;     // it touched, where it may not, an address of which `is_near` holds
 };
-/// Runs it; a checker, which has begun this launch, or null learns what it does. `complaint` does not name it.
-KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, ThModuleLaunch& launch,
+/// Runs it, by several threads of the host where nobody checks; a checker, which has begun this launch, or null learns
+/// what it does. `complaint` does not name it.
+KernelEnd run(const LoadedModule& module, const ThModuleKernel& kernel, const ThModuleLaunch& launch,
               bool (*is_near)(const void*), Checker* checker);
 
 }  // namespace thtrain::cuda::emulated

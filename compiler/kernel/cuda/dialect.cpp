@@ -93,11 +93,13 @@ class CudaDialect : public c::ScalarDialect {
       parameters.push_back(str(b.written ? "" : "const ", name_of_element(b.dtype).c, "* ", b.name));
     for (const std::string& length : f.lengths) parameters.push_back("long " + length);
     for (const NumberParameter& n : f.numbers) parameters.push_back(str(name_of_element(n.dtype).c, " ", n.name));
-    if (contains<Fail>(f.body)) parameters.push_back("long* failure");
-    return {.before_name = "extern \"C\" __global__ void ",
-            .after_name = str("(", join(parameters, ", "), ") {"),
-            .first = {"const long block = blockIdx.x, thread = threadIdx.x;"},
-            .close = "}"};
+    if (contains<Fail>(f.body) || f.reads_failure) parameters.push_back("long* failure");
+    FunctionHead out{.before_name = "extern \"C\" __global__ void ",
+                     .after_name = str("(", join(parameters, ", "), ") {"),
+                     .first = {"const long block = blockIdx.x, thread = threadIdx.x;"},
+                     .close = "}"};
+    if (f.reads_failure) out.first.insert(out.first.begin(), "if (*(const volatile long*)failure != 0) return;");
+    return out;
   }
 
  protected:

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "compiler/codegen/device_text/module_abi.h"
+#include "compiler/cuda/emulated/stacks.h"
+// It follows the interface.
 #include "compiler/codegen/device_text/emulated_cuda.h"
 
 namespace thtrain::emulated_cuda_test {
@@ -24,8 +27,10 @@ Failure launched(void (*kernel)(Parameters...), long blocks, int threads, Argume
   const auto body = [&] { kernel(static_cast<Parameters>(arguments)...); };
   using Body = decltype(body);
   ThWrong wrong{};
+  long next = 0;
+  ThShare share = cuda::emulated::share_of(threads, next);
   const bool is_right = th_run_blocks(
-      blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &wrong);
+      blocks, threads, [](const void* of) { (*static_cast<Body*>(of))(); }, &body, &share, &wrong);
   return is_right ? Failure() : Failure{wrong.thread, wrong.block};
 }
 

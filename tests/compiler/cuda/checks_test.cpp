@@ -68,6 +68,14 @@ TEST_F(CheckedDevice, Bounds) {
             "which has 512");
 }
 
+// A number that is declared volatile is read as a whole while others change it by atomic operations.
+TEST_F(CheckedDevice, VolatileReadsAmongAtomicOperations) {
+  const std::string cas = "  atomicCAS((unsigned long long*)out0, 0ULL, 1ULL);\n",
+                    first = "  if (thread == 0) ((long*)out0)[0] = 0;\n  __syncthreads();\n";
+  EXPECT_EQ(said(first + "  if (*(const volatile long*)out0 != 0) return;\n" + cas), "");
+  EXPECT_NE(said(first + "  if (*(const long*)out0 != 0) return;\n" + cas), "");
+}
+
 TEST_F(CheckedDevice, BoundsOfSharedArrays) {
   const std::string array = "  __shared__ float a[64];\n  __shared__ float b[64];\n  b[thread] = 0.0f;\n";
   EXPECT_EQ(said(array + "  a[thread] = b[thread];\n"), "");

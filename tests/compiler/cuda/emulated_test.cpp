@@ -12,6 +12,7 @@
 #include "compiler/cuda/cubin.h"
 #include "compiler/cuda/device.h"
 #include "compiler/cuda/emulated/driver.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain::cuda_emulated_test {
 namespace {
@@ -166,6 +167,8 @@ TEST_F(EmulatedDevice, StreamsRunInTheOrderOfASeed) {
     EXPECT_EQ(last(seed, false), last(seed, false)) << seed;
   }
   EXPECT_EQ(without, (std::set<int>{1, 2}));
+  const EnvironmentVariable seed("THTRAIN_EMULATED_STREAMS", "12");
+  EXPECT_EQ(emulated::Options().seed, 12U);
   EXPECT_EQ(with, std::set<int>{2});
 }
 
@@ -211,6 +214,40 @@ TEST_F(EmulatedDevice, ImagesAreOfItsOwnCompiler) {
             "cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE (the image is none of the emulated device)");
   EXPECT_EQ(thrown([&] { compile_cubin(emulated::nvrtc(), "extern \"C\" __global__ void k() { x = 1; }", 75); }),
             "nvrtcCompileProgram: error 6");
+}
+
+// Blocks are shared out among the host's threads; of several that are wrong the first in the launch's order is named.
+TEST_F(EmulatedDevice, BlocksRunSideBySide) {
+  constexpr unsigned kBlocks = 3000;
+  const std::string text = R"(
+extern "C" __global__ void k_count(unsigned* out0) {
+  __shared__ unsigned own[64];
+  own[threadIdx.x] = blockIdx.x;
+  __syncthreads();
+  atomicAdd(out0 + own[63 - threadIdx.x], 1u);
+  atomicAdd(out0 + 3000, 1u);
+}
+extern "C" __global__ void k_wrong(unsigned last) {
+  if (blockIdx.x >= last && threadIdx.x < 40) __syncthreads();
+}
+)";
+  {
+    const DeviceBuffer out(*device_, 4 * (kBlocks + 1));
+    const Module module(*device_, compile_cubin(emulated::nvrtc(), text, 75));
+    Stream stream(*device_);
+    std::vector<unsigned> counts(kBlocks + 1);
+    stream.fill(out.address(), 0, 4 * (kBlocks + 1));
+    stream.launch(module.kernel("k_count"), kBlocks, 64, out.address());
+    stream.copy_out(counts.data(), out.address(), 4 * (kBlocks + 1));
+    stream.wait();
+    EXPECT_EQ(counts.back(), 64 * kBlocks);
+    counts.pop_back();
+    EXPECT_EQ(counts, std::vector<unsigned>(kBlocks, 64));
+    stream.launch(module.kernel("k_wrong"), kBlocks, 64, 1234U);
+    EXPECT_EQ(thrown([&] { stream.wait(); }),
+              "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (kernel k_wrong: thread 40 of block 1234 has ended, and "
+              "thread 39 waits in line 10)");
+  }
 }
 
 // Each call says what spoiled the context, until it is released.

@@ -123,7 +123,7 @@ TEST_F(CudaDrivers, OneThatCannotBeginSaysWhy) {
 }
 
 TEST_F(CudaDrivers, WithoutOneTheErrorNamesTheEmulatedDevice) {
-  EXPECT_EQ(error_text(cuda::require_device),
+  EXPECT_EQ(error_text([] { cuda::require_device(0); }),
             "error: there is no CUDA device\n"
             "  expected: a device of NVIDIA and its driver, of CUDA 12.4 to 13\n"
             "  got:      the driver (libcuda.so.1): not found\n"

@@ -54,7 +54,11 @@ error: THTRAIN_TARGET names parts of a processor with isa=c99
 
 TEST(TargetText, AnEmulatedDeviceTakesNothingOfAProcessor) {
   EXPECT_EQ(kernel::emulated_cuda_target(3).text(), "isa=cuda-emulated,cores=3");
-  EXPECT_TRUE(parse_target("isa=cuda-emulated,cores=3").is_of_no_processor());
+  EXPECT_EQ(kernel::cuda_target(0, 3).text(), "isa=cuda,cores=3");
+  EXPECT_EQ(kernel::cuda_target(1, 3).text(), "isa=cuda:1,cores=3");
+  EXPECT_EQ(kernel::cuda_target(11).device_number(), 11);
+  for (const char* isa : {"cuda-emulated", "cuda", "cuda:12"})
+    EXPECT_TRUE(parse_target(str("isa=", isa, ",cores=3")).is_of_no_processor()) << isa;
   EXPECT_EQ("\n" + text_without_node([] { parse_target("vectors=16,isa=cuda-emulated"); }) + "\n", R"(
 error: THTRAIN_TARGET names parts of a processor with isa=cuda-emulated
   expected: isa=cuda-emulated, with cores or alone
@@ -66,7 +70,7 @@ TEST(TargetText, MistakesAreNamed) {
   auto error_of = [](const std::string& text) { return "\n" + text_without_node([&] { parse_target(text); }) + "\n"; };
   EXPECT_EQ(error_of("isa=avx9"), R"(
 error: THTRAIN_TARGET has no such isa
-  expected: avx512, avx2, sse2, c99 or cuda-emulated
+  expected: avx512, avx2, sse2, c99, cuda, cuda:1 or cuda-emulated
   got:      avx9
 )");
   EXPECT_EQ(error_of("vectors=48"), R"(

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/if_else.h"
+#include "compiler/ops/control/op_from_function.h"
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
@@ -75,6 +76,46 @@ TEST(PlaceTransfers, AReferenceBetweenKernelsComputesWithCopies) {
             "reference; sort = sort; x_there = x; kernel; output 0 = output 0_there");
 }
 
+// A sum of its arguments, by a function of the host.
+Expr on_host(const std::vector<Expr>& arguments) {
+  static const OpFromFunction op({.name = "test.on_host", .version = "1", .compute = [](const std::vector<Tensor>& in) {
+                                    Tensor out = in[0].copy();
+                                    for (size_t k = 1; k < in.size(); ++k)
+                                      for (int64_t i = 0; i < out.size(); ++i)
+                                        out.data<double>()[i] += in[k].data<double>()[i];
+                                    return std::vector<Tensor>{out};
+                                  }});
+  return op(arguments)[0];
+}
+
+// What the host has computed, or read, it has until the device changes it.
+TEST(PlaceTransfers, AReferenceTakesTheCopyThatTheHostHas) {
+  const Expr x = vector("x", {8});
+  const Expr y = tanh(x), z = on_host({y});
+  EXPECT_EQ(steps_of(planned({x}, {exp(z), exp(on_host({z, y}))})),
+            "x_there = x; kernel; fused = fused; reference; test.on_host = test.on_host; kernel; reference; "
+            "test.on_host = test.on_host; kernel; output 0 = output 0_there; output 1 = output 1_there");
+}
+
+// An output that a reference computes, and kernels read.
+TEST(PlaceTransfers, WhatAReferenceComputesOfAnOutputIsNotCopiedBack) {
+  const Expr x = vector("x", {8});
+  const Expr y = on_host({x});
+  EXPECT_EQ(steps_of(planned({x}, {y, tanh(y)})),
+            "reference; output 0_there = output 0; kernel; output 1 = output 1_there");
+}
+
+TEST(PlaceTransfers, WhatALoopDoesNotChangeIsCopiedBeforeIt) {
+  const Expr x = vector("x", {8}), w = vector("w", {8});
+  const Expr y = tanh(w);
+  EXPECT_EQ(steps_of(planned({x, w}, repeat(3, {x},
+                                            [&](const std::vector<Expr>& h) {
+                                              return std::vector<Expr>{exp(on_host({exp(h[0]), y})) * y};
+                                            }))),
+            "w_there = w; kernel; x_there = x; kernel; fused = fused; [kernel; fused = fused; reference; "
+            "output 0_there = output 0; kernel]; output 0 = output 0_there");
+}
+
 // Elements that do not lie side by side are read, and written, in a copy of all that is around them.
 TEST(PlaceTransfers, OfAStridedValueTheWholeBufferIsCopied) {
   const Expr x = tensor("x", {6, 4}, DType::kFloat64);
@@ -94,6 +135,15 @@ TEST(PlaceTransfers, VariablesLieWhereTheyAreComputedWith) {
   for (const Buffer& buffer : program.buffers)
     EXPECT_EQ(buffer.on_device, buffer.name == "w" || buffer.name == "x_there") << buffer.name;
   EXPECT_EQ(steps_of(program), "x_there = x; kernel; reference");
+}
+
+TEST(PlaceTransfers, AVariableMayStayOnTheHost) {
+  const Expr x = vector("x", {8});
+  const Shared w(Tensor::zeros(DType::kFloat64, {8}), "w"), read(Tensor::zeros(DType::kFloat64, {8}), "read");
+  w.keep_on_host();
+  read.keep_on_host();
+  EXPECT_EQ(steps_of(planned({x}, {on_host({read.expr()})}, {{w, w + x * read}})),
+            "x_there = x; read_there = read; w_there = w; kernel; reference; w = w_there");
 }
 
 TEST(PlaceTransfers, ConditionsAreReadByTheHost) {

@@ -93,6 +93,61 @@ TEST(DeviceProgram, AFailedCheckIsReadBeforeAVariableChanges) {
   }
 }
 
+// The kernel that checks the indices fails; the one behind it would add far outside of the device's memory.
+TEST(DeviceProgram, KernelsBehindAFailedCheckDoNothing) {
+  const Expr x = f64("x", {3}), y = f64("y", {2}), at = tensor("at", {2}, DType::kInt64);
+  std::string texts[2];
+  for (const bool on_device : {false, true}) {
+    Function f = function({x, at, y}, {scatter_add(x, at, y)}, {}, on_device ? device() : FunctionOptions{});
+    const Tensor three = Tensor::vector({1.0, 2.0, 3.0}), two = Tensor::vector({0.5, 0.25});
+    texts[on_device] = without_call(text_without_node([&] {
+      f({three, Tensor::vector({int64_t{0}, int64_t{1} << 40}), two});
+    }));
+    EXPECT_EQ(f({three, Tensor::vector({int64_t{0}, int64_t{2}}), two})[0].text(), "[1.5, 2, 3.25]");
+    if (on_device) EXPECT_NE(f.explain().device.find("volatile long*)failure != 0) return;"), std::string::npos);
+  }
+  EXPECT_EQ(texts[1], texts[0]);
+  EXPECT_NE(texts[0].find("1099511627776"), std::string::npos) << texts[0];
+}
+
+// Functions of the host among kernels, in loops and branches: each sees the values of its iteration.
+TEST(DeviceProgram, FunctionsOfTheHostSeeTheValuesOfTheirStep) {
+  static const OpFromFunction sum_of_two(
+      {.name = "test.sum_of_two", .version = "1", .compute = [](const std::vector<Tensor>& in) {
+         Tensor out = in[0].copy();
+         for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] += in[1].data<double>()[i];
+         return std::vector<Tensor>{out};
+       }});
+  const auto plus = [](const Expr& a, const Expr& b) { return sum_of_two({a, b})[0]; };
+  const Expr x = f64("x", {6}), w = f64("w", {6}), m = f64("m", {4, 6});
+  const Expr fixed = tanh(w);
+  const std::vector<Expr> looped = repeat(3, {x, w}, [&](const std::vector<Expr>& s) {
+    const Expr next = exp(plus(s[0], fixed) * -1.0);
+    const std::vector<Expr> inner = repeat(
+        2, {next}, [&](const std::vector<Expr>& t) { return std::vector<Expr>{tanh(plus(t[0], plus(fixed, s[1])))}; });
+    return std::vector<Expr>{plus(inner[0], next), plus(s[1], inner[0]) * 0.5};
+  });
+  const Expr taken = if_else(
+      gt(sum(plus(fixed, x)), 0.0), [&] { return plus(fixed, x) * 2.0; }, [&] { return plus(x, fixed) * 3.0; });
+  const Expr rows = scan([&](const Expr& row) { return plus(row, fixed); }, {.sequences = {m}}).outputs;
+  const Expr straight = plus(fixed, x);
+  expect_equal({x, w, m}, {looped[0], looped[1], taken, straight, tanh(straight), plus(straight, fixed), rows},
+               {numbers({6}), numbers({6}), numbers({4, 6})}, device());
+}
+
+TEST(DeviceProgram, AVariableThatIsKeptOnTheHostIsCopiedByEachCall) {
+  const Shared w = three("w"), v = three("v");
+  w.keep_on_host();
+  Function f = function({}, {sum(w * v)}, {{w, w + v}}, device());
+  EXPECT_EQ(f({})[0].text(), "14");
+  EXPECT_TRUE(w.storage().value.is_on_host());
+  EXPECT_FALSE(v.storage().value.is_on_host());
+  EXPECT_EQ(w.get_value(/*borrow=*/true).text(), "[2, 4, 6]");
+  EXPECT_EQ(f({})[0].text(), "28");
+  w.set_value(Tensor::vector({0.0, 0.0, 1.0}));
+  EXPECT_EQ(f({})[0].text(), "3");
+}
+
 TEST(DeviceProgram, MemoryThatRunsOutIsToldWithItsBytes) {
   const Expr n = tensor("n", {}, DType::kInt64);
   Function f = function({n}, {sum(cumsum(cumsum(cast(arange(n), DType::kFloat64))))}, {}, device());

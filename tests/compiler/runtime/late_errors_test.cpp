@@ -104,6 +104,18 @@ TEST(Sizes, WhatDoesNotFitInMemoryIsAnErrorThatNamesIt) {
   }
 }
 
+// Of values inside, which no name of the user's belongs to: on a device an output has a copy among them.
+TEST(Sizes, OfValuesInsideAreCheckedToo) {
+  const Expr n = make_input({.dtype = DType::kInt64}, "n");
+  Function f = function({n}, {arange(n)}, {}, {.target = kernel::emulated_cuda_target()});
+  EXPECT_EQ("\n" + without_call(text_without_node([&] { f({Tensor(int64_t{1} << 61)}); })) + "\n", R"(
+error: function: the values inside are larger than any memory
+  expected: less than 2^63 bytes
+  hint:     look at the numbers that lengths are computed from
+)");
+  EXPECT_EQ(f({Tensor(int64_t{2})})[0].text(), "[0, 1]");
+}
+
 TEST(Sizes, ProductsOfLengthsDoNotWrapAround) {
   const Expr n = make_input({.dtype = DType::kInt64}, "n"), m = tensor("m", {"k"}, DType::kInt64);
   const Expr known = zeros({computed_length(n), computed_length(n)}) + 1.0;
