@@ -204,7 +204,7 @@ class CsrDot {
  private:
   using BlockBody = std::function<void(const Term& column, int vectors, const Term& last)>;
 
-  int64_t work() const { return 2 * (n_.is_known() ? std::max<int64_t>(n_.value(), 1) : 16); }
+  int64_t work() const { return work_of_element(n_); }
 
   void each_block(int most, const BlockBody& body) { each_block(most, body, 0, b_.length(n_)); }
   // Whole blocks, then single vectors, of which the last one has fewer lanes where that is not known to be impossible.

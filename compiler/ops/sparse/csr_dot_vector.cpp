@@ -1,4 +1,6 @@
 // The transpose of a compressed matrix times a vector.
+#include <algorithm>
+
 #include "compiler/ops/sparse/parts.h"
 
 namespace thtrain {
@@ -66,7 +68,9 @@ void lower_transposed_vector(kernel::StepBuilder& b) {
               });
             });
   b.finish_kernel("csr_dot_parts", "sums of A^T in3 over parts of the rows of A, the elements in0 in rows", kParts,
-                  max(Dim(kParts) - floor_div(stored, Dim(b.target().grain_of_products())), 1));
+                  max(Dim(kParts) - floor_div(stored, Dim(std::max<int64_t>(
+                                                          1, b.target().grain_of_products() / work_of_element(1)))),
+                      1));
   const Term count = parts_of_call();
   code.loop("j", b.begin(), b.end(), 1, LoopMark::kVector, [&](const Term& j) { b.store(out, j, b.load(sums, j)); });
   code.loop("part", 1, count, 1, LoopMark::kSequential, [&](const Term& part) {

@@ -115,9 +115,9 @@ std::vector<Tensor> reference_product(const ReferenceArgs& args) {
   return {data, indices};
 }
 
-// As many parts are one thread's as an eighth of what wakes another one needs, an element meeting some others.
+// An element of the left matrix meets some ten others, each of which costs as much as eight multiply-adds of vectors.
 Dim grain_of_parts(const StepBuilder& b, const ProductInputs& at) {
-  const int64_t enough = std::max<int64_t>(1, b.target().grain_of_products() / 8);
+  const int64_t enough = std::max<int64_t>(1, b.target().grain_of_products() / (8 * 16));
   return max(Dim(kProductParts) - floor_div(b.input(at.left).type.dims[0], Dim(enough)), 1);
 }
 

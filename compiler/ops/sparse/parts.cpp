@@ -1,5 +1,7 @@
 #include "compiler/ops/sparse/parts.h"
 
+#include <algorithm>
+
 #include "compiler/ops/registry.h"
 
 namespace thtrain {
@@ -79,6 +81,10 @@ kernel::Term first_row_from(kernel::StepBuilder& b, const kernel::Operand& indpt
         [&] { code.assign(left, half); });
   });
   return found;
+}
+
+int64_t work_of_element(const Dim& n) {
+  return 2 * (n.is_known() ? std::max<int64_t>(n.value(), 8) : 16);
 }
 
 // On a device a thread takes a row. On a processor the range is that of the stored elements and the rows: a row belongs

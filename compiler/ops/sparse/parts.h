@@ -89,6 +89,8 @@ void load_ahead(kernel::StepBuilder& b, const kernel::Operand& data, const kerne
                 const kernel::Term& element);
 /// The kernels of A^T x for a vector x that nothing is added to.
 void lower_transposed_vector(kernel::StepBuilder& b);
+/// What a stored element and n numbers cost, in multiply-adds of vectors: a number alone takes as long as eight.
+int64_t work_of_element(const Dim& n);
 /// A kernel over the rows, with `work` for each stored element (of products). Threads get as many stored elements each,
 /// of whole rows.
 void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, int64_t work,
