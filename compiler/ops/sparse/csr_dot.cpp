@@ -204,7 +204,7 @@ class CsrDot {
  private:
   using BlockBody = std::function<void(const Term& column, int vectors, const Term& last)>;
 
-  int64_t work() const { return 2 * (n_.is_known() ? std::max<int64_t>(n_.value(), 1) : 16); }
+  int64_t work() const { return work_of_element(n_); }
 
   void each_block(int most, const BlockBody& body) { each_block(most, body, 0, b_.length(n_)); }
   // Whole blocks, then single vectors, of which the last one has fewer lanes where that is not known to be impossible.
@@ -240,7 +240,8 @@ class CsrDot {
   }
 
   void sum_row(const Term& i, const StoredRow& row, const Term& column, int vectors, const Term& last) {
-    const int runs = std::clamp(kSums / vectors, 1, 4);
+    const bool is_vector = n_.is(1);
+    const int runs = is_vector ? kSums : std::clamp(kSums / vectors, 1, 4);
     const auto count_of = [&](int v) { return v + 1 == vectors ? last : Term(); };
     std::vector<Term> sums;
     for (int s = 0; s < runs * vectors; ++s) sums.push_back(code_.var("sum", kernel::splat(zero(), lanes_)));
@@ -255,6 +256,7 @@ class CsrDot {
     const Term whole =
         runs == 1 ? row.end : code_.let("whole_runs", row.begin + (row.end - row.begin) / Term(runs) * Term(runs));
     code_.loop("e", row.begin, whole, runs, LoopMark::kSequential, [&](const Term& e) {
+      if (is_vector) load_ahead(b_, data_, indices_, e);
       for (int run = 0; run < runs; ++run) add(e + Term(run), run);
     });
     if (runs > 1) code_.loop("e", whole, row.end, 1, LoopMark::kSequential, [&](const Term& e) { add(e, 0); });
@@ -298,10 +300,10 @@ class CsrDot {
 void lower_csr_dot(StepBuilder& b) {
   CsrDot dot(b);
   dot.check_first();
-  if (is_transposed(b.node()))
-    dot.of_columns();
-  else
-    dot.of_rows();
+  if (!is_transposed(b.node())) return dot.of_rows();
+  if (b.input(kDense).type.rank() == 2 && !b.input(kDense).type.dims[1].is(1)) return dot.of_columns();
+  if (has_addend(b.node()) || b.target().is_device()) return dot.of_columns();
+  lower_transposed_vector(b);
 }
 
 // The columns of all iterations side by side.
@@ -370,6 +372,15 @@ std::vector<OpCase> cases_csr_dot() {
                      .build = added,
                      .bound = 8});
     }
+  // Columns of so many elements that their sums are in parts: 20 rows of two each.
+  out.push_back({.name = "vector_in_parts_transposed",
+                 .inputs = {{.dtype = DType::kFloat64, .dims = {40}}, {.dtype = DType::kFloat64, .dims = {20}}},
+                 .build =
+                     [](const std::vector<Expr>& in) {
+                       const Expr numbers = arange(40), ends = arange(21) * 2;
+                       return std::vector{csr_dot(in[0], mod(numbers, 2), ends, in[1], {2})};
+                     },
+                 .bound = 8});
   out.push_back({.name = "of_nothing",
                  .inputs = {{.dtype = DType::kFloat64, .dims = {0}}, {.dtype = DType::kFloat64, .dims = {5, 2}}},
                  .build = [](const std::vector<Expr>& in) {

@@ -1,5 +1,7 @@
 #include "compiler/ops/sparse/parts.h"
 
+#include <algorithm>
+
 #include "compiler/ops/registry.h"
 
 namespace thtrain {
@@ -64,6 +66,27 @@ Term stored_index(kernel::StepBuilder& b, const kernel::Operand& indices, const 
   return index;
 }
 
+kernel::Term first_row_from(kernel::StepBuilder& b, const kernel::Operand& indptr, const std::string& name,
+                            const Term& where) {
+  kernel::Code& code = b.code();
+  const Term found = code.var(name, 0), left = code.var("left", b.length(rows_of(indptr.type)));
+  code.while_(left > Term(0), [&] {
+    const Term half = code.let("half", left / Term(2));
+    code.if_(
+        kernel::cast(b.load(indptr, found + half), DType::kInt64) + found + half < where,
+        [&] {
+          code.assign(found, found + half + Term(1));
+          code.assign(left, left - half - Term(1));
+        },
+        [&] { code.assign(left, half); });
+  });
+  return found;
+}
+
+int64_t work_of_element(const Dim& n) {
+  return 2 * (n.is_known() ? std::max<int64_t>(n.value(), 8) : 16);
+}
+
 // On a device a thread takes a row. On a processor the range is that of the stored elements and the rows: a row belongs
 // to the part in which it begins, so that parts are even and no row is split.
 void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, int64_t work,
@@ -77,24 +100,10 @@ void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Di
     return b.finish_kernel(name, comment, max(rows, 1), 1);
   }
   const Term count = b.length(rows), all = count + b.length(stored);
-  const auto begins = [&](const Term& row) { return kernel::cast(b.load(indptr, row), DType::kInt64) + row; };
-  const auto first_row_from = [&](const std::string& called, const Term& where) {
-    const Term found = code.var(called, 0), left = code.var("left", count);
-    code.while_(left > Term(0), [&] {
-      const Term half = code.let("half", left / Term(2));
-      code.if_(
-          begins(found + half) < where,
-          [&] {
-            code.assign(found, found + half + Term(1));
-            code.assign(left, left - half - Term(1));
-          },
-          [&] { code.assign(left, half); });
-    });
-    return found;
-  };
-  const Term first =
-      code.let("first_row", kernel::select(b.begin() == Term(0), Term(0), first_row_from("from", b.begin())));
-  const Term last = code.let("last_row", kernel::select(b.end() == all, count, first_row_from("to", b.end())));
+  const Term first = code.let(
+      "first_row", kernel::select(b.begin() == Term(0), Term(0), first_row_from(b, indptr, "from", b.begin())));
+  const Term last =
+      code.let("last_row", kernel::select(b.end() == all, count, first_row_from(b, indptr, "to", b.end())));
   code.loop("i", first, last, 1, LoopMark::kSequential, body);
   b.finish_kernel(name, comment, rows + stored, std::max<int64_t>(1, b.target().grain_of_products() / work));
 }

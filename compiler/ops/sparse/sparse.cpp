@@ -102,6 +102,38 @@ Expr product(const Sparse& a, const Expr& dense, const std::source_location& whe
   return complex(of(re, x_re) - of(im, x_im), of(re, x_im) + of(im, x_re));
 }
 
+/// Elements at these places in row-major order, int64; those of one place are added.
+Sparse added_at(const Expr& values, const Expr& place, const Dim& rows, const Dim& columns) {
+  const Expr height = length_as_value(rows), width = length_as_value(columns);
+  const Unique places = unique(place);
+  return {.data = scatter_add(zeros(places.values.dims(), values.dtype()), places.inverse, values),
+          .indices = cast(mod(places.values, width), DType::kInt32),
+          .indptr = cast(searchsorted(places.values, arange(height + 1) * width), DType::kInt32),
+          .rows = rows,
+          .columns = columns};
+}
+
+// Every pair of an element of a and one of the row of b that it meets, then sums of those of one place.
+Sparse product_by_pairs(const Sparse& a, const Sparse& b) {
+  const Sparse left = to_csr(a), right = to_csr(b);
+  const CsrMeetings pairs = csr_meetings(left.indices, left.indptr, right.indices, right.indptr, b.columns);
+  return added_at(take(left.data, pairs.left) * take(right.data, pairs.right), pairs.places, a.rows, b.columns);
+}
+
+// Of the transposes, so that what is transposed again is sorted: (A B)^T = B^T A^T.
+Sparse product_by_rows(const Sparse& a, const Sparse& b) {
+  const Sparse left = to_csc(b), right = to_csc(a);
+  const CsrProduct product =
+      csr_product(left.data, left.indices, left.indptr, right.data, right.indices, right.indptr, a.rows);
+  const DType of_indices = product.indices.dtype();
+  const CsrPattern sorted = csr_transposed(product.indices, cast(product.indptr, of_indices), a.rows);
+  return {.data = take(product.data, sorted.order),
+          .indices = sorted.indices,
+          .indptr = sorted.indptr,
+          .rows = a.rows,
+          .columns = b.columns};
+}
+
 }  // namespace
 
 Sparse Sparse::T() const {
@@ -167,12 +199,7 @@ Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Op
   };
   const Expr place = inside(i, height, "csr_from_coordinates: a row is outside of the matrix") * width +
                      inside(j, width, "csr_from_coordinates: a column is outside of the matrix");
-  const Unique places = unique(place);
-  return {.data = scatter_add(zeros(places.values.dims(), x.dtype()), places.inverse, x),
-          .indices = cast(mod(places.values, width), DType::kInt32),
-          .indptr = cast(searchsorted(places.values, arange(height + 1) * width), DType::kInt32),
-          .rows = lengths.dims[0],
-          .columns = lengths.dims[1]};
+  return added_at(x, place, lengths.dims[0], lengths.dims[1]);
 }
 
 Sparse csr_from_unsorted(const Operand& data, const Operand& indices, const Operand& indptr, const Length& columns) {
@@ -358,17 +385,16 @@ Expr dot(const Operand& x, const SparseOperand& a) {
   const CallersLine line(a.where());
   return transpose(dot(SparseOperand(a.value().T(), a.where()), Operand(transpose(x), x.where())));
 }
-// Every pair of an element of a and one of the row of b that it meets, then sums of those of one place.
 Sparse dot(const SparseOperand& left, const SparseOperand& right) {
   const CallersLine line(left.where());
-  const Sparse a = to_csr(left), b = to_csr(right);
-  const Expr begins = cast(b.indptr, DType::kInt64);
-  const Ranges pairs = ranges(take(begins, a.indices), take(diff(begins), a.indices));
-  return of_kind(
-      a, b,
-      csr_from_coordinates(take(a.data, pairs.of) * take(b.data, pairs.numbers), take(majors_of(a), pairs.of),
-                           take(b.indices, pairs.numbers), {a.rows, b.columns}),
-      [](const Expr& x, const Expr& y) { return dot(x, y); });
+  const std::optional<DType> common = promote(left.value().dtype(), right.value().dtype());
+  const auto with_common = [&](const SparseOperand& x) {
+    return common && x.value().dtype() != *common ? cast(x, *common) : x.value();
+  };
+  const Sparse a = with_common(left), b = with_common(right);
+  const bool has_kernel = !is_bool(a.dtype()) && !is_complex(a.dtype());
+  return of_kind(a, b, has_kernel ? product_by_rows(a, b) : product_by_pairs(a, b),
+                 [](const Expr& x, const Expr& y) { return dot(x, y); });
 }
 Sparse sampled_dot(const SparseOperand& operand, const Operand& x, const Operand& y) {
   const CallersLine line(x.where());

@@ -77,7 +77,8 @@ TEST(OpRows, OnlyTheseHaveNoErrorRule) {
   std::string without;
   for (const Op* op : all_ops())
     if (!op->error && !op->scalar && !is_leaf(*op)) without += op->name + " ";
-  EXPECT_EQ(without, "length define_length eye arange nonzero csr_rows csr_transposed csr_checked normalize ");
+  EXPECT_EQ(without,
+            "length define_length eye arange nonzero csr_rows csr_transposed csr_checked csr_product_rows normalize ");
 }
 
 // Of these vmap makes a loop. A length that the data decides it refuses (vmap_test.cpp); what has no inputs is the same
@@ -90,7 +91,8 @@ TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
   EXPECT_EQ(
       loops,
       "nonzero gemm gemv ger csr_sampled_dot csr_rows csr_transposed csr_checked regular_gradient "
-      "conv_weight_gradient mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
+      "csr_product_rows csr_product conv_weight_gradient "
+      "mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
       "mt_logistic mt_gamma mt_beta mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers "
       "mt_permutation mt_choice "
       "mt_multinomial mrg_uniform print check scan if_else graph_call graph_call_with_tangents ");

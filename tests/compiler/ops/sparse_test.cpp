@@ -316,6 +316,14 @@ TEST(SparseDot, GivesTheSameBitsWithTwoThreads) {
   for (size_t i = 0; i < out[0].size(); ++i) EXPECT_TRUE(same_bits(out[0][i], out[1][i])) << i;
 }
 
+// The sums over pairs are there for derivatives alone.
+TEST(SparseDot, OfTwoSortsNothing) {
+  const Sparse a = csr_matrix("a", 4, 5, DType::kFloat64), b = csr_matrix("b", 5, 3, DType::kFloat64);
+  const std::string program = function(inputs_of({a, b}), {dot(a, b).data}).explain().program;
+  EXPECT_EQ(program.find("sort"), std::string::npos) << program;
+  EXPECT_NE(program.find("csr_product"), std::string::npos) << program;
+}
+
 // ---- errors
 
 std::string fault_of(const SparseTensor& value) {

@@ -15,6 +15,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/registry.h"
+#include "compiler/ops/sparse/parts.h"
 #include "compiler/passes/rename_lengths.h"
 #include "tests/support/native_program.h"
 #include "tests/support/op_case_runner.h"
@@ -219,8 +220,9 @@ class Batch {
 };
 
 // The next kernels of a sort write where the counts of the ones before say: outside of a buffer, where these are wrong.
+// A product of sparse matrices fails where its rows have not as many elements as were counted.
 bool writes_where_data_says(const Op& op) {
-  return &op == &sort_op() || &op == &argsort_op();
+  return &op == &sort_op() || &op == &argsort_op() || &op == &csr_product_op();
 }
 
 TEST(KernelMutants, AreCaught) {
