@@ -157,7 +157,7 @@ TEST(Libsvm, APackedSparseFileThatDoesNotFit) {
   EXPECT_EQ(load(1).train.size(), 2);
   EXPECT_EQ(error_text([&] { load(1e-9); }), "error: " + folder.path("a.txt.gz") +
                                                  ": a packed file of sparse examples does not fit in memory\n"
-                                                 "  expected: at most 1 bytes, or a file that is not packed\n"
+                                                 "  expected: at most 1 B, or a file that is not packed\n"
                                                  "  hint:     gunzip -k " +
                                                  folder.path("a.txt.gz"));
 }
