@@ -166,10 +166,6 @@ void describe_target(Fields<T>& f) {
 
 // Of examples of which only the numbers that are not 0 are kept.
 inline void check_sparse(const DataConfig& c, Findings& findings) {
-  if (!c.image_shape.empty())
-    findings.add({.what = "data.image_shape does not go with sparse examples",
-                  .expected = "examples that are rows",
-                  .config = c.at("image_shape")});
   using By = Standardization::By;
   if (c.standardize != By::kFeatures && c.standardize != By::kAll) return;
   findings.add({.what = "data.standardize would take means off sparse examples, and nearly none stayed 0",
@@ -260,7 +256,6 @@ void ArrayFiles::describe_files(Fields<T>& f) {
   describe_fractions(f);
   describe_split(f);
   describe_streams(f);
-  describe_image_shape(f);
   f.check([](const T& c, Findings& findings) {
     check_files(c, findings);
     auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,

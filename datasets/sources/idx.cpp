@@ -21,6 +21,7 @@ void IdxConfig::fill(DatasetOptions& out) const {
 void IdxConfig::describe(Fields<IdxConfig>& f) {
   f.about("Arrays in files of MNIST's IDX format, with or without gzip. Paths are looked for as those of `npy`.");
   describe_files(f);
+  describe_image_shape(f);
 }
 
 Kind<DataConfig> idx_source() {

@@ -249,6 +249,11 @@ void LibsvmConfig::fill(DatasetOptions& out) const {
       reading.memory_limit = std::max<uint64_t>(sparse ? room : with_copy, 1);
       LibsvmTable table = read_libsvm(path, reading);
       stays = stays || table.held == 0;
+      // Rows that are drawn one by one would be unpacked from far before each of them.
+      if (sparse && table.held == 0 && table.source->is_sequential())
+        throw file_error(path, "a packed file of sparse examples does not fit in memory",
+                         str("at most ", bytes_text(static_cast<double>(room)), ", or a file that is not packed"), {},
+                         str("gunzip -k ", path));
       // What the first file has, the others have.
       reading.features = table.x.dim(1);
       if (options.targets == Targets::kLabels) reading.labels = table.y.dim(1);

@@ -58,6 +58,7 @@ void NpyConfig::describe(Fields<NpyConfig>& f) {
       "`$THTRAIN_DATA`, then in `$XDG_CACHE_HOME/thtrain/data` or `~/.cache/thtrain/data`; one that was typed on the "
       "command line, in the working folder.");
   describe_files(f);
+  describe_image_shape(f);
   f.field("sequences", &NpyConfig::sequences)
       .help(
           "Whether the examples are sequences, `[sequences, steps, numbers of a step...]`. Their targets belong to the "

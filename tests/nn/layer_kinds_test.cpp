@@ -25,7 +25,7 @@ TEST(LayerKinds, SayWhatTheyTakeAndGive) {
   EXPECT_EQ(kinds_that(&Kind::is_recurrent), "rnn lstm gru bidirectional rnn_rbm");
   EXPECT_EQ(kinds_that(&Kind::is_classifier), "softmax");
   EXPECT_EQ(kinds_that(&Kind::is_affine), "dense softmax rbm");
-  EXPECT_EQ(kinds_that(&Kind::exceeds_shares), "maxout prelu lstm gru embedding");
+  EXPECT_EQ(kinds_that(&Kind::exceeds_shares), "maxout factorization prelu lstm gru embedding");
   EXPECT_EQ(kinds_that(&Kind::generates_sequences), "rnn_rbm");
   EXPECT_EQ(kinds_that([](const auto& layer, const Kind& kind) { return kind.symbols(*layer).has_value(); }),
             "embedding one_hot");

@@ -121,7 +121,9 @@ TEST(Ratings, AreBiasesAProductAndNoise) {
     for (int64_t i = 0; i < 4000; ++i) {
       SparseNumbers row;
       some.x->append(i, row);
-      if (row.columns == other.columns) EXPECT_EQ(some.y.as_double(i), others.y.as_double(k));
+      if (row.columns == other.columns) {
+        EXPECT_EQ(some.y.as_double(i), others.y.as_double(k));
+      }
     }
   }
 }

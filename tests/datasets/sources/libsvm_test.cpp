@@ -7,6 +7,7 @@
 #include "datasets/memory.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/dtypes.h"
+#include "tests/support/gzip.h"
 
 namespace thtrain {
 namespace {
@@ -138,6 +139,27 @@ TEST(Libsvm, ScalesWithoutCentring) {
     EXPECT_EQ(batch.sparse.values.as_double(0), x.as_double(0));
     EXPECT_EQ(x.as_double(2), 0);
   }
+}
+
+TEST(Libsvm, APackedSparseFileThatDoesNotFit) {
+  TemporaryFolder folder;
+  folder.write("a.txt.gz", gzipped("0 1:1 4:2\n1 2:3\n"));
+  const auto load = [&](double limit) {
+    LibsvmConfig config;
+    config.train = {folder.path("a.txt.gz")};
+    config.sparse = true;
+    config.memory_limit = limit;
+    DatasetOptions options{.name = "libsvm"};
+    config.fill(options);
+    options.files["train.0"] = {config.train[0]};
+    return load_dataset(options, k64);
+  };
+  EXPECT_EQ(load(1).train.size(), 2);
+  EXPECT_EQ(error_text([&] { load(1e-9); }), "error: " + folder.path("a.txt.gz") +
+                                                 ": a packed file of sparse examples does not fit in memory\n"
+                                                 "  expected: at most 1 B, or a file that is not packed\n"
+                                                 "  hint:     gunzip -k " +
+                                                 folder.path("a.txt.gz"));
 }
 
 TEST(Libsvm, SeveralSparseFilesAreOne) {

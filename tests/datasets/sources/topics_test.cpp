@@ -19,7 +19,9 @@ TEST(Topics, TextsHaveTheirLengthAndWordsOfTheirTopic) {
     ++of_topic[static_cast<size_t>(topic)];
     double count = 0;
     for (size_t e = 0; e < row.columns.size(); ++e) {
-      if (e > 0) ASSERT_LT(row.columns[e - 1], row.columns[e]);
+      if (e > 0) {
+        ASSERT_LT(row.columns[e - 1], row.columns[e]);
+      }
       count += row.values[e];
       const int64_t from_the_last = kWords - 1 - row.columns[e];
       if (from_the_last % kTopics == topic && from_the_last < kWords / 2) own += row.values[e];
