@@ -240,8 +240,12 @@ int64_t drawn_by(RandomState& state, int64_t n, double p) {
   return last.method.draw(state);
 }
 
+bool is_inverted(int64_t n, double p) {
+  return p * static_cast<double>(n) <= 30.0;
+}
+
 int64_t binomial_below_half(RandomState& state, int64_t n, double p) {
-  return p * static_cast<double>(n) <= 30.0 ? drawn_by<BinomialByInversion>(state, n, p) : drawn_by<Btpe>(state, n, p);
+  return is_inverted(n, p) ? drawn_by<BinomialByInversion>(state, n, p) : drawn_by<Btpe>(state, n, p);
 }
 
 }  // namespace
@@ -258,6 +262,18 @@ int64_t poisson(RandomState& state, double rate) {
 
 int64_t binomial(RandomState& state, int64_t n, double p) {
   return p <= 0.5 ? binomial_below_half(state, n, p) : n - binomial_below_half(state, n, 1.0 - p);
+}
+
+void binomials(RandomState& state, int64_t n, double p, int64_t* out, int64_t count) {
+  const bool is_below_half = p <= 0.5;
+  const double chance = is_below_half ? p : 1.0 - p;
+  const auto draw_all = [&](const auto& method) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t drawn = method.draw(state);
+      out[i] = is_below_half ? drawn : n - drawn;
+    }
+  };
+  is_inverted(n, chance) ? draw_all(BinomialByInversion(n, chance)) : draw_all(Btpe(n, chance));
 }
 
 int64_t geometric(RandomState& state, double p) {
@@ -279,7 +295,7 @@ void multinomial(RandomState& state, int64_t n, const double* p, int64_t categor
   double rest = 1.0;
   for (int64_t k = 0; k + 1 < categories; ++k) {
     const double chance = p[k] / rest;
-    counts[k] = n == 0 || chance == 0 ? 0 : binomial(state, n, chance);  // binomial() draws there too
+    if (n > 0 && chance != 0) binomials(state, n, chance, &counts[k], 1);  // which draws there too
     n -= counts[k];
     if (n <= 0) return;
     rest -= p[k];

@@ -25,6 +25,7 @@ int64_t poisson(RandomState& state, double rate);
 /// n >= 0 trials, 0 <= p <= 1. By inversion up to a mean of 30, above by BTPE (V. Kachitvichyanukul, B. W. Schmeiser,
 /// Communications of the ACM 31(2), 1988).
 int64_t binomial(RandomState& state, int64_t n, double p);
+void binomials(RandomState& state, int64_t n, double p, int64_t* out, int64_t count);
 /// Trials until the first success, 0 < p <= 1.
 int64_t geometric(RandomState& state, double p);
 /// How often each of `categories` comes in n trials; the last probability is what the others leave.

@@ -51,6 +51,8 @@ int draw(ThContext*, TH_DRAW_PARAMETERS(T)) {
   } else if (is_constant && (of.name == "randint" || of.name == "random_integers")) {
     const int64_t most = first[1].whole - (of.name == "randint");
     generator.whole_numbers(first[0].whole, most, out, static_cast<size_t>(n));
+  } else if (is_constant && of.name == "binomial") {
+    legacy::binomials(generator, first[0].whole, first[1].real, out, n);
   } else {
     for_each([&](long i, const DrawnNumber* p) { out[i] = of.draw(generator, p).whole; });
   }

@@ -18,6 +18,9 @@ struct IterationsRule {
   /// that varies is [iterations, ...] too, any other is as the body sees it. Null: never.
   Expr (*all)(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
               const std::vector<bool>& varies) = nullptr;
+  /// Of an op with bodies: all outputs, of inputs as `all` takes them; for vmap() alone. Null: never.
+  std::vector<Expr> (*outputs)(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                               const std::vector<bool>& varies) = nullptr;
   /// May it end the call (an index outside, a maximum of nothing)? Then it stays in a loop that may have no iteration.
   bool may_fail = false;
   bool is_whole_view = false;  // the value has all elements of its input, and shares them

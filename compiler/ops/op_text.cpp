@@ -224,7 +224,7 @@ std::vector<std::string> rules_of(const Op& op) {
   add(op.gradient != nullptr, "gradient");
   add(op.jvp != nullptr, "forward mode");
   add(op.gradient && !op.jvp, "forward mode by two reverse passes");
-  const bool is_batched = op.scalar || (op.iterations && op.iterations->all);
+  const bool is_batched = op.scalar || (op.iterations && (op.iterations->all || op.iterations->outputs));
   add(is_batched, "vmap");
   add(!is_batched && op.cases && !op.defines && !op.fused && takes_inputs(op), "vmap by a loop");
   add(op.scalar || op.fused || std::ranges::any_of(op.aliases, [](const Alias& a) { return !a.view; }), "in place");

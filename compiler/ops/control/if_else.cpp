@@ -8,9 +8,11 @@
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/connections.h"
+#include "compiler/ops/control/over_iterations.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -142,6 +144,24 @@ std::vector<Expr> jvp(const JvpArgs& a) {
   return branch_of_derivatives(a.node, std::move(given), std::move(inside), tangents, values);
 }
 
+// On one condition the branch stays, of bodies for all iterations. On conditions of their own each iteration keeps its
+// branch: of both sides for all, the one that is not taken could end the call, or give its derivative a NaN.
+bool is_one_branch(const Node& node, const std::vector<bool>& varies) {
+  return !varies[0] && node.bodies[0]->effects.empty() && node.bodies[1]->effects.empty();
+}
+
+std::vector<Expr> branch_of_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
+                                       const std::vector<bool>& varies) {
+  const std::span<const Expr> captures = inputs.subspan(1);
+  const std::vector<bool> varying(varies.begin() + 1, varies.end());
+  return make_if_else(inputs[0], body_of_iterations(*node.bodies[0], iterations, captures, varying),
+                      body_of_iterations(*node.bodies[1], iterations, captures, varying),
+                      {captures.begin(), captures.end()});
+}
+
+constexpr IterationsRule kBranchOfIterations{
+    .applies = is_one_branch, .outputs = branch_of_iterations, .may_fail = true};
+
 ConnectionTable connections_of_branch(const Node& node) {
   ConnectionTable out{std::vector<bool>(node.types.size())};  // the condition's
   const ConnectionTable then = connections_of(*node.bodies[0]), otherwise = connections_of(*node.bodies[1]);
@@ -193,6 +213,7 @@ const Op& if_else_op() {
       .gradient = gradient_if_else,
       .jvp = jvp,
       .lower_region = lower_if_else,
+      .iterations = &kBranchOfIterations,
       .overwrites = overwrites,
       .foldable = false,
       .connection = ConnectionsOfBodies{connections_of_branch},

@@ -9,7 +9,9 @@
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/connections.h"
+#include "compiler/ops/control/over_iterations.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/shape.h"
@@ -72,11 +74,19 @@ std::vector<Expr> make_call(std::vector<GraphPtr> bodies, std::vector<Expr> inpu
                             const std::source_location& where = std::source_location::current()) {
   const Op& op = props.has("unmoved") ? graph_call_with_tangents_op() : graph_call_op();
   props.set("arguments", static_cast<int64_t>(arguments));
-  const std::shared_ptr<const Node> node = make_node(op, std::move(inputs), std::move(props), std::move(bodies), where);
-  std::vector<Expr> out;
-  for (size_t o = 0; o < node->types.size(); ++o) out.emplace_back(node, o);
-  return out;
+  return outputs_of(*make_node(op, std::move(inputs), std::move(props), std::move(bodies), where));
 }
+
+// A derivative that the user gave is of a call of one element.
+constexpr IterationsRule kCallOfIterations{
+    .applies = [](const Node& node,
+                  const std::vector<bool>&) { return node.bodies.size() == 1 && node.bodies[0]->effects.empty(); },
+    .outputs =
+        [](const Node& node, const Dim& iterations, std::span<const Expr> inputs, const std::vector<bool>& varies) {
+          return make_call({body_of_iterations(*node.bodies[0], iterations, inputs, varies)},
+                           {inputs.begin(), inputs.end()}, CallParts(node).arguments, node.props);
+        },
+    .may_fail = true};
 
 // A call of a graph of derivatives, of values of `body`: those that are there, in terms of `inside`, which stand for
 // `given` outside.
@@ -158,8 +168,7 @@ std::vector<Expr> given_tangents(const JvpArgs& a, const CallParts& parts) {
   const Ints& unmoved = a.node.props.get<Ints>("unmoved");
   std::vector<Expr> tangents(a.node.types.size());
   for (size_t o = 0, next = 0; o < parts.results; ++o)
-    if (differentiable(a.node.types[o]) &&
-        std::find(unmoved.begin(), unmoved.end(), static_cast<int64_t>(o)) == unmoved.end())
+    if (differentiable(a.node.types[o]) && !std::ranges::count(unmoved, static_cast<int64_t>(o)))
       tangents[o] = body.outputs[next++];
   return call_of_derivatives(a.node, body, std::move(tangents), body.inputs, std::move(given));
 }
@@ -202,21 +211,21 @@ ConnectionTable connections_of_call(const Node& node) {
   if (!parts.has_gradient) return out;
   const ConnectionTable given = connections_of(*node.bodies[1]);
   for (size_t i = 0, next = 0; i < parts.arguments; ++i) {
-    if (std::find(parts.own.begin(), parts.own.end(), i) != parts.own.end()) continue;
+    if (std::ranges::count(parts.own, i)) continue;
     out[i].assign(node.types.size(), false);
     if (!parts.given[i]) continue;
     std::vector<bool> row(node.types.size());
     for (size_t o = 0, d = parts.arguments + parts.results; o < parts.results; ++o)
       if (differentiable(node.types[o])) row[o] = given[d++][next];
-    const bool reads_none = std::find(row.begin(), row.end(), true) == row.end();
-    out[i] = reads_none ? std::vector<bool>(node.types.size(), true) : std::move(row);
+    out[i] = std::ranges::count(row, true) ? std::move(row) : std::vector<bool>(node.types.size(), true);
     ++next;
   }
   return out;
 }
 
+const Type kVector{.dtype = DType::kFloat64, .dims = {3}};
+
 std::vector<OpCase> cases_op_from_graph() {
-  const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   const GraphBuilder formula = [](const std::vector<Expr>& x) {
     return std::vector{tanh(x[0] * x[1]), x[0] + sum(sqr(x[1]))};
   };
@@ -224,19 +233,16 @@ std::vector<OpCase> cases_op_from_graph() {
     const Expr slope = d[0] * (1 - sqr(y[0]));
     return std::vector{slope * x[1] + d[1], slope * x[0] + 2 * x[1] * sum(d[1])};
   };
-  auto twice = [](OpFromGraph op) {
-    return [op](const std::vector<Expr>& x) { return op({op({x[0], x[1]})[0], x[1]}); };
-  };
+  auto twice = [](OpFromGraph op) { return [op](const std::vector<Expr>& x) { return op({op(x)[0], x[1]}); }; };
   auto captures = [](const std::vector<Expr>& x) {
     return OpFromGraph([&](const std::vector<Expr>& in) { return std::vector{exp(in[0]) * x[1], in[0]}; })({x[0]});
   };
-  return {{.name = "twice", .inputs = {vector, vector}, .build = twice(OpFromGraph(formula)), .bound = 64},
-          {.name = "by_hand", .inputs = {vector, vector}, .build = twice(OpFromGraph(formula, by_hand)), .bound = 64},
-          {.name = "captures", .inputs = {vector, vector}, .build = captures, .bound = 64}};
+  return {{.name = "twice", .inputs = {kVector, kVector}, .build = twice(OpFromGraph(formula)), .bound = 64},
+          {.name = "by_hand", .inputs = {kVector, kVector}, .build = twice(OpFromGraph(formula, by_hand)), .bound = 64},
+          {.name = "captures", .inputs = {kVector, kVector}, .build = captures, .bound = 64}};
 }
 
 std::vector<OpCase> cases_with_tangents() {
-  const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   // tanh(x y) c, the derivative by x given, forward mode too.
   auto given = [](const std::vector<Expr>& in) {
     GraphOpOptions options;
@@ -250,7 +256,7 @@ std::vector<OpCase> cases_with_tangents() {
     const OpFromGraph op([](const std::vector<Expr>& x) { return std::vector{tanh(x[0] * x[1]) * x[2]}; }, options);
     return op({in[0], in[1], 2 + sqr(in[1])});
   };
-  return {{.name = "given", .inputs = {vector, vector}, .build = given, .bound = 64}};
+  return {{.name = "given", .inputs = {kVector, kVector}, .build = given, .bound = 64}};
 }
 
 Op call_op(std::string name, std::string doc) {
@@ -280,6 +286,7 @@ const Op& graph_call_op() {
         "Gradient: a call of the second graph, or of the first one's derivative.\n"
         "Edge cases: those of the graph.");
     out.cases = cases_op_from_graph;
+    out.iterations = &kCallOfIterations;
     return out;
   }();
   return op;

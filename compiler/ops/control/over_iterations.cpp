@@ -19,6 +19,22 @@ static bool has_rule(const Node& node, const std::vector<bool>& varies) {
   return rule && rule->all && (!rule->applies || rule->applies(node, varies));
 }
 
+static bool has_rule_of_bodies(const Node& node, const std::vector<bool>& varies) {
+  const IterationsRule* rule = node.op->iterations;
+  return rule && rule->outputs && rule->applies(node, varies);
+}
+
+std::unordered_set<const Node*> OverIterations::know_fixed(const std::vector<Expr>& roots,
+                                                           std::unordered_set<const Node*> varying) {
+  for (const Node* node : topological_order(roots)) {
+    for (const Expr& input : node->inputs)
+      if (varying.contains(&input.node())) varying.insert(node);
+    if (!varying.contains(node))
+      for (size_t o = 0; o < node->types.size(); ++o) know((*node)[o], (*node)[o], false);
+  }
+  return varying;
+}
+
 bool OverIterations::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
@@ -99,6 +115,11 @@ Expr OverIterations::made(const Node& node, size_t output) {
     inputs.push_back(is_varying && node.op->scalar ? aligned(input, rank) : outside(input));
   if (is_varying && !node.op->scalar) {
     const std::vector<bool> varying = inputs_that_vary(node);
+    if (others_ == Follows::kMapped && has_rule_of_bodies(node, varying)) {
+      const std::vector<Expr> all = node.op->iterations->outputs(node, iterations_, inputs, varying);
+      for (size_t o = 0; o < all.size(); ++o) facts_.at({&node, o}).outside = all[o];
+      return all[output];
+    }
     if (!has_rule(node, varying)) return mapped(node, output, iterations_, inputs, varying);
     const Expr first = node.op->iterations->all(node, iterations_, inputs, varying);
     return output == 0 ? first : Expr(first.node_ptr(), output);
@@ -129,6 +150,26 @@ Expr OverIterations::all(const Expr& value) {
   Dims lengths = value.dims();
   lengths.insert(lengths.begin(), iterations_);
   return broadcast_to(out, lengths);
+}
+
+GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Expr> values,
+                            const std::vector<bool>& varies) {
+  auto out = std::make_shared<Graph>();
+  OverIterations over(iterations, OverIterations::Follows::kMapped);
+  std::unordered_set<const Node*> varying;
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    out->inputs.push_back(varies[i] ? make_input(values[i].type(), body.inputs[i].name()) : body.inputs[i]);
+    over.know(body.inputs[i], out->inputs[i], varies[i]);
+    if (varies[i]) varying.insert(&body.inputs[i].node());
+  }
+  over.know_fixed(body.outputs, std::move(varying));
+  over.find(body.outputs);
+  for (const Expr& output : body.outputs) {
+    Type type = output.type();
+    type.dims.insert(type.dims.begin(), iterations);
+    out->outputs.push_back(typed_as(over.all(output), type));
+  }
+  return out;
 }
 
 }  // namespace thtrain

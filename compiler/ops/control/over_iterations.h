@@ -2,7 +2,8 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ class OverIterations {
 
   /// `outside` is [iterations, ...] where the value varies from iteration to iteration.
   void know(const Expr& in_body, const Expr& outside, bool varies);
+  /// Whatever `roots` need and follows from no value that varies is one value for all iterations, the same in the body
+  /// and outside. Gives the nodes that follow from one that varies, with those of `varying`.
+  std::unordered_set<const Node*> know_fixed(const std::vector<Expr>& roots, std::unordered_set<const Node*> varying);
   /// Finds out what follows for `roots` and all that they need.
   void find(const std::vector<Expr>& roots);
 
@@ -53,5 +57,10 @@ class OverIterations {
   Follows others_;
   std::map<Key, Fact> facts_;
 };
+
+/// The graph of a body for all iterations, as vmap() makes it: outputs are [iterations, ...], and so are the inputs
+/// that vary, of the types of the values that they get; any other input is that of the body.
+GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Expr> values,
+                            const std::vector<bool>& varies);
 
 }  // namespace thtrain

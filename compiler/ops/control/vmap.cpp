@@ -72,18 +72,14 @@ std::vector<Expr> vmap_all(const ScanStep& step, const std::vector<Operand>& xs,
   // What a length is computed from is no input of the value that has the length.
   std::vector<Expr> read = definitions_of(results.outputs);
   read.insert(read.end(), results.outputs.begin(), results.outputs.end());
-  for (const Node* node : topological_order(read)) {
-    for (const Expr& input : node->inputs)
-      if (varying.contains(&input.node())) varying.insert(node);
+  varying = over.know_fixed(read, std::move(varying));
+  for (const Node* node : topological_order(read))
     if (node->op->defines && varying.contains(node))
       throw UserError({.what = "vmap: the data of each element decides a length",
                        .expected = "lengths that are those of all elements",
                        .node = node->origin.text(),
                        .config = node->origin.config(),
                        .hint = "map() is a loop, whose body may define lengths"});
-    if (!varying.contains(node))
-      for (size_t o = 0; o < node->types.size(); ++o) over.know((*node)[o], (*node)[o], false);
-  }
   over.find(results.outputs);
   const Origin origin = Origin::here(where);
   InheritOrigin inherit(origin);

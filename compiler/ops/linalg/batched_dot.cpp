@@ -6,6 +6,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -103,6 +104,7 @@ const Op& batched_dot_op() {
       .jvp = multilinear_jvp,
       .lower = lower_matrix_product,
       .iterations = &kSameOpOfIterations,
+      .epilogue = &product_epilogue(),
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return !is_float(node.types[0].dtype) || matrix_layout(node.inputs[i].dims(), layout).has_value();

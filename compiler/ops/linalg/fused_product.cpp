@@ -20,8 +20,14 @@ GemmTiling plain_tiling(const MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
 
+// Rows of a batch's matrices that are shorter than a vector would leave lanes of the expressions without work.
 bool plain_is_possible(const MatrixProduct& p) {
-  return is_possible(plain_tiling(p), p, kernel::widest_target(), true);
+  const kernel::Target widest = kernel::widest_target();
+  return (!p.count || p.n >= widest.lanes_of(p.dtype)) && is_possible(plain_tiling(p), p, widest, true);
+}
+
+bool has_known_strides(const Layout& layout) {
+  return std::all_of(layout.strides.begin(), layout.strides.end(), [](const Dim& step) { return step.is_known(); });
 }
 
 // Ends with gemm's c where there is one.
@@ -33,7 +39,7 @@ class ProductEpilogue : public BodyEpilogue {
   // alpha sum + beta c, as gemm's own kernel computes it.
   Term anchor_value(const Term& sum, const BodyValues& values) const override {
     const Node& product = anchor();
-    if (product.op == &dot_op()) return sum;
+    if (product.op != &gemm_op()) return sum;
     auto number = [&](size_t i) -> std::optional<double> {
       const Tensor* value = constant_value(product.inputs[i]);
       return value ? std::optional(value->as_double()) : std::nullopt;
@@ -56,6 +62,8 @@ void lower_fused_product(StepBuilder& b) {
   GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
   call.lda = matrix_layout(x.type.dims, x.layout)->leading.value();
   call.ldb = matrix_layout(y.type.dims, y.layout)->leading.value();
+  for (size_t i = 0; i + 2 < x.type.rank(); ++i)
+    call.batch.push_back({x.type.dims[i], x.layout.strides[i], y.layout.strides[i], 0});
   lower_gemm(b, call, tiling_with_epilogue(b.chooser(), *product).value_or(plain_tiling(*product)));
 }
 
@@ -79,6 +87,12 @@ const std::vector<FusedExample>& examples() {
          Expr one = make_constant(Tensor(1.0).cast(x[0].dtype()));
          return std::vector{apply(gemm_op(), {x[0] * x[1], one, x[2], x[3], one}), x[0] - x[1]};
        }},
+      {"batch",
+       {{3, 7, 5}, {3, 5, 37}, {37}, {3, 1, 37}},
+       [](In x) { return std::vector{tanh(matmul(x[0], x[1]) + x[2]) * x[3]}; }},
+      {"batch_of_batches",
+       {{2, 3, 9, 4}, {2, 3, 4, 16}, {2, 3, 9, 16}},
+       [](In x) { return std::vector{matmul(x[0], x[1]) - x[2]}; }},
       {"square", {{8, 8}}, [](In x) { return std::vector{dot(x[0], x[0]) - x[0]}; }},
   };
   return out;
@@ -102,8 +116,11 @@ std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, c
 }
 
 static bool is_for_a_tiling(const Node& node, std::span<const Layout> inputs, const kernel::Chooser& chooser) {
-  if (!is_matrix_product(node)) return false;
+  const bool is_batch = node.op == &batched_dot_op();
+  if (!is_batch && !is_matrix_product(node)) return false;
   const size_t first = first_factor(node);
+  if (is_batch && !(is_float(node.types[0].dtype) && has_known_strides(inputs[0]) && has_known_strides(inputs[1])))
+    return false;
   std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
   return product && tiling_with_epilogue(&chooser, *product);
 }

@@ -5,7 +5,6 @@
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/kernel/tile_cycles.h"
-#include "compiler/ops/key_reader.h"
 
 namespace thtrain {
 namespace {
@@ -17,25 +16,9 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 constexpr int64_t kLineBytes = 64;
-constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on the stack of a thread
 // Rows of B between the one that is used and the one that is prefetched: a row takes about 12 cycles, memory some 200.
 constexpr int64_t kPrefetchDistance = 16;
-constexpr int kMaxRows = 14;
 constexpr int64_t kFewBlocks = 32;
-
-// Accumulators, one row of B, one element of A.
-int registers_of(const GemmTiling& t) {
-  return t.rows * t.vectors + t.vectors + 1;
-}
-
-bool is_one_slab(const GemmTiling& t, const MatrixProduct& p) {
-  return t.by_rows || t.depth >= p.k;
-}
-
-// How many rows of a column tile's sums are stored for an epilogue: those of a block, or all until the last slab.
-int64_t summed_rows(const GemmTiling& t, const MatrixProduct& p) {
-  return is_one_slab(t, p) ? t.rows : p.m;
-}
 
 class Gemm {
  public:
@@ -120,10 +103,12 @@ class Gemm {
     Term matrix = tiles == 1 ? tile : code_.let("matrix", tile / Term(tiles));
     const Term in_matrix = tiles == 1 ? Term(0) : tile - matrix * Term(tiles);
     Term a = 0, b = 0, c = 0;
+    batch_index_.resize(call_.batch.size());
     for (size_t i = call_.batch.size(); i-- > 0;) {
       const BatchAxis& axis = call_.batch[i];
       const Term outer = i == 0 ? Term(0) : code_.let("outer", matrix / Term(axis.length.value()));
       const Term at = i == 0 ? matrix : code_.let("at", matrix - outer * Term(axis.length.value()));
+      batch_index_[i] = at;
       a = a + at * Term(axis.a.value());
       b = b + at * Term(axis.b.value());
       c = c + at * Term(axis.out.value());
@@ -172,7 +157,7 @@ class Gemm {
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, int64_t columns) {
     int vectors = static_cast<int>(ceil_div(columns, lanes_));
-    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMaxRows);
+    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMaxBlockRows);
     int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most_rows));
     // One row less costs little, and blocks of one height half the code.
     if (p_.m % rows != 0 && rows > 2 && p_.m % (rows - 1) == 0) --rows;
@@ -300,7 +285,7 @@ class Gemm {
 
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
     auto line = [&](const Term& row, const Term& column) {
-      if (call_.epilogue) return call_.epilogue->prefetch({row, column});
+      if (call_.epilogue) return call_.epilogue->prefetch(index(row, column));
       builder_.prefetch(call_.c, c_index(row, column), Prefetch::kWrite);
     };
     for (int r = 0; r < block.rows; ++r) {
@@ -316,6 +301,13 @@ class Gemm {
     if (depth() < p_.k) next = select(s.last, next, (s.k0 + Term(depth())) * Term(call_.ldb) + s.column);
     Term line = (i / Term(block.rows) - Term(1)) * Term(line_), end = Term(block.columns - 1);
     return code_.let("next", b_begin_ + next + select(line < end, line, end));
+  }
+
+  // Of an element of the result, a term for each axis.
+  std::vector<Term> index(const Term& row, const Term& column) const {
+    std::vector<Term> out = batch_index_;
+    out.insert(out.end(), {row, column});
+    return out;
   }
 
   using Sums = std::vector<std::vector<Term>>;  // by row and vector
@@ -371,7 +363,7 @@ class Gemm {
         Term row = code_.let("row", i + r);
         auto vector = [&](const Term& at, const Term& count) {
           Term sum = code_.let("sum", load(location(r, at)));
-          call_.epilogue->write(sum, {row, code_.let("at", s.column + at)}, count);
+          call_.epilogue->write(sum, index(row, code_.let("at", s.column + at)), count);
         };
         if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
         if (whole < block.columns) vector(Term(whole), Term(block.columns - whole));
@@ -408,36 +400,13 @@ class Gemm {
   int lanes_;
   int64_t line_, tile_columns_;                   // elements of a cache line, of a tile's row
   Term a_begin_ = 0, b_begin_ = 0, c_begin_ = 0;  // of the matrices of a batch that are multiplied
+  std::vector<Term> batch_index_;                 // and their position
   Term alpha_, beta_;
   std::string panel_, sums_;
   Term panel_begin_ = 0;  // of the tile's panel
 };
 
 }  // namespace
-
-std::string name_of(const GemmTiling& tiling) {
-  if (tiling.by_rows) return str("rows ", tiling.rows, "x", tiling.vectors);
-  return str("tile ", tiling.rows, "x", tiling.vectors, "x", tiling.depth);
-}
-
-std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
-  constexpr int64_t kMost = 1 << 20;
-  KeyReader reader(name);
-  GemmTiling out{.depth = kMost, .by_rows = reader.take("rows ")};
-  if (!out.by_rows && !reader.take("tile ")) return std::nullopt;
-  if (!reader.numbers({&out.rows, &out.vectors}, 1, kMost)) return std::nullopt;
-  if (!out.by_rows && (!reader.take("x") || !reader.number(out.depth, 1, kMost))) return std::nullopt;
-  return reader.is_at_end() ? std::optional(out) : std::nullopt;
-}
-
-bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {
-  if (!has_tilings(p.dtype) || registers_of(tiling) > target.registers() || tiling.rows > kMaxRows) return false;
-  const int64_t tile_bytes =
-      int64_t{tiling.vectors} * target.lanes_of(p.dtype) * static_cast<int64_t>(size_of(p.dtype));
-  if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
-  if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;
-  return p.k * ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), tile_bytes) * tile_bytes <= kAllPanelsBytes;
-}
 
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
   const MatrixProduct& p = call.product;

@@ -23,39 +23,14 @@
 // depend on `depth` alone.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <variant>
+#include <vector>
 
-#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/linalg/gemm_tiling.h"
 #include "compiler/ops/linalg/kernel_epilogue.h"
 #include "compiler/ops/linalg/matrix_layout.h"
-#include "compiler/ops/linalg/product_key.h"
 
 namespace thtrain {
-
-struct GemmTiling {
-  int rows = 1;          // of a block
-  int vectors = 1;       // of a column tile
-  int64_t depth = 1;     // of a slab; by rows: of the one slab, whatever its length
-  bool by_rows = false;  // blocks of rows outside, column tiles inside
-
-  friend bool operator==(const GemmTiling&, const GemmTiling&) = default;
-};
-
-/// "tile 6x4x392": rows, vectors, depth; "rows 6x4" by rows; and back (nullopt where it is no such name).
-std::string name_of(const GemmTiling& tiling);
-std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
-
-/// Floats and integers.
-inline bool has_tilings(DType dtype) {
-  return is_float(dtype) || is_int(dtype);
-}
-
-/// Does it fit the registers of the target, and do its local arrays fit the stack?
-/// With an epilogue and more than one slab, that is a column tile of the sums too.
-bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, const kernel::Target& target,
-                 bool has_epilogue = false);
 
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;
@@ -67,7 +42,9 @@ struct GemmCall {
   GemmFactor alpha = 1.0, beta = 0.0;       // with a beta that is known to be 0, C is not used
   KernelEpilogue* epilogue = nullptr;       // then c, alpha and beta are not used
   const kernel::Operand* addend = nullptr;  // row-major, of C's shape: what beta multiplies, instead of C's elements
-  std::vector<BatchAxis> batch = {};        // of known lengths and steps, product.count in all; then without the two
+  // Of known lengths and steps, product.count in all; then without an addend. With an epilogue all axes before the
+  // rows.
+  std::vector<BatchAxis> batch = {};
 };
 
 /// Adds the kernel to the step. Of integers alpha is 1, and beta 0.

@@ -119,8 +119,10 @@ std::string rule(const ChoiceKey& key, const Target& target, int threads, double
   if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || is_for_small_kernels(p, target))
     return "library";
   // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
-  // next.
-  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_rows(p) > (2 << 20))
+  // next, unless others use them. Of short sums a product is little more than writing C, and by rows is no slower then.
+  constexpr int64_t kShortSums = 8;
+  if (std::vector<GemmTiling> tilings = by_rows(p, target);
+      !tilings.empty() && (p.k <= kShortSums || bytes_of_rows(p) > (2 << 20)))
     return name_of(least_expected(tilings, p, target));
   const GemmTiling tiling = column_tiling(p, target);
   if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors && p.m * p.n * p.k > 500'000)

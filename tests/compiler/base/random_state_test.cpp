@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "compiler/base/legacy_distributions.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
@@ -127,6 +128,19 @@ TEST(RandomState, ManyIntegersAreThoseOfSingleDraws) {
       EXPECT_EQ(got, expected) << low << " to " << most;
       EXPECT_EQ(many.state(), single.state()) << low << " to " << most;
     }
+}
+
+TEST(RandomState, ManyBinomialNumbersAreThoseOfSingleDraws) {
+  const std::pair<int64_t, double> parameters[] = {{10, 0.5}, {10, 0.8}, {1000, 0.3}, {1000, 0.9},
+                                                   {0, 0.5},  {5, 0.0},  {5, 1.0}};
+  for (const auto& [n, p] : parameters) {
+    RandomState many(3), single(3);
+    std::vector<int64_t> got(500), expected(500);
+    legacy::binomials(many, n, p, got.data(), 500);
+    for (int64_t& i : expected) i = legacy::binomial(single, n, p);
+    EXPECT_EQ(got, expected) << n << ", " << p;
+    EXPECT_EQ(many.state(), single.state()) << n << ", " << p;
+  }
 }
 
 TEST(RandomState, ShufflesBySwapsFromTheEnd) {

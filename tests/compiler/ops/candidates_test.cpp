@@ -37,6 +37,9 @@ TEST(Rules, FollowWhatWasMeasured) {
   // Its vectors are held in registers: ten loads for 24 multiply-adds, as those of "rows 6x4".
   for (const KernelRates& rates : {KernelRates(), kOneLoad})
     EXPECT_EQ(chosen("matrix_product", "float32 3516x60x1327 NN", rates), "rows 4x6");
+  // 1.2 MB of results, which are written in the order in which they lie where that is most of the work.
+  EXPECT_EQ(chosen("matrix_product", "float32 600x8x500 NN", {}), "rows 4x6");
+  EXPECT_EQ(chosen("matrix_product", "float32 600x9x500 NN", {}), "tile 6x4x9");
 }
 
 }  // namespace candidates_test

@@ -176,6 +176,56 @@ TEST(Vmap, AnOperationWithoutARuleIsALoopOfItsOwn) {
   EXPECT_EQ(loops_in({inverses}), 1);
 }
 
+// The values of a function are those of map() of it, for three elements that the call counts; so many loops it has.
+void expect_the_loop(const std::function<Expr(Expr)>& step, const std::vector<Expr>& captured, int64_t loops) {
+  const Expr x = tensor("x", {"n", 4}, DType::kFloat64);
+  const Expr all = vmap(step, {x}), looped = map(step, {.sequences = {x}}).outputs;
+  EXPECT_EQ(loops_in({all}), loops);
+  std::vector<In> inputs{x};
+  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  Tensor value = Tensor::empty(DType::kFloat64, {3, 4});
+  for (int64_t i = 0; i < value.size(); ++i) value.data<double>()[i] = static_cast<double>(i * 5 % 12) / 8 - 0.5;
+  for (double given : {0.5, -0.5}) {
+    std::vector<Tensor> arguments{value};
+    for (const Expr& e : captured) arguments.push_back(Tensor(given).cast(e.dtype()));
+    const std::vector<Tensor> got = function(inputs, {all, looped}, {}, {.tune = Tune::kNever})(arguments);
+    EXPECT_FALSE(difference(got[0], got[1], 4)) << given;
+  }
+}
+
+TEST(Vmap, OnOneConditionABranchStays) {
+  const Expr c = scalar("c");
+  expect_the_loop(
+      [&](Expr x) {
+        return if_else(
+            c > 0, [&] { return tanh(x) * c; }, [&] { return zeros({4}, DType::kFloat64); });
+      },
+      {c}, 0);
+  expect_the_loop(
+      [&](Expr x) {
+        return grad(sum(if_else(
+                        c > 0, [&] { return exp(x); }, [&] { return sqr(x) + c; })),
+                    x);
+      },
+      {c}, 0);
+  expect_the_loop(
+      [](Expr x) {
+        return if_else(
+            sum(x) > 0, [&] { return log(abs(x) + 1); }, [&] { return x * x; });
+      },
+      {}, 1);
+}
+
+TEST(Vmap, CallsOfGraphs) {
+  const Expr c = scalar("c");
+  const auto formula = [&](const std::vector<Expr>& x) { return std::vector{tanh(x[0]) * c + sum(x[0])}; };
+  const auto zero = [](const std::vector<Expr>& x, const std::vector<Expr>&, const std::vector<Expr>&) {
+    return std::vector{zeros_like(x[0])};
+  };
+  expect_the_loop([&](Expr x) { return OpFromGraph(formula)({x})[0]; }, {c}, 0);
+  expect_the_loop([&](Expr x) { return OpFromGraph(formula, zero)({x})[0]; }, {c}, 1);
+}
+
 TEST(Vmap, MistakesAreTold) {
   auto text = [](auto build) {
     std::string out = error_text(build);

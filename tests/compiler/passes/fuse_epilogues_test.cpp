@@ -58,6 +58,17 @@ TEST(FuseEpilogues, TakeInWhatFollows) {
   EXPECT_EQ(steps({tanh(dot(transpose(w), transpose(x)))}), Steps{"fused_product"}) << "factors may be views";
 }
 
+TEST(FuseEpilogues, OfBatches) {
+  const Expr many = floats({5, 6, 9}, "many"), factors = floats({5, 9, 20}, "factors"),
+             shift = floats({5, 1, 20}, "shift"), narrow = floats({5, 9, 10}, "narrow");
+  EXPECT_EQ(steps({tanh(matmul(many, factors) + shift)}), Steps{"fused_product"});
+  EXPECT_EQ(steps({matmul(many, factors) * b + shift}), Steps{"fused_product"});
+  EXPECT_EQ(steps({tanh(matmul(many, matrix_transpose(floats({5, 20, 9}, "stored"))))}), Steps{"fused_product"});
+  EXPECT_EQ(steps({tanh(matmul(many, narrow))}), (Steps{"batched_dot", "fused"})) << "lanes without elements";
+  const Expr unknown = floats({"n", 6, 9}, "unknown");
+  EXPECT_EQ(steps({tanh(matmul(unknown, floats({"n", 9, 20}, "others")))}), (Steps{"batched_dot", "fused"}));
+}
+
 TEST(FuseEpilogues, TakeInWhatComesBefore) {
   EXPECT_EQ(steps({0.9 * v + rate * dot(transpose(x), d)}), Steps{"gemm"}) << "a gemm is that by itself";
   EXPECT_EQ(steps({0.9 * v + 0.1 * w + rate * dot(transpose(x), d)}), Steps{"fused_product"});
