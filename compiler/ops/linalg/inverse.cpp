@@ -4,6 +4,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/linalg/device_inverse.h"
 #include "compiler/ops/linalg/inverse_function.h"
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -97,11 +98,13 @@ std::vector<Tensor> error(const ErrorArgs& args) {
 void lower_inverse(StepBuilder& b) {
   const DType dtype = b.output().type.dtype;
   const Dim& n = b.output().type.dims[0];
+  kernel::RuntimeCheck singular{kSingular, kPivots, b.node().origin};
+  if (b.target().is_device()) return lower_device_inverse(b, std::move(singular));
   const kernel::Operand work = b.workspace(dtype, n * Dim(kInverseBlock)), pivots = b.workspace(DType::kInt32, n);
   b.call_library(
       {inverse_function(dtype),
        {n, PointerTo{b.input(0).index}, PointerTo{b.output().index}, PointerTo{work.index}, PointerTo{pivots.index}},
-       kernel::RuntimeCheck{kSingular, kPivots, b.node().origin}});
+       std::move(singular)});
 }
 
 std::vector<OpCase> cases_inverse() {
