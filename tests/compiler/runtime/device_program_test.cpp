@@ -7,6 +7,7 @@
 
 #include "compiler/api.h"
 #include "tests/support/error_text.h"
+#include "tests/support/host_sort.h"
 #include "tests/support/target_calls.h"
 
 namespace thtrain::device_program_test {
@@ -60,7 +61,7 @@ TEST(DeviceProgram, AVariableThatIsALengthMayLieThere) {
 
 TEST(DeviceProgram, CopiesOfAFunctionRunInThreads) {
   const Expr x = f64("x", {"n", 40});
-  const Function f = function({x}, {softmax(x), sum(sort(x) * 2.0)}, {}, device());
+  const Function f = function({x}, {softmax(x), sum(host_sort(x) * 2.0)}, {}, device());
   const Tensor value = numbers({50, 40});
   const std::vector<Tensor> expected = Function(f)({value});
   std::vector<std::thread> threads;
@@ -139,7 +140,7 @@ TEST(DeviceProgramDeathTest, AKernelThatSpoilsTheDeviceIsNamed) {
 
 TEST(DeviceProgram, WhoWatchesSeesCopies) {
   const Expr x = f64("x", {3});
-  Function f = function({x}, {tanh(sort(x * 2.0))}, {}, device());
+  Function f = function({x}, {tanh(host_sort(x * 2.0))}, {}, device());
   std::vector<std::string> seen;
   const Tensor value = Tensor::vector({0.0, -1.0, 0.5});
   f.watch(std::vector{value}, [&](const StepEvent& event) {
@@ -154,7 +155,8 @@ TEST(DeviceProgram, WhoWatchesSeesCopies) {
 TEST(DeviceProgram, DebugModeComparesKernelsReferencesAndTransfers) {
   const Shared w = three("w");
   const Expr x = f64("x", {3}), m = f64("m", {4, 3});
-  Function f = function({x, m}, {softmax(m), sum(sort(w * x)), flatnonzero(x)}, {{w, w + x}}, device(Mode::kDebug));
+  Function f =
+      function({x, m}, {softmax(m), sum(host_sort(w * x)), flatnonzero(x)}, {{w, w + x}}, device(Mode::kDebug));
   for (int call = 0; call < 2; ++call) f({Tensor::vector({0.0, -1.0, 0.5}), numbers({4, 3})});
   EXPECT_EQ(w.get_value().text(), "[1, 0, 4]");
 }
@@ -165,7 +167,7 @@ TEST(DeviceProgram, TheGuardFindsTheFirstBadValue) {
   for (const bool on_device : {false, true}) {
     FunctionOptions options = on_device ? device(Mode::kNanGuard) : FunctionOptions{.mode = Mode::kNanGuard};
     options.without = {"merge"};
-    Function f = function({x}, {sum(sort(log(x)))}, {}, options);
+    Function f = function({x}, {sum(host_sort(log(x)))}, {}, options);
     texts[on_device] = text_without_node([&] { f({Tensor::vector({1.0, -1.0, 0.5})}); });
   }
   for (std::string& text : texts) text = text.substr(text.find("\n"));  // the number of the step differs
