@@ -117,6 +117,7 @@ std::vector<std::pair<std::string, Expr>> schedules() {
           {"an inverse", inverse(floats({50, 50}))},
           {"normal numbers", draw("normal", tensor("state", {628}, DType::kUInt32), {1000}, {0.0, 1.0}).sample},
           {"a product", dot(tall, wide)},
+          {"a layer", tanh(dot(tall, wide) + floats({500}, "bias"))},
           {"a product of any lengths", dot(floats({"m", "k"}, "a"), floats({"k", "n"}, "b"))},
           {"a product of doubles", dot(f64("a", {60, 784}), f64("b", {784, 500}))},
           {"a large product", dot(square, square)},
