@@ -44,7 +44,7 @@ class Flow {
       const auto at = names_.find(n.name);
       return at == names_.end() ? Same::kInBlock : at->second;
     }
-    if (n.prim == Prim::kLoad && !read_only_.count(n.name)) return Same::kNowhere;
+    if (n.prim == Prim::kLoad && !read_only_.count(n.name) && !shared_.count(n.name)) return Same::kNowhere;
     if (n.prim == Prim::kDiv && is_thread(n.args[0]) && is_warps(n.args[1])) return Same::kInWarp;
     Same out = Same::kInBlock;
     for (const Term& arg : n.args) out = std::max(out, of(arg));
@@ -97,14 +97,14 @@ class Flow {
   void statement(const LocalArray&, Same) {}
   void statement(const PrefetchLine&, Same) {}
   void statement(const Fence&, Same) {}
-  void statement(const SharedArray&, Same) {}
+  void statement(const SharedArray& s, Same) { shared_.insert(s.name); }
   void statement(const Atomic&, Same) {}
 
   const Function& function_;
   const int warp_;
-  std::unordered_map<std::string, Same> names_;  // of variables that are not the same in a block
-  std::unordered_set<std::string> read_only_;
-  Same failing_ = Same::kInBlock;  // where threads leave the function
+  std::unordered_map<std::string, Same> names_;         // of variables that are not the same in a block
+  std::unordered_set<std::string> read_only_, shared_;  // buffers; arrays of the block
+  Same failing_ = Same::kInBlock;                       // where threads leave the function
   bool has_changed_ = false, is_known_ = false;
   std::string broken_;
 };

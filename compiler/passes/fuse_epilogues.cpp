@@ -26,10 +26,10 @@ Layout layout_of(const Expr& value) {
   return layout;
 }
 
-bool can_be_fused(const Node& node, const kernel::Chooser& chooser) {
+bool can_be_fused(const Node& node, const PassContext& context) {
   std::vector<Layout> layouts;
   for (const Expr& input : node.inputs) layouts.push_back(layout_of(input));
-  return node.op->epilogue->is_possible(node, layouts, chooser);
+  return node.op->epilogue->is_possible(node, layouts, *context.chooser, context.target);
 }
 
 // Epilogues have one term for each value.
@@ -88,7 +88,7 @@ class EpilogueFuser : public RegionFuser {
 Graph fuse_epilogues(const Graph& graph, const PassContext& context) {
   NodeMap<bool> possible;
   for (const Node* node : topological_order(graph.roots()))  // asked about in their order
-    if (node->op->epilogue && can_be_fused(*node, *context.chooser)) possible.try_emplace(node);
+    if (node->op->epilogue && can_be_fused(*node, context)) possible.try_emplace(node);
   return possible.size() > 0 ? EpilogueFuser(graph, context.target.fusion_limits(), std::move(possible)).run() : graph;
 }
 

@@ -74,7 +74,7 @@ void lower_pooled_conv(StepBuilder& b) {
 
 // ---- elementwise nodes behind it
 
-bool ends_with_more(const Node& node, std::span<const Layout>, const kernel::Chooser&) {
+bool ends_with_more(const Node& node, std::span<const Layout>, const kernel::Chooser&, const kernel::Target&) {
   const Graph& body = *node.bodies[0];
   return body.outputs.size() == 1 && is_pooling(body.outputs[0].node());
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
+#include "compiler/kernel/schedule/device_best.h"
 #include "compiler/kernel/schedule/locations.h"
 #include "compiler/kernel/schedule/nest_copy.h"
 #include "compiler/kernel/schedule/row_plan.h"
@@ -18,14 +19,11 @@ using Kind = Nest::Value::Kind;
 constexpr int64_t kRowOfThread = 4;   // elements of a row that is not worth a warp
 constexpr int64_t kRowOfWarp = 1024;  // and a block
 constexpr int kWarpsOfRows = 4;       // of a block in which each has its row
+constexpr int64_t kKeptBytes = 128;   // of a thread's part of a row that it keeps for the next loop over it
+constexpr int64_t kLoadWork = 64;     // of an element that the next loop would load anew
 // Rows are cut in parts where there are fewer threads, or blocks, than this, a thread having at least so many elements
 // and a row at most so many parts.
 constexpr int64_t kFewThreads = 1 << 15, kFewBlocks = 512, kPartOfThread = 64, kPartOfBlock = 4096, kParts = 1024;
-
-// An extremum and where it is; `where` is the number of elements where there is none yet.
-struct Best {
-  Term value, where;
-};
 
 class DeviceRows {
  public:
@@ -40,6 +38,10 @@ class DeviceRows {
     choose_threads();
     part_ = count_;
     if (may_be_cut && is_worth_a_cut() && is_reduction()) cut();
+    if (partial_.empty() && of_row_ > 1 && count_.is_known()) of_thread_ = (count_.value() + of_row_ - 1) / of_row_;
+    if (of_thread_ > 0 && of_thread_ * std::max<int64_t>(static_cast<int64_t>(nest.widest()), 4) <= kKeptBytes)
+      plan_.cache_rows([&](size_t v) { return of_thread_ * static_cast<int64_t>(size_of(value(v).variable.dtype())); },
+                       [](size_t) { return kLoadWork; });
   }
 
   void run(std::string name, std::string comment) {
@@ -49,6 +51,8 @@ class DeviceRows {
         break;
       }
     declare_parts();
+    for (size_t v : plan_.cached())
+      own_.emplace_back(v, code_.local_array("own", {value(v).variable.dtype(), 1, 0}, of_thread_).node().name);
     const Dim rows = product_of(kept_) * part_count_;
     const int64_t of_block = threads_ / of_row_;
     lane_ = of_row_ == 1 ? Term(0) : of_row_ == threads_ ? b_.thread() : code_.let("lane", b_.thread() % Term(warp_));
@@ -266,7 +270,8 @@ class DeviceRows {
       if (value(v).is_second) continue;
       if (value(v).how->better) {
         const DType dtype = value_dtype(v);
-        extrema.emplace_back(v, Best{code_.var("best", zero_of(dtype)), code_.var("where", b_.length(count_))});
+        extrema.emplace_back(v, Best{code_.var("best", is_float(dtype) ? constant(dtype, 0) : constant_int(dtype, 0)),
+                                     code_.var("where", b_.length(count_))});
         continue;
       }
       Accumulator a{v, &*value(v).how, value(v).term.dtype(), 1, {}};
@@ -281,6 +286,11 @@ class DeviceRows {
     has_two_levels_ = has_two_levels_ || two_levels;
     const Term begin = partial_.empty() ? Term(0) : first_, count = partial_.empty() ? b_.length(count_) : last_;
     const auto some = [&](const Term& first, const Term& last) {
+      if (!own_.empty())  // in registers: their numbers are known where the loop is unrolled
+        return code_.loop("k", 0, of_thread_, 1, LoopMark::kUnrolled, [&](const Term& k) {
+          const Term j = code_.let("j", first + k * Term(of_row_));
+          code_.if_(j < last, [&] { element(p, at, j, accumulators, extrema, k); });
+        });
       code_.loop("j", first, last, Term(of_row_), LoopMark::kSequential,
                  [&](const Term& j) { element(p, at, j, accumulators, extrema); });
     };
@@ -310,10 +320,17 @@ class DeviceRows {
 
   // What loop `p` does with element `j` of the row.
   void element(size_t p, const std::vector<Term>& at, const Term& j, std::vector<Accumulator>& accumulators,
-               const std::vector<std::pair<size_t, Best>>& extrema) {
+               const std::vector<std::pair<size_t, Best>>& extrema, const Term& k = 0) {
     const LocationInLoops here{.at = unravelled(b_, reduced_, at, j)};
     std::vector<Term> values = values_;
-    for (size_t v : plan_.needed(p)) tracks_.compute(b_, v, here, in_lanes_, values);
+    for (const auto& [v, array] : own_)
+      if (plan_.read(p).count(v))
+        values[v] = code_.let("kept", kernel::load(array, value(v).variable.dtype(), 1, k, 1));
+    for (size_t v : plan_.needed(p)) {
+      tracks_.compute(b_, v, here, in_lanes_, values);
+      for (const auto& [own, array] : own_)
+        if (own == v) code_.store(array, k, 1, values[v]);
+    }
     for (Accumulator& a : accumulators) {
       const Term x = bound(nest_, value(a.value).term, values);
       if (a.how->combine_pairs)
@@ -377,17 +394,8 @@ class DeviceRows {
   // ---- extrema -----------------------------------------------------------------------------------------------------
 
   DType value_dtype(size_t v) const { return is_bool(value(v).term.dtype()) ? DType::kUInt8 : value(v).term.dtype(); }
-  static Term zero_of(DType dtype) { return is_float(dtype) ? constant(dtype, 0) : constant_int(dtype, 0); }
-
-  // Of two the one that no other is better than; `better` is asked for the earlier and the later one.
   Best better_of(size_t v, const Best& a, const Best& b) {
-    const auto& better = value(v).how->better;
-    const Term none = b_.length(count_);
-    const Term takes_b =
-        code_.let("takes", b.where < none && (a.where == none || select(a.where < b.where, better(a.value, b.value),
-                                                                        !better(b.value, a.value))));
-    return {code_.let("best", select(takes_b, b.value, a.value)),
-            code_.let("where", select(takes_b, b.where, a.where))};
+    return kernel::better_of(code_, *value(v).how, a, b, b_.length(count_));
   }
 
   Term where_best(size_t v, Best own) {
@@ -422,6 +430,8 @@ class DeviceRows {
   Dim part_ = 1, part_count_ = 1;                    // elements of a part of a row; parts
   std::vector<std::pair<size_t, Operand>> partial_;  // by reduction: what the parts give; none: rows are whole
   Term first_, last_;                                // elements of the part
+  int64_t of_thread_ = 0;                            // elements of a whole row that a thread has, where that is known
+  std::vector<std::pair<size_t, std::string>> own_;  // by value: the thread's part of a row, for later loops
   Term lane_;                                        // the thread's number among those of its row
   std::vector<std::pair<size_t, std::string>> parts_, locations_;  // by reduction: shared arrays
   std::vector<Term> values_;                                       // of the row

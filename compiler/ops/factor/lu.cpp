@@ -5,6 +5,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/device_factor.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/matrices.h"
@@ -132,6 +133,7 @@ void lower_lu(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.output().type;
   if (SmallMatrices::are(type)) return small_lu(b);
+  if (b.target().is_device() && is_float(type.dtype)) return lower_device_lu(b);
   const Dim &n = type.dims.back(), count = count_of(type);
   const kernel::Operand pivots = b.workspace(DType::kInt32, count * n);
   b.call_library({lu_function(type.dtype),

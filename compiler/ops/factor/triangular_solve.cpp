@@ -1,6 +1,7 @@
 // Linear equations with a triangular matrix.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/device_factor.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/matrices.h"
@@ -86,6 +87,8 @@ void lower_solve(kernel::StepBuilder& b) {
   const Type &type = b.output().type, &of_a = b.input(0).type;
   const Dim &n = type.dims[type.rank() - 2], &k = type.dims.back(), count = count_of(type);
   if (!SmallMatrices::are(type) || !SmallMatrices::are(of_a)) {
+    if (b.target().is_device() && is_float(type.dtype))
+      return lower_device_triangular_solve(b, t, regular_check(b.node()));
     return b.call_library(
         {triangular_solve_function(type.dtype),
          {count, n, k, Dim(t.lower), Dim(t.transposed), Dim(t.unit), kernel::PointerTo{b.input(0).index},

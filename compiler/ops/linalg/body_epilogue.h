@@ -38,12 +38,12 @@ class BodyEpilogue : public KernelEpilogue {
  protected:
   /// The anchor's value of the kernel's results; `values` has what does not depend on them.
   virtual kernel::Term anchor_value(const kernel::Term& results, const BodyValues& values) const;
+  bool is_read_by_element(const Expr& input) const;
 
   const int lanes_;
 
  private:
   BodyEpilogue(kernel::StepBuilder& b, const Node& anchor, std::vector<const Node*> nodes);
-  bool is_read_by_element(const Expr& input) const;
 
   kernel::StepBuilder& b_;
   const Graph& body_;

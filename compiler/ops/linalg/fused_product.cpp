@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/fused_cases.h"
 #include "compiler/ops/linalg/body_epilogue.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/linalg/matrix_product.h"
 
 namespace thtrain {
 namespace {
@@ -33,7 +35,39 @@ bool has_known_strides(const Layout& layout) {
 // Ends with gemm's c where there is one.
 class ProductEpilogue : public BodyEpilogue {
  public:
-  using BodyEpilogue::BodyEpilogue;
+  explicit ProductEpilogue(StepBuilder& b) : BodyEpilogue(b) {}
+
+  /// The same by the definition of the product, as a nest.
+  void lower_nest(StepBuilder& b) const {
+    const Graph& body = *b.node().bodies[0];
+    const Dims& domain = anchor().types[0].dims;
+    const size_t first = first_factor(anchor());
+    kernel::Operand sums = b.output();
+    sums.type = anchor().types[0];
+    ProductNest product(operand(first), operand(first + 1), sums);
+    kernel::Nest& nest = product.nest;
+    const auto by_element = [&](const kernel::Operand& operand) {
+      kernel::Location out{operand, strides_over(domain, operand)};
+      out.strides.resize(nest.axes().size(), Dim(0));  // what is summed does not move it
+      return out;
+    };
+    BodyValues values;
+    for (size_t k = 0; k < body.inputs.size(); ++k) {
+      const std::string& name = body.inputs[k].name();
+      if (is_read_by_element(body.inputs[k]))
+        values.set(body.inputs[k],
+                   load_value(nest, identifier(name.empty() ? str("x", k) : readable(name)), by_element(b.input(k))));
+    }
+    for (const Node* node : nodes_between(body.inputs, body.outputs)) {
+      if (node == &anchor())
+        values.set((*node)[0], nest.let("result", anchor_value(product.sum.re, values)));
+      else
+        write_node(nest, *node, values);
+    }
+    for (size_t o = 0; o < body.outputs.size(); ++o)
+      store_value(nest, by_element(b.output(o)), values.parts(body.outputs[o]));
+    kernel::schedule(b, nest, name(), comment());
+  }
 
  private:
   // alpha sum + beta c, as gemm's own kernel computes it.
@@ -55,6 +89,7 @@ class ProductEpilogue : public BodyEpilogue {
 
 void lower_fused_product(StepBuilder& b) {
   ProductEpilogue epilogue(b);
+  if (b.target().is_device()) return epilogue.lower_nest(b);
   const size_t first = first_factor(epilogue.anchor());
   const kernel::Operand x = epilogue.operand(first), y = epilogue.operand(first + 1);
   std::optional<MatrixProduct> product = known_product(epilogue.anchor(), x.layout, y.layout);
@@ -115,18 +150,21 @@ std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, c
   return tiling;
 }
 
-static bool is_for_a_tiling(const Node& node, std::span<const Layout> inputs, const kernel::Chooser& chooser) {
+// On a device the nest of the product ends with more, on a processor a tiling.
+static bool can_end_with_more(const Node& node, std::span<const Layout> inputs, const kernel::Chooser& chooser,
+                              const kernel::Target& target) {
   const bool is_batch = node.op == &batched_dot_op();
-  if (!is_batch && !is_matrix_product(node)) return false;
+  if (is_batch ? target.is_device() : !is_matrix_product(node)) return false;
   const size_t first = first_factor(node);
   if (is_batch && !(is_float(node.types[0].dtype) && has_known_strides(inputs[0]) && has_known_strides(inputs[1])))
     return false;
   std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
+  if (target.is_device()) return product && plain_is_possible(*product);
   return product && tiling_with_epilogue(&chooser, *product);
 }
 
 const Epilogue& product_epilogue() {
-  static const Epilogue epilogue{is_for_a_tiling, make_fused_product};
+  static const Epilogue epilogue{can_end_with_more, make_fused_product};
   return epilogue;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ops/order/device_sort.h"
 #include "compiler/ops/order/sort_keys.h"
 #include "compiler/ops/shape/copy_loops.h"
 
@@ -423,7 +424,7 @@ class RadixSort {
 }  // namespace
 
 void lower_sort(StepBuilder& b, const SortForm& form) {
-  if (b.target().is_device()) return b.call_reference();
+  if (b.target().is_device()) return lower_device_sort(b, form);
   RadixSort(b, form).run();
 }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/kernel/schedule/device.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/random/device_twister.h"
 #include "compiler/ops/random/draw_functions.h"
 #include "compiler/ops/random/draw_op.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -66,7 +68,62 @@ std::vector<Tensor> reference_choice(const ReferenceArgs& args) {
   return {tensor_of(state), out};
 }
 
+// With replacement: a uniform number each, and its position in the running sums of the probabilities, which one thread
+// adds up, since others would round in another way.
+void lower_device_choice(StepBuilder& b) {
+  using kernel::Term;
+  kernel::Code& code = b.code();
+  const kernel::Operand &p = b.input(1), &out = b.output(1);
+  const Dim count = out.type.elements();
+  const kernel::Operand sums = b.workspace(DType::kFloat64, p.type.dims[0]),
+                        drawn = b.workspace(DType::kFloat64, count);
+  const auto number = [](double value) { return kernel::constant(DType::kFloat64, value); };
+  DeviceTwister twister(b);
+  const std::string fits = code.shared_array("fits", DType::kInt64, 1);
+  const Term n = b.length(count), k = b.length(p.type.dims[0]);
+  twister.begin();
+  code.if_(b.thread() == Term(0), [&] {
+    const Term sum = code.var("sum", number(0)), exact = code.var("exact", number(0)),
+               lost = code.var("lost", number(0)), least = code.var("is_least", 1);
+    code.loop("i", k, [&](const Term& i) {
+      const Term x = code.let("x", b.load(p, i)), added = code.let("added", x - lost),
+                 next = code.let("next", exact + added);
+      code.assign(lost, next - exact - added);
+      code.assign(exact, next);
+      code.assign(sum, sum + x);
+      code.assign(least, kernel::select(x >= number(0), least, Term(0)));
+      b.store(sums, i, sum);
+    });
+    code.loop("i", k, [&](const Term& i) { b.store(sums, i, b.load(sums, i) / sum); });
+    const Term is_one = kernel::fabs(exact - number(1)) <= number(1.5e-8);
+    code.store(fits, 0, 1, kernel::select(n == Term(0) || (least == Term(1) && is_one), Term(1), Term(0)));
+  });
+  code.barrier();
+  b.require(kernel::load(fits, DType::kInt64, 1, 0, 1) == Term(1), {kWhat_choice, kExpected, b.node().origin}, 0, 0);
+  twister.uniforms(drawn, n);
+  twister.end();
+  code.if_(b.thread() == Term(0), [&] { twister.keep_gauss(); });
+  b.finish_device_kernel("choice_words", "out0 = the next state, and a uniform number for each of out1", 1,
+                         kernel::kDeviceThreads, "a block for the state");
+  const Term i = code.let("i", b.block() * Term(kernel::kDeviceThreads) + b.thread());
+  code.if_(i < b.length(count), [&] {
+    const Term u = code.let("u", b.load(drawn, i)), low = code.var("low", 0),
+               high = code.var("high", b.length(p.type.dims[0]));
+    code.while_(low < high, [&] {
+      const Term half = code.let("half", (low + high) / Term(2)),
+                 is_before = code.let("is_before", b.load(sums, half) <= u);
+      code.assign(low, kernel::select(is_before, half + Term(1), low));
+      code.assign(high, kernel::select(is_before, high, half));
+    });
+    b.store(out, i, low);
+  });
+  b.finish_device_kernel("choice", "out1 = where the sums of in1 exceed uniform numbers",
+                         kernel::blocks_for(count, kernel::kDeviceThreads), kernel::kDeviceThreads,
+                         "a thread for each number");
+}
+
 void lower_choice(StepBuilder& b) {
+  if (b.target().is_device() && replaces(b.node())) return lower_device_choice(b);
   const kernel::Operand &p = b.input(1), &out = b.output(1);
   const Dim n = out.type.elements(), &k = p.type.dims[0];
   const kernel::Operand work = b.workspace(DType::kFloat64, Dim(2) * k + n);

@@ -3,6 +3,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/random/device_draws.h"
 #include "compiler/ops/random/draw_functions.h"
 #include "compiler/ops/random/draw_op.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -63,6 +64,8 @@ std::vector<Tensor> reference(const Distribution& of, const ReferenceArgs& args)
 
 void lower(const Distribution& of, StepBuilder& b) {
   const kernel::Operand& out = b.output(1);
+  const kernel::RuntimeCheck unfit{unfit_what(of), unfit_expected(of, "{value}"), b.node().origin};
+  if (b.target().is_device() && lower_device_draw(b, of, unfit)) return;
   std::array<int, 2> locations{0, 0};  // the state stands for a parameter that is not there
   std::array<Dim, 2> steps{0, 0};
   for (size_t k = 0; k < of.count; ++k) {
@@ -72,7 +75,7 @@ void lower(const Distribution& of, StepBuilder& b) {
   b.call_library({draw_function(of, out.type.dtype),
                   {out.type.elements(), PointerTo{b.input(0).index}, PointerTo{b.output(0).index},
                    PointerTo{locations[0]}, steps[0], PointerTo{locations[1]}, steps[1], PointerTo{out.index}},
-                  kernel::RuntimeCheck{unfit_what(of), unfit_expected(of, "{value}"), b.node().origin}});
+                  unfit});
 }
 
 // The same draw with standard parameters: the numbers before they were scaled and moved.

@@ -1,4 +1,8 @@
 // Permutations by NumPy's RandomState.
+#include <algorithm>
+
+#include "compiler/kernel/schedule/device.h"
+#include "compiler/ops/random/device_twister.h"
 #include "compiler/ops/random/draw_functions.h"
 #include "compiler/ops/random/draw_op.h"
 
@@ -25,8 +29,67 @@ std::vector<Tensor> reference_permutation(const ReferenceArgs& args) {
   return {tensor_of(state), out};
 }
 
+// One thread exchanges elements, of which each takes words until one is in its range; the block makes the words.
+void lower_device_permutation(kernel::StepBuilder& b) {
+  using kernel::Term;
+  kernel::Code& code = b.code();
+  const kernel::Operand& out = b.output(1);
+  const int64_t n = std::max<int64_t>(out.type.dims.back().value(), 1);
+  const Dim draws = product(Dims(out.type.dims.begin(), out.type.dims.end() - 1)) * Dim(n - 1);
+  DeviceTwister twister(b);
+  const std::string left = code.shared_array("left", DType::kInt64, 1);
+  code.loop("i", b.thread(), b.length(out.type.elements()), kernel::kDeviceThreads, kernel::LoopMark::kSequential,
+            [&](const Term& i) { b.store(out, i, i % Term(n)); });
+  twister.begin();
+  code.barrier();
+  int64_t all_bits = 1;
+  while (all_bits < n - 1) all_bits = 2 * all_bits + 1;
+  const Term more = code.var("more", b.length(draws)), next = code.var("next", 0), row = code.var("row", 0),
+             last = code.var("last", n - 1), mask = code.var("mask", all_bits);
+  const auto exchange = [&](const Term& other) {
+    const Term first = code.let("first", row * Term(n)), x = code.let("x", b.load(out, first + last)),
+               y = code.let("y", b.load(out, first + other));
+    b.store(out, first + last, y);
+    b.store(out, first + other, x);
+    code.assign(last, last - Term(1));
+    code.if_(last <= kernel::shift_right(mask, Term(1)),
+             [&] { code.assign(mask, kernel::shift_right(mask, Term(1))); });
+    code.if_(last == Term(0), [&] {
+      code.assign(row, row + Term(1));
+      code.assign(last, n - 1);
+      code.assign(mask, all_bits);
+    });
+  };
+  code.while_(more > Term(0), [&] {
+    code.if_(b.thread() == Term(0), [&] {
+      const Term pending = code.var("pending", more);
+      code.while_(pending > Term(0) && next < twister.base() + Term(DeviceTwister::kWords), [&] {
+        const Term other = code.let("other", kernel::cast(twister.word_at(next), DType::kInt64) & mask);
+        code.assign(next, next + Term(1));
+        code.if_(other <= last, [&] {
+          exchange(other);
+          code.assign(pending, pending - Term(1));
+        });
+      });
+      code.store(left, 0, 1, pending);
+      twister.use(next);
+    });
+    code.barrier();
+    code.assign(more, kernel::load(left, DType::kInt64, 1, 0, 1));
+    code.if_(more > Term(0), [&] { twister.twist(); });
+  });
+  twister.end();
+  code.if_(b.thread() == Term(0), [&] { twister.keep_gauss(); });
+  b.finish_device_kernel("permutation", "out0 = the next state; out1 = permutations", 1, kernel::kDeviceThreads,
+                         "a block for the state, a thread for the permutations");
+}
+
 void lower_permutation(kernel::StepBuilder& b) {
   const Dims& dims = b.output(1).type.dims;
+  // A range of more than 32 bits would take two words.
+  constexpr int64_t kMost = int64_t{1} << 32;
+  if (b.target().is_device() && dims.back().is_known() && dims.back().value() <= kMost)
+    return lower_device_permutation(b);
   b.call_library({permutation_function(),
                   {product(Dims(dims.begin(), dims.end() - 1)), dims.back(), PointerTo{b.input(0).index},
                    PointerTo{b.output(0).index}, PointerTo{b.output(1).index}}});

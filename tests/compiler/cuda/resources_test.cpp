@@ -12,6 +12,9 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/order/order.h"
+#include "compiler/ops/random/random.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/compile.h"
@@ -107,7 +110,14 @@ std::vector<std::pair<std::string, Expr>> schedules() {
           {"softmax by warps", softmax(floats({50, 700}))},
           {"softmax by blocks", softmax(floats({50, 5000}))},
           {"a gather", take(floats({100, 30}), tensor("at", {60}, DType::kInt64))},
+          {"a sort", argsort(floats({50, 5000}))},
+          {"a sort of doubles", sort(f64("x", {50, 700}))},
+          {"running sums", cumsum(floats({50, 5000}), 1)},
+          {"running sums in parts", cumsum(floats({50'000}), 0)},
+          {"an inverse", inverse(floats({50, 50}))},
+          {"normal numbers", draw("normal", tensor("state", {628}, DType::kUInt32), {1000}, {0.0, 1.0}).sample},
           {"a product", dot(tall, wide)},
+          {"a layer", tanh(dot(tall, wide) + floats({500}, "bias"))},
           {"a product of any lengths", dot(floats({"m", "k"}, "a"), floats({"k", "n"}, "b"))},
           {"a product of doubles", dot(f64("a", {60, 784}), f64("b", {784, 500}))},
           {"a large product", dot(square, square)},

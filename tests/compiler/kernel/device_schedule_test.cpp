@@ -7,6 +7,9 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/order/order.h"
+#include "compiler/ops/random/random.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
@@ -91,6 +94,34 @@ TEST(GoldenCode, GathersAndScattersOnADevice) {
   expect_golden(text_of({take(floats({10, 3}), at), scatter_add(floats({10, 3}), at, floats({"m", 3}, "y")),
                          scatter_add(counts, at, more)}),
                 "code/cuda_scatters.txt");
+}
+
+TEST(GoldenCode, SortsOnADevice) {
+  const Expr whole = tensor("x", {3, 33}, DType::kInt64);
+  expect_golden(text_of({sort(floats({0})), argsort(whole), sort(floats({2, 1024})), sort(floats({2, 1025})),
+                         argtopk(floats({3, 3000}), 2000)}),
+                "code/cuda_sorts.txt");
+}
+
+TEST(GoldenCode, RunningSumsOnADevice) {
+  expect_golden(text_of({cumsum(floats({5, 63}), 1), cumsum(floats({5, 64}), 1), cummax(floats({300, 3}), 0),
+                         cumprod(floats({2, 16'384}), 1), cumsum(floats({"n"}), 0)}),
+                "code/cuda_running_sums.txt");
+}
+
+TEST(GoldenCode, InversesOnADevice) {
+  expect_golden(text_of({inverse(floats({20, 20}))}), "code/cuda_inverses.txt");
+}
+
+TEST(GoldenCode, DrawsOnADevice) {
+  const Expr state = tensor("state", {628}, DType::kUInt32);
+  const auto numbers = [&](const std::string& of, const std::vector<Operand>& parameters) {
+    return draw(of, state, {100}, parameters, DType::kFloat32).sample;
+  };
+  expect_golden(
+      text_of({numbers("uniform", {-1.0, 1.0}), numbers("normal", {0.0, tensor("deviation", {100}, DType::kFloat64)}),
+               draw("randint", state, {100}, {0, 10}).sample}),
+      "code/cuda_draws.txt");
 }
 
 TEST(DeviceSchedule, ExplainPrintsTheChoices) {

@@ -181,6 +181,15 @@ TEST(VerifyDevice, ABarrierIsWhereAllThreadsOfTheBlockCome) {
               code.loop("i", kThread, 100, 64, LoopMark::kSequential, [&](const Term&) { code.barrier(); });
             }),
             expected);
+  // An element of a shared array is the same for all threads if its number is.
+  const auto while_element = [](const Term& number) {
+    return [number](Code& code) {
+      code.shared_array("left", DType::kInt64, 64);
+      code.while_(load("left", DType::kInt64, 1, number, 1) > Term(0), [&] { code.barrier(); });
+    };
+  };
+  EXPECT_EQ(device_fault(while_element(3)), "none");
+  EXPECT_EQ(device_fault(while_element(kThread)), expected);
   // A variable that is assigned in some of the threads differs from then on.
   EXPECT_EQ(device_fault([&](Code& code) {
               const Term flag = code.var("flag", Term(0));

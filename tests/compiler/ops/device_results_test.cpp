@@ -3,6 +3,9 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/order/order.h"
+#include "compiler/ops/random/random.h"
+#include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/target_calls.h"
@@ -45,6 +48,19 @@ TEST(DeviceProducts, OfBatchesAndWithFactorsEqualTheReference) {
   expect_right({c, alpha, left, right, beta}, apply(gemm_op(), {c, alpha, left, right, beta}));
 }
 
+// One kernel, which ends with what is computed of the product.
+TEST(DeviceProducts, EndWithBiasesAndActivations) {
+  for (const int64_t terms : {5, 70}) {
+    const Expr x = of(DType::kFloat32, "x", {50, terms}), w = of(DType::kFloat32, "w", {terms, 33}),
+               bias = of(DType::kFloat32, "bias", {33}), more = of(DType::kFloat32, "more", {50, 1});
+    const Expr layer = tanh(dot(x, w) + bias);
+    expect_right({x, w, bias, more}, layer * more);
+    expect_right({x, w, bias, more}, gt(dot(x, w) + bias, more));
+    Function f = function({x, w, bias}, {layer}, {}, {.target = kernel::emulated_cuda_target()});
+    EXPECT_EQ(f.info().kernels, 1U);
+  }
+}
+
 TEST(DeviceProducts, WithVectorsAreReductions) {
   const Expr a = f64("a", {40, 70}), x = f64("x", {70}), y = f64("y", {40});
   expect_right({a, x}, dot(a, x));
@@ -79,6 +95,133 @@ TEST(DeviceReductions, OfAnyLengthInPartsEqualTheReference) {
   }
   Function f = function({x}, {max(x)}, {}, {.target = kernel::emulated_cuda_target()});
   EXPECT_THROW(f({numbers({0})}), Error);
+}
+
+TEST(DeviceInverse, EqualsTheReferenceAndNamesThePivot) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    // Large elements off the diagonal: every row is exchanged.
+    const Expr a = of(dtype, "a", {40, 40}), next = eye(40, {}, 1, dtype) + eye(40, {}, -39, dtype);
+    expect_right({a}, dot(inverse(a + next * 40.0), a));
+  }
+  const Expr a = f64("a", {"n", "n"});
+  Function f = function({a}, {inverse(a)}, {}, {.target = kernel::emulated_cuda_target()});
+  try {
+    f({Tensor::of(std::vector<double>{1, 2, 3, 2, 4, 6, 0, 0, 1}, {3, 3})});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages().front().what, "inverse: the matrix is singular");
+    EXPECT_EQ(error.messages().front().expected, "pivots other than 0, found 0 as pivot 2 of the LU factorization");
+  }
+}
+
+// From states at all kinds of positions, several keys long; with a normal number that is held back.
+TEST(DeviceDraws, OfAllFormsEqualTheReference) {
+  const Expr state = tensor("state", {628}, DType::kUInt32);
+  Tensor words = Tensor::zeros(DType::kUInt32, {628});
+  RandomState(7).to_words(words.data<uint32_t>());
+  for (const int64_t position : {0, 3, 623, 624})
+    for (const auto& [name, parameters] : std::vector<std::pair<std::string, std::vector<Operand>>>{
+             {"uniform", {-1.0, 2.0}},
+             {"normal", {0.5, 2.0}},
+             {"logistic", {0.0, 1.0}},
+             {"geometric", {0.2}},
+             {"geometric", {0.6}},
+             {"randint", {-5, 5}},
+             {"randint", {3, 4}},
+             {"random_integers", {int64_t{0}, int64_t{1} << 40}}}) {
+      SCOPED_TRACE(str(name, " from ", position));
+      words.data<uint32_t>()[624] = static_cast<uint32_t>(position);
+      words.data<uint32_t>()[625] = position == 3;
+      const Drawn once = draw(name, state, {position == 0 ? 301 : 1000}, parameters),
+                  twice = draw(name, once.next, {7}, parameters);
+      Function f =
+          function({state}, {once.sample, twice.sample, twice.next}, {}, {.target = kernel::emulated_cuda_target()});
+      const std::vector<Tensor> got = f({words}), expected = function({state}, {once.sample, twice.sample, twice.next},
+                                                                      {}, {.mode = Mode::kReference})({words});
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << "output " << i;
+      EXPECT_TRUE(f.info().reference_steps.empty());
+    }
+}
+
+TEST(DeviceDraws, PermutationsAndChoicesEqualTheReference) {
+  const Expr state = tensor("state", {628}, DType::kUInt32), p = f64("p", {5});
+  Tensor words = Tensor::zeros(DType::kUInt32, {628});
+  RandomState(11).to_words(words.data<uint32_t>());
+  const Drawn rows = draw_permutation(state, {3}, 300), choices = draw_choice(rows.next, {700}, p, true);
+  const auto call = [&](const FunctionOptions& options, const std::vector<double>& of) {
+    Function f = function({state, p}, {rows.sample, choices.sample, choices.next}, {}, options);
+    return f({words, Tensor::of(of, {5})});
+  };
+  const FunctionOptions device{.target = kernel::emulated_cuda_target()};
+  const std::vector<double> fit{0.125, 0.0, 0.25, 0.5, 0.125};
+  const std::vector<Tensor> got = call(device, fit), expected = call({.mode = Mode::kReference}, fit);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << "output " << i;
+  try {
+    call(device, {0.5, 0.5, 0.5, 0.5, 0.5});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages().front().what, "choice: the probabilities are none");
+  }
+}
+
+TEST(DeviceDraws, NameTheElementWhoseParametersDoNotFit) {
+  const Expr state = tensor("state", {628}, DType::kUInt32), scale = f64("scale", {400});
+  Function f = function({state, scale}, {draw("exponential", state, {400}, {scale}).sample}, {},
+                        {.target = kernel::emulated_cuda_target()});
+  Tensor words = Tensor::zeros(DType::kUInt32, {628}), scales = Tensor::zeros(DType::kFloat64, {400});
+  scales.data<double>()[397] = scales.data<double>()[300] = -1;
+  try {
+    f({words, scales});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages().front().what, "exponential: a parameter is out of range");
+    EXPECT_EQ(error.messages().front().expected,
+              "scale >= 0; it is not so for element 301 of the result, counted from 1");
+  }
+}
+
+// By threads, by blocks, in parts; NaN and what is added to it in another order.
+TEST(DeviceScans, OfLinesAndPartsEqualTheReference) {
+  const Expr rows = of(DType::kFloat32, "rows", {3, 700}), cube = of(DType::kInt32, "cube", {2, 300, 3}),
+             parts = of(DType::kFloat64, "parts", {2, 16'640}), bytes = of(DType::kUInt8, "bytes", {257});
+  expect_right({rows}, cumsum(rows, 1));
+  expect_right({rows}, cumsum(rows[{Slice{}, Slice{.step = -1}}], 1));
+  expect_right({cube}, cumsum(cube, 1));
+  expect_right({cube}, cumprod(cube, 1));
+  expect_right({parts}, cummax(parts * where(gt(parts, 1.0), NAN, 1.0), 1));
+  expect_right({parts}, cumsum(cast(parts * 8.0, DType::kInt64), 1));
+  expect_right({bytes}, cummin(bytes, 0));
+  const Expr x = tensor("x", {2, "n"}, DType::kFloat64);
+  for (const int64_t n : {0, 1, 256, 257, 9000})
+    expect_equal({x}, {cumsum(x, 1)}, {numbers({2, n})}, {.target = kernel::emulated_cuda_target()});
+}
+
+// In one block and in several runs; many equal elements, so that their order is seen; NaN and zeros of both signs.
+TEST(DeviceSorts, OfRowsInBlocksAndRunsEqualTheReference) {
+  for (const int64_t n : {1, 31, 1025, 2500})
+    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+      const Expr x = of(dtype, "x", {2, n});
+      expect_right({x}, argsort(floor(cast(x, DType::kFloat64) * 3.0)));
+      expect_right({x}, sort(x));
+    }
+  const Expr x = of(DType::kFloat32, "x", {3, 2500});
+  expect_right({x}, argtopk(x, 30));
+  expect_right({x}, sort(transpose(x), 0));
+  const Tensor special = [] {
+    Tensor out = Tensor::zeros(DType::kFloat32, {3, 2500});
+    for (int64_t i = 0; i < out.size(); ++i)
+      out.data<float>()[i] = i % 7 == 0 ? NAN : i % 3 == 0 ? -0.0F : static_cast<float>(i % 5);
+    return out;
+  }();
+  const Expr with_signs = 1.0 / sort(x);
+  expect_equal({x}, {argsort(x), with_signs}, {special}, {.target = kernel::emulated_cuda_target()});
+}
+
+TEST(DeviceSorts, OfAnyLengthEqualTheReference) {
+  const Expr x = tensor("x", {2, "n"}, DType::kFloat32);
+  for (const int64_t n : {0, 1, 1024, 1025, 5000})
+    expect_equal({x}, {sort(x), argsort(x)}, {numbers({2, n}).cast(DType::kFloat32)},
+                 {.target = kernel::emulated_cuda_target()});
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/order/order.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/shared.h"
+#include "tests/support/host_sort.h"
 
 namespace thtrain::place_transfers_test {
 namespace {
@@ -62,18 +62,18 @@ TEST(PlaceTransfers, TheCallersMemoryIsCopiedForKernels) {
 
 TEST(PlaceTransfers, WhatReferencesAloneTouchStaysOnTheHost) {
   const Expr x = vector("x", {8});
-  const Program program = planned({x}, {sort(x)});
+  const Program program = planned({x}, {host_sort(x)});
   EXPECT_EQ(steps_of(program), "reference");
   EXPECT_TRUE(program.memory.arena_bytes.is(0));
 }
 
 TEST(PlaceTransfers, AReferenceBetweenKernelsComputesWithCopies) {
   const Expr x = vector("x", {8});
-  EXPECT_EQ(steps_of(planned({x}, {tanh(sort(tanh(x)))})),
-            "x_there = x; kernel; fused = fused; reference; sort = sort; kernel; output 0 = output 0_there");
+  EXPECT_EQ(steps_of(planned({x}, {tanh(host_sort(tanh(x)))})),
+            "x_there = x; kernel; fused = fused; reference; host_sort = host_sort; kernel; output 0 = output 0_there");
   // The host has the input already.
-  EXPECT_EQ(steps_of(planned({x}, {tanh(x) + sort(x)})),
-            "reference; sort = sort; x_there = x; kernel; output 0 = output 0_there");
+  EXPECT_EQ(steps_of(planned({x}, {tanh(x) + host_sort(x)})),
+            "reference; host_sort = host_sort; x_there = x; kernel; output 0 = output 0_there");
 }
 
 // A sum of its arguments, by a function of the host.
@@ -119,7 +119,7 @@ TEST(PlaceTransfers, WhatALoopDoesNotChangeIsCopiedBeforeIt) {
 // Elements that do not lie side by side are read, and written, in a copy of all that is around them.
 TEST(PlaceTransfers, OfAStridedValueTheWholeBufferIsCopied) {
   const Expr x = tensor("x", {6, 4}, DType::kFloat64);
-  const Program program = planned({x}, {sort(transpose(tanh(x)), 1) * 2.0});
+  const Program program = planned({x}, {host_sort(transpose(tanh(x))) * 2.0});
   bool has_whole = false;
   for_each_step(program.body, [&](const Step& step) {
     has_whole = has_whole || (std::holds_alternative<kernel::Transfer>(step.code) &&
@@ -131,7 +131,7 @@ TEST(PlaceTransfers, OfAStridedValueTheWholeBufferIsCopied) {
 TEST(PlaceTransfers, VariablesLieWhereTheyAreComputedWith) {
   const Expr x = vector("x", {8});
   const Shared w(Tensor::zeros(DType::kFloat64, {8}), "w"), read(Tensor::zeros(DType::kFloat64, {8}), "read");
-  const Program program = planned({x}, {sort(read.expr())}, {{w, w + x}});
+  const Program program = planned({x}, {host_sort(read.expr())}, {{w, w + x}});
   for (const Buffer& buffer : program.buffers)
     EXPECT_EQ(buffer.on_device, buffer.name == "w" || buffer.name == "x_there") << buffer.name;
   EXPECT_EQ(steps_of(program), "x_there = x; kernel; reference");
