@@ -365,8 +365,7 @@ class Emitter {
     std::string lengths = join(call.lengths, ", ", [&](const auto& length) {
       const char* const type = call.function->is_of_device() ? "(long)" : "";
       if (const Dim* dim = std::get_if<Dim>(&length)) return type + code(*dim);
-      const RuntimeCheck& check = std::get<RuntimeCheck>(length);
-      return str(type, add_check({check.what, check.expected, check.origin.text(), check.origin.config()}));
+      return str(type, add_check(text_of_check(std::get<RuntimeCheck>(length))));
     });
     std::vector<std::string> numbers;
     for (double number : call.numbers)
@@ -409,7 +408,7 @@ class Emitter {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
       if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
       if (const RuntimeCheck* check = std::get_if<RuntimeCheck>(&argument))
-        return str(add_check({check->what, check->expected, check->origin.text(), check->origin.config()}));
+        return str(add_check(text_of_check(*check)));
       return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");

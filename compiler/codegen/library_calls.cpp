@@ -39,9 +39,12 @@ std::string declaration_of(const CalledFunction& called, const std::string& name
          str("  const ", type, " ", name, " = (", type, ")ctx->library[", index, "];\n");
 }
 
+CheckText text_of_check(const kernel::RuntimeCheck& check) {
+  return {check.what, check.expected, check.origin.text(), check.origin.config()};
+}
+
 CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin) {
-  if (call.failure)
-    return {call.failure->what, call.failure->expected, call.failure->origin.text(), call.failure->origin.config()};
+  if (call.failure) return text_of_check(*call.failure);
   return {str("the library function ", call.function.name, " failed"), "status 0, got {value}", origin.text(),
           origin.config()};
 }

@@ -21,6 +21,7 @@ std::vector<CalledFunction> called_functions(const Program& program);
 std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
                            size_t index);
 
+CheckText text_of_check(const kernel::RuntimeCheck& check);
 /// The check that a call fails where its function gives {value} and not 0. `origin`: of the call's step.
 CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin);
 

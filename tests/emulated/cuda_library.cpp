@@ -4,18 +4,18 @@
 
 using namespace thtrain::cuda;  // NOLINT
 
-#define TH_REQUIRED(name, parameters)                        \
-  extern "C" void* resolve_##name() {                        \
-    return reinterpret_cast<void*>(emulated::driver().name); \
-  }                                                          \
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::driver().name;                 \
+  }                                                 \
   extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
 #define TH_OPTIONAL(name, parameters, loss) TH_REQUIRED(name, parameters)
 #include "compiler/cuda/driver_functions.inc"
 
-#define TH_REQUIRED(name, parameters)                       \
-  extern "C" void* resolve_##name() {                       \
-    return reinterpret_cast<void*>(emulated::nvrtc().name); \
-  }                                                         \
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::nvrtc().name;                  \
+  }                                                 \
   extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
 #define TH_OPTIONAL(name, parameters, loss) TH_REQUIRED(name, parameters)
 #include "compiler/cuda/nvrtc_functions.inc"

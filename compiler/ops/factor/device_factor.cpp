@@ -39,10 +39,11 @@ class DeviceFactor {
                  divisor = code_.let("divisor", kernel::select(chosen == zero(), one(), chosen));
       each(k + Term(1), n_, [&](const Term& i) { b_.store(b_.output(), at(i, k), element(i, k) / divisor); });
       code_.barrier();
-      const Term left = code_.let("left", n_ - k - Term(1));
+      const Term left = code_.let("left", n_ - k - Term(1)),
+                 width = code_.let("width", kernel::select(left > Term(0), left, Term(1)));
       each(0, left * left, [&](const Term& e) {
-        const Term up = code_.let("up", e / left), row = code_.let("row", k + Term(1) + up),
-                   column = code_.let("column", k + Term(1) + e - up * left);
+        const Term down = code_.let("down", e / width), row = code_.let("row", k + Term(1) + down),
+                   column = code_.let("column", k + Term(1) + e - down * width);
         b_.store(b_.output(), at(row, column), fma(-element(row, k), element(k, column), element(row, column)));
       });
       code_.barrier();

@@ -9,6 +9,7 @@
 #include "compiler/cuda/cubin.h"
 #include "compiler/cuda/libraries.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/factor.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -114,7 +115,7 @@ std::vector<std::pair<std::string, Expr>> schedules() {
           {"a sort of doubles", sort(f64("x", {50, 700}))},
           {"running sums", cumsum(floats({50, 5000}), 1)},
           {"running sums in parts", cumsum(floats({50'000}), 0)},
-          {"an inverse", inverse(floats({50, 50}))},
+          {"an LU factorization", lu(floats({50, 50})).packed},
           {"normal numbers", draw("normal", tensor("state", {628}, DType::kUInt32), {1000}, {0.0, 1.0}).sample},
           {"a product", dot(tall, wide)},
           {"a layer", tanh(dot(tall, wide) + floats({500}, "bias"))},

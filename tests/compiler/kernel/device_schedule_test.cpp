@@ -4,6 +4,7 @@
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/factor.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -109,8 +110,10 @@ TEST(GoldenCode, RunningSumsOnADevice) {
                 "code/cuda_running_sums.txt");
 }
 
-TEST(GoldenCode, InversesOnADevice) {
-  expect_golden(text_of({inverse(floats({20, 20}))}), "code/cuda_inverses.txt");
+TEST(GoldenCode, FactorizationsOnADevice) {
+  expect_golden(text_of({lu(floats({20, 20})).packed, cholesky(floats({3, 9, 9})), cholesky(floats({5, 4, 4})),
+                         triangular_solve(floats({20, 20}), floats({20, 7}))}),
+                "code/cuda_factorizations.txt");
 }
 
 TEST(GoldenCode, DrawsOnADevice) {

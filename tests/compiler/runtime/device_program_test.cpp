@@ -105,7 +105,9 @@ TEST(DeviceProgram, KernelsBehindAFailedCheckDoNothing) {
       f({three, Tensor::vector({int64_t{0}, int64_t{1} << 40}), two});
     }));
     EXPECT_EQ(f({three, Tensor::vector({int64_t{0}, int64_t{2}}), two})[0].text(), "[1.5, 2, 3.25]");
-    if (on_device) EXPECT_NE(f.explain().device.find("volatile long*)failure != 0) return;"), std::string::npos);
+    if (on_device) {
+      EXPECT_NE(f.explain().device.find("volatile long*)failure != 0) return;"), std::string::npos);
+    }
   }
   EXPECT_EQ(texts[1], texts[0]);
   EXPECT_NE(texts[0].find("1099511627776"), std::string::npos) << texts[0];
