@@ -115,10 +115,12 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
     }
     for (size_t i = 0; i < call.numbers.size(); ++i)
       values.push_back(number_of(call.function->numbers[i].dtype, call.numbers[i]));
-    if (kernel::contains<kernel::Fail>(call.function->body)) values.push_back(bytes_of(failure.address()));
+    const std::string kernel = *name++;
+    const size_t declared = text_.find(kernel + "(");
+    if (text_.substr(declared, text_.find(')', declared) - declared).ends_with("long* failure"))
+      values.push_back(bytes_of(failure.address()));
     std::vector<void*> parameters;
     for (std::string& value : values) parameters.push_back(value.data());
-    const std::string kernel = *name++;
     if (lengths.evaluate(call.blocks) == 0) continue;
     stream.launch_with(module.kernel((kernel == changed ? kernel + suffix : kernel).c_str()),
                        static_cast<unsigned>(lengths.evaluate(call.blocks)),
