@@ -101,6 +101,7 @@ void add_variables(std::vector<GarbageCall>& calls) {
     (void)Shared::of_lengths(lengths, x, name);
   }));
   calls.push_back(garbage_call("Shared.scalar", [](const Shared& s) { (void)s.scalar(); }));
+  calls.push_back(garbage_call("Shared.keep_on_host", [](const Shared& s) { s.keep_on_host(); }));
   calls.push_back(garbage_call("Shared.set_zero", [](const Shared& s) { s.set_zero(); }));
   calls.push_back(garbage_call("Shared.swap_value", [](const Shared& s, const Shared& t) { s.swap_value(t); }));
   calls.push_back(garbage_call("Shared.operator[]", [](const Shared& s, const Index& i) { return s[i]; }));

@@ -268,9 +268,12 @@ std::vector<Expr> tangent_of_product(const JvpArgs& args) {
 // and 0 elements.
 std::vector<Expr> small_product(const std::vector<Expr>& in, DType of_indices, bool of_counts) {
   const auto indices = [&](const std::vector<int64_t>& numbers) { return constant_indices(numbers, of_indices); };
-  const Expr columns = indices({1, 4, 0, 1, 3, 2});
-  const Expr left = of_counts ? columns + cast(in[0] * 0, of_indices) : columns, left_ends = indices({0, 2, 2, 5, 6}),
-             right = indices({2, 0, 3, 1, 2, 0, 1, 3}), right_ends = indices({0, 1, 3, 3, 5, 8});
+  // Counts follow from indices alone: these depend on the inputs.
+  const auto seen = [&](const Expr& columns, const Expr& data) {
+    return of_counts ? columns + cast(data * 0, of_indices) : columns;
+  };
+  const Expr left = seen(indices({1, 4, 0, 1, 3, 2}), in[0]), left_ends = indices({0, 2, 2, 5, 6}),
+             right = seen(indices({2, 0, 3, 1, 2, 0, 1, 3}), in[1]), right_ends = indices({0, 1, 3, 3, 5, 8});
   if (of_counts) return {apply(csr_product_rows_op(), {left, left_ends, right, right_ends}, {{"columns", Dims{4}}})};
   const Expr ends = constant_indices({0, 3, 3, 7, 7}, DType::kInt64);
   const auto node =
