@@ -1,6 +1,8 @@
 // The CUDA text of nests, at the lengths where a schedule takes another shape.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -33,8 +35,11 @@ Program planned(const Expr& result) {
 
 std::string launches_of(const std::string& entry) {
   std::string out;
-  for (size_t at = entry.find("launch("); at != std::string::npos; at = entry.find("launch(", at + 1))
+  static const std::regex kLaunch("launch(_checked)?\\(ctx, \\d");
+  for (std::sregex_iterator it(entry.begin(), entry.end(), kLaunch), end; it != end; ++it) {
+    const auto at = static_cast<size_t>(it->position());
     out += entry.substr(at, entry.find(';', at) - at) + "\n";
+  }
   return out;
 }
 
