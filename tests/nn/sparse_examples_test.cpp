@@ -1,4 +1,6 @@
 // Models of sparse minibatches: the values of dense ones, and updates of the rows that occur.
+#include <gtest/gtest.h>
+
 #include "nn/sparse_examples.h"
 
 #include <cmath>
