@@ -4,6 +4,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/batch.h"
 #include "compiler/ops/operand.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -144,16 +145,7 @@ Expr matrices_of(const Operand& operand, std::string_view builder) {
 }
 
 void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where) {
-  Dims batch;
-  const size_t rank = std::max(a.rank(), b.rank()) - 2;
-  for (size_t i = 0; i < rank; ++i) {
-    const auto of = [&](const Expr& x) { return i + x.rank() < rank + 2 ? Dim(1) : x.dims()[i + x.rank() - rank - 2]; };
-    const Dim x = of(a), y = of(b);
-    if (x.is_known() && y.is_known() && !x.is(1) && !y.is(1) && x != y)
-      fail_build(where, str(builder, ": the lengths of axis ", i, " of the batch differ"), "equal lengths, or 1",
-                 str("left ", value_text(a), ", right ", value_text(b)));
-    batch.push_back(x.is(1) ? y : x);
-  }
+  const Dims batch = batch_of(a, b, builder, where);
   for (Expr* x : {&a, &b}) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x->dims().end() - 2, x->dims().end());

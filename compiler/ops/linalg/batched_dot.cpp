@@ -6,6 +6,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/linalg/batch.h"
 #include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
@@ -139,15 +140,14 @@ static Expr product_of_batches(const Expr& a, const Expr& b, const Dims& batch, 
   return apply(batched_dot_op(), {repeated(a), repeated(b)}, {}, where);
 }
 
-// The leading axes of both, broadcast.
-static Dims batch_of(const Expr& a, const Expr& b, const std::source_location& where) {
+Dims batch_of(const Expr& a, const Expr& b, std::string_view builder, const std::source_location& where) {
   const size_t left = a.rank() - 2, right = b.rank() - 2, rank = std::max(left, right);
   Dims out;
   for (size_t i = 0; i < rank; ++i) {
     const Dim x = i + left < rank ? Dim(1) : a.dims()[i + left - rank],
               y = i + right < rank ? Dim(1) : b.dims()[i + right - rank];
     if (x.is_known() && y.is_known() && !x.is(1) && !y.is(1) && x != y)
-      fail_build(where, str("matmul: the lengths of axis ", i, " of the batch differ"), "equal lengths, or 1",
+      fail_build(where, str(builder, ": the lengths of axis ", i, " of the batch differ"), "equal lengths, or 1",
                  str("left ", value_text(a), ", right ", value_text(b)));
     out.push_back(x.is(1) ? y : x);
   }
@@ -170,7 +170,7 @@ Expr matmul(const Operand& left, const Operand& right) {
   // One matrix or vector on the right is one product with all rows, and of a vector on the left NumPy's dot is the
   // same.
   if (b.rank() <= 2 || a.rank() == 1) return dot({a, where}, b);
-  const Dims batch = batch_of(a, b, where);
+  const Dims batch = batch_of(a, b, "matmul", where);
   return product_of_batches(a, b, batch, where);
 }
 
