@@ -34,8 +34,8 @@ class DefaultFinder {
 
   void find(const Schema& schema, const void* object, const std::string& path) {
     for (const FieldSpec& field : schema.fields) {
-      const void* member = field.member(const_cast<void*>(object));
-      const void* fallback = field.member(const_cast<void*>(schema.defaults.get()));
+      const void* member = field.member(object);
+      const void* fallback = field.member(schema.defaults);
       const bool is_nested = field.access->value == Value::kTable || field.access->value == Value::kKind;
       if (is_nested)
         find_nested(field, member, fallback, path);

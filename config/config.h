@@ -20,13 +20,16 @@
 // (`kind`, `inline_kind`), or a std::optional or std::vector of one of these.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -91,7 +94,10 @@ struct FieldSpec {
   std::vector<int64_t> choice_values = {};  // of enumerations and integers
   std::vector<std::string> synonyms = {};   // what other programs call it: suggested, not accepted
   const FieldAccess* access = nullptr;
-  std::function<void*(void*)> member = {};  // of an object
+  ptrdiff_t offset = 0;  // of the member, in bytes from the start of the struct
+
+  void* member(void* object) const { return static_cast<std::byte*>(object) + offset; }
+  const void* member(const void* object) const { return static_cast<const std::byte*>(object) + offset; }
 };
 
 /// One declared struct.
@@ -99,7 +105,7 @@ struct Schema {
   std::string about = {};
   std::vector<FieldSpec> fields = {};
   std::map<std::string, std::string> absent = {};  // keys that other programs have here, and what to do instead
-  std::shared_ptr<const void> defaults = {};
+  const void* defaults = nullptr;
   Section& (*section)(void*) = nullptr;
   std::vector<std::function<void(const void*, Findings&)>> checks = {};
 
@@ -109,56 +115,21 @@ struct Schema {
 /// What a field's declaration says beyond its name and member.
 class FieldBuilder {
  public:
-  FieldBuilder(Schema& schema, FieldSpec spec) : schema_(schema), index_(schema.fields.size()) {
-    schema.fields.push_back(std::move(spec));
-  }
-  FieldBuilder& range(Range range) {
-    spec().range = range;
-    return *this;
-  }
-  FieldBuilder& one_of(std::vector<std::string> names) {
-    spec().choices = std::move(names);
-    return *this;
-  }
-  FieldBuilder& unit(std::string unit) {
-    spec().unit = std::move(unit);
-    return *this;
-  }
-  FieldBuilder& help(std::string help) {
-    spec().help = std::move(help);
-    return *this;
-  }
+  FieldBuilder(Schema& schema, FieldSpec spec);
+  FieldBuilder& range(const Range& range);
+  FieldBuilder& one_of(std::vector<std::string> names);
+  FieldBuilder& unit(std::string_view unit);
+  FieldBuilder& help(std::string_view help);
   /// Of a list: at least one element.
-  FieldBuilder& required() {
-    spec().required = true;
-    return *this;
-  }
+  FieldBuilder& required();
   /// Of a list of scalars: `size = 5` stands for `size = [5]`.
-  FieldBuilder& one_or_list() {
-    spec().one_or_list = true;
-    return *this;
-  }
+  FieldBuilder& one_or_list();
   /// Of integers: words that stand for these numbers, be they in the range or not.
-  FieldBuilder& words(std::initializer_list<std::pair<std::string, int64_t>> words) {
-    for (const auto& [word, value] : words) {
-      spec().choices.push_back(word);
-      spec().choice_values.push_back(value);
-    }
-    return *this;
-  }
-  FieldBuilder& synonyms(std::vector<std::string> names) {
-    spec().synonyms = std::move(names);
-    return *this;
-  }
-  FieldBuilder& independent() {
-    spec().independent = true;
-    return *this;
-  }
+  FieldBuilder& words(std::initializer_list<std::pair<std::string_view, int64_t>> words);
+  FieldBuilder& synonyms(std::initializer_list<std::string_view> names);
+  FieldBuilder& independent();
   /// Of a kind: `schedule = "step"` stands for `schedule = {type = "step"}`.
-  FieldBuilder& by_name() {
-    spec().by_name = true;
-    return *this;
-  }
+  FieldBuilder& by_name();
 
  private:
   FieldSpec& spec() { return schema_.fields[index_]; }
@@ -166,52 +137,67 @@ class FieldBuilder {
   size_t index_;
 };
 
-/// What describe() fills in.
-template <class T>
-class Fields {
+/// What Fields<T> does without T.
+class FieldTable {
  public:
-  explicit Fields(Schema& schema) : schema_(schema) {}
+  /// Its fields have the name that was before again when it is destroyed.
+  class Group {
+   public:
+    Group(std::string& group, std::string_view name) : group_(group), before_(std::exchange(group, name)) {}
+    ~Group() { group_ = std::move(before_); }
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+   private:
+    std::string& group_;
+    std::string before_;
+  };
 
   /// A sentence about the whole struct, for the reference page.
-  void about(std::string text) { schema_.about = std::move(text); }
+  void about(std::string_view text);
   /// Until the returned guard is destroyed, the declared fields are keys that several kinds have: the reference page
   /// lists them once, under this name, and again only in a kind where the default or the text differs.
-  [[nodiscard]] auto group(std::string name) {
-    struct Guard {
-      std::string& group;
-      std::string before;
-      ~Guard() { group = std::move(before); }
-    };
-    return Guard{group_, std::exchange(group_, std::move(name))};
-  }
+  [[nodiscard]] Group group(std::string_view name) { return {group_, name}; }
   /// Keys that other programs have here and this one has not; `hint` says what to do instead.
-  void absent(const std::vector<std::string>& names, const std::string& hint) {
-    for (const std::string& name : names) schema_.absent[name] = hint;
-  }
+  void absent(std::initializer_list<std::string_view> names, std::string_view hint);
+
+ protected:
+  explicit FieldTable(Schema& schema) : schema_(schema) {}
+  /// `member`: of the struct of defaults.
+  FieldBuilder add(std::string_view name, const FieldAccess& access, const void* member);
+  FieldBuilder add_kind(std::string_view name, const FieldAccess& access, const void* member, std::string_view tag);
+  ptrdiff_t offset_of(const void* member) const;
+  Schema& schema_;
+
+ private:
+  std::string group_;
+};
+
+/// What describe() fills in. A Fields<Derived> is a Fields<Base> too: what several structs inherit is described once.
+template <class T>
+class Fields : public FieldTable {
+ public:
+  /// `part`: of the struct of defaults, or that itself.
+  Fields(Schema& schema, const T& part) : FieldTable(schema), part_(part) {}
+  template <std::derived_from<T> Derived>
+  requires(!std::is_same_v<T, Derived>) Fields(const Fields<Derived>& other) : FieldTable(other), part_(other.part_) {}
 
   template <class M, class Base>
-  FieldBuilder field(std::string name, M Base::*member) {
-    return add({.name = std::move(name), .access = &access_of<M>(), .member = reach(member)});
-  }
-  /// A member of a member, which has no table of its own.
-  template <class M, class Outer, class Base>
-  FieldBuilder field(std::string name, Outer Base::*outer, M Outer::*member) {
-    return add({.name = std::move(name), .access = &access_of<M>(), .member = reach(outer, member)});
+  FieldBuilder field(std::string_view name, M Base::*member) {
+    return add(name, access_of<M>(), &(part_.*member));
   }
   /// A C++ enumeration.
   template <class E, class Base>
-  FieldBuilder choice(std::string name, E Base::*member, std::initializer_list<std::pair<std::string, E>> choices) {
-    return enumeration<E>(std::move(name), reach(member), choices);
-  }
-  template <class E, class Outer, class Base>
-  FieldBuilder choice(std::string name, Outer Base::*outer, E Outer::*member,
-                      std::initializer_list<std::pair<std::string, E>> choices) {
-    return enumeration<E>(std::move(name), reach(outer, member), choices);
+  FieldBuilder choice(std::string_view name, E Base::*member,
+                      std::initializer_list<std::pair<std::string_view, E>> choices) {
+    FieldBuilder field = add(name, access_of<E>(), &(part_.*member));
+    for (const auto& [word, value] : choices) field.words({{word, static_cast<int64_t>(value)}});
+    return field;
   }
   /// A table of one of several kinds (OneOf), or a list of them; the table's key `tag` says which.
   template <class M, class Base>
-  FieldBuilder kind(std::string name, M Base::*member, std::string tag) {
-    return add({.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)});
+  FieldBuilder kind(std::string_view name, M Base::*member, std::string_view tag) {
+    return add_kind(name, access_of<M>(), &(part_.*member), tag);
   }
   /// The same without a table of its own: the key `name` says which kind, and the kind's keys are in the same table, as
   /// in
@@ -222,58 +208,44 @@ class Fields {
   ///
   /// No key of a kind may be one of this struct.
   template <class Kinds, class Base>
-  FieldBuilder inline_kind(std::string name, OneOf<Kinds> Base::*member) {
-    FieldSpec spec{.name = name, .tag = name, .inlined = true};
-    spec.access = &access_of<OneOf<Kinds>>();
-    spec.member = reach(member);
-    return add(std::move(spec));
+  FieldBuilder inline_kind(std::string_view name, OneOf<Kinds> Base::*member) {
+    return add_kind(name, access_of<OneOf<Kinds>>(), &(part_.*member), "");
   }
+  /// Of a member that has no table of its own: its fields are keys of this table.
+  template <class M, class Base>
+  Fields<M> part(M Base::*member) {
+    return {*this, part_.*member};
+  }
+  /// The values of fields that are not given.
+  const T& defaults() const { return part_; }
   /// Looks at fields together. Called only where each of them has been read without a finding. There may be several.
   template <class F>
   void check(F check) {
-    schema_.checks.push_back(
-        [check](const void* object, Findings& findings) { check(*static_cast<const T*>(object), findings); });
+    schema_.checks.push_back([check, offset = offset_of(&part_)](const void* object, Findings& findings) {
+      check(*reinterpret_cast<const T*>(static_cast<const std::byte*>(object) + offset), findings);
+    });
   }
 
  private:
-  template <class M, class Base>
-  static std::function<void*(void*)> reach(M Base::*member) {
-    return [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); };
-  }
-  template <class M, class Outer, class Base>
-  static std::function<void*(void*)> reach(Outer Base::*outer, M Outer::*member) {
-    return [outer, member](void* object) -> void* { return &(static_cast<T*>(object)->*outer.*member); };
-  }
-  template <class E>
-  FieldBuilder enumeration(std::string name, std::function<void*(void*)> member,
-                           std::initializer_list<std::pair<std::string, E>> choices) {
-    FieldSpec spec{.name = std::move(name), .access = &access_of<E>(), .member = std::move(member)};
-    for (const auto& [text, value] : choices) {
-      spec.choices.push_back(text);
-      spec.choice_values.push_back(static_cast<int64_t>(value));
-    }
-    return add(std::move(spec));
-  }
-  FieldBuilder add(FieldSpec spec) {
-    spec.group = group_;
-    return {schema_, std::move(spec)};
-  }
-  Schema& schema_;
-  std::string group_;
+  template <class Other>
+  friend class Fields;
+  Fields(const FieldTable& table, const T& part) : FieldTable(table), part_(part) {}
+  const T& part_;
 };
 
 template <class T>
 const Schema& schema_of() {
   static const Schema schema = [] {
+    static const T defaults{};
     Schema out;
-    out.defaults = std::make_shared<const T>();
+    out.defaults = &defaults;
     out.section = [](void* object) -> Section& {
       if constexpr (std::is_base_of_v<Section, T>)
         return *static_cast<T*>(object);
       else
         return static_cast<T*>(object)->section;
     };
-    Fields<T> fields(out);
+    Fields<T> fields(out, defaults);
     T::describe(fields);
     return out;
   }();

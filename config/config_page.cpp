@@ -162,7 +162,7 @@ class Page {
 
 Page::Body Page::body_of(const Schema& schema) const {
   Body out{.text = schema.about};
-  const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
+  const ConfigNode defaults = resolved_config(schema, schema.defaults);
   std::vector<std::string> shared;
   for (const FieldSpec& field : schema.fields) {
     if (is_table(field)) continue;
@@ -206,7 +206,7 @@ void Page::write_groups(const FieldSpec& field, const std::string& title) {
     group.heading = str(title, ": ", name);
     for (const Alternative& kind : field.access->alternatives) {
       const Schema& schema = kind.schema();
-      const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
+      const ConfigNode defaults = resolved_config(schema, schema.defaults);
       for (const FieldSpec& key : schema.fields)
         if (key.group == name && !group.row(key.name)) group.rows.emplace_back(key.name, row_of(key, defaults));
     }
@@ -252,7 +252,7 @@ void Page::write(const Schema& schema, const std::string& title, const std::stri
   write_body(title, body_of(schema));
   for (const FieldSpec& field : schema.fields)
     if (field.inlined) write_kinds(field, title, path);
-  const ConfigNode defaults = resolved_config(schema, schema.defaults.get());
+  const ConfigNode defaults = resolved_config(schema, schema.defaults);
   for (const FieldSpec& field : schema.fields) {
     if (!is_table(field)) continue;
     const std::string inner = path.empty() ? field.name : str(path, ".", field.name);

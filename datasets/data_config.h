@@ -64,11 +64,9 @@ struct DataConfig : Section {
  protected:
   /// Of what every kind has.
   void fill_common(DatasetOptions& out) const;
-  template <class T>
-  static void describe_common(Fields<T>& f);
+  static void describe_common(Fields<DataConfig> f);
   /// Of sources whose examples may be rows.
-  template <class T>
-  static void describe_image_shape(Fields<T>& f);
+  static void describe_image_shape(Fields<DataConfig> f);
 };
 
 /// Which examples of the training file are kept for validation.
@@ -79,8 +77,7 @@ struct SplitConfig : DataConfig {
 
  protected:
   void fill_split(DatasetOptions& out) const;
-  template <class T>
-  static void describe_split(Fields<T>& f);
+  static void describe_split(Fields<SplitConfig> f);
 };
 
 /// "npy, idx and csv": the sources that have this key, for messages.
@@ -103,10 +100,8 @@ struct FileConfig : SplitConfig {
   void fill(DatasetOptions& out) const override;
 
  protected:
-  template <class T>
-  static void describe_streams(Fields<T>& f);
-  template <class T>
-  static void describe_n_valid(Fields<T>& f);
+  static void describe_streams(Fields<FileConfig> f);
+  static void describe_n_valid(Fields<FileConfig> f);
 };
 
 /// Arrays of examples and of targets in files of their own (datasets/sources/array_sets.h).
@@ -119,8 +114,7 @@ struct ArrayFiles : FileConfig {
   std::vector<DataFile> files() override;
 
  protected:
-  template <class T>
-  static void describe_files(Fields<T>& f);
+  static void describe_files(Fields<ArrayFiles> f);
 };
 
 /// Files that hold examples and targets together: lists of them, which follow one another
@@ -133,8 +127,7 @@ struct SetFiles : FileConfig {
   std::vector<DataFile> files() override;
 
  protected:
-  template <class T>
-  static void describe_sets(Fields<T>& f, const std::string& what);
+  static void describe_sets(Fields<SetFiles> f, const std::string& what);
 };
 
 /// A generator of examples.
@@ -148,11 +141,9 @@ struct GeneratorConfig : DataConfig {
   void fill(DatasetOptions& out) const override;
 
  protected:
-  template <class T>
-  static void describe_sizes(Fields<T>& f);
+  static void describe_sizes(Fields<GeneratorConfig> f);
   /// Those, and what every kind has.
-  template <class T>
-  static void describe_generator(Fields<T>& f);
+  static void describe_generator(Fields<GeneratorConfig> f);
 };
 
 /// Of sources with n_train, n_valid and n_test.

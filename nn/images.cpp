@@ -157,4 +157,30 @@ void check_fit(std::string_view type, const LayerOptions& layer, const LayerInpu
              are_channels_last(input, image) ? channels_last_hint() : "a smaller size fits, and so does more padding");
 }
 
+FieldBuilder describe_size(Fields<ImageWindow> window) {
+  return window.field("size", &ImageWindow::size)
+      .one_or_list()
+      .range(between(1, kLongestSide))
+      .synonyms({"kernel_size", "filter_size", "pool_size", "kernel", "ksize", "window", "ws"});
+}
+
+void describe_window(Fields<LayerOptions> f, ImageWindow LayerOptions::*window, std::string_view what,
+                     std::string_view stride) {
+  Fields<ImageWindow> sides = f.part(window);
+  sides.field("stride", &ImageWindow::stride)
+      .one_or_list()
+      .range(between(1, kLongestSide))
+      .synonyms({"strides", "subsample", "step"})
+      .help(str("Rows and columns from one position of the ", what, " to the next. Empty: ", stride, "."));
+  sides.field("padding", &ImageWindow::padding)
+      .one_or_list()
+      .range(between(0, kLongestSide))
+      .words({{"valid", 0}, {"half", ImageWindow::kHalf}, {"full", ImageWindow::kFull}})
+      .synonyms({"pad", "border_mode"})
+      .help(str("Rows and columns around the image: a number for all sides, two for rows and columns, or four: above, "
+                "below, left, right. `half` is half of what the ",
+                what, " spans, which keeps lengths where that is odd and the stride 1, and `full` all but one of it."));
+  f.check([window](const LayerOptions& c, Findings& findings) { check_window(c.section, c.*window, findings); });
+}
+
 }  // namespace thtrain

@@ -79,31 +79,9 @@ void check_window(const Section& section, const ImageWindow& window, Findings& f
 void check_fit(std::string_view type, const LayerOptions& layer, const LayerInput& input, const Shape& image,
                const std::array<WindowAxis, 2>& axes, std::string_view what);
 
+FieldBuilder describe_size(Fields<ImageWindow> window);
 /// `what`: "filter", "window". The caller declares `size`.
-template <class T>
-void describe_window(Fields<T>& f, ImageWindow T::*window, std::string_view what, std::string_view stride) {
-  f.field("stride", window, &ImageWindow::stride)
-      .one_or_list()
-      .range(between(1, kLongestSide))
-      .synonyms({"strides", "subsample", "step"})
-      .help(str("Rows and columns from one position of the ", what, " to the next. Empty: ", stride, "."));
-  f.field("padding", window, &ImageWindow::padding)
-      .one_or_list()
-      .range(between(0, kLongestSide))
-      .words({{"valid", 0}, {"half", ImageWindow::kHalf}, {"full", ImageWindow::kFull}})
-      .synonyms({"pad", "border_mode"})
-      .help(str("Rows and columns around the image: a number for all sides, two for rows and columns, or four: above, "
-                "below, left, right. `half` is half of what the ",
-                what, " spans, which keeps lengths where that is odd and the stride 1, and `full` all but one of it."));
-  f.check([window](const T& c, Findings& findings) { check_window(c.section, c.*window, findings); });
-}
-
-template <class T>
-FieldBuilder describe_size(Fields<T>& f, ImageWindow T::*window) {
-  return f.field("size", window, &ImageWindow::size)
-      .one_or_list()
-      .range(between(1, kLongestSide))
-      .synonyms({"kernel_size", "filter_size", "pool_size", "kernel", "ksize", "window", "ws"});
-}
+void describe_window(Fields<LayerOptions> f, ImageWindow LayerOptions::*window, std::string_view what,
+                     std::string_view stride);
 
 }  // namespace thtrain

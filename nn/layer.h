@@ -210,75 +210,19 @@ class Layer {
 void check_layer_name(const LayerOptions& options, Findings& findings);
 
 /// The keys of every layer.
-template <class T>
-void describe_layer(Fields<T>& f) {
-  const auto keys = f.group("every layer");
-  f.field("name", &T::name)
-      .help(
-          "Name of the layer in messages and of its weights in files: at most 1000 letters, digits, `_` and `-`. "
-          "Empty: its type and a number.");
-  f.field("inputs", &T::inputs)
-      .synonyms({"input", "inbound", "bottom"})
-      .help("Names of the layers before it that it takes; `x` are the examples. Empty: the layer before it.");
-  f.check([](const T& c, Findings& findings) { check_layer_name(c, findings); });
-}
-
+void describe_layer(Fields<LayerOptions> f);
 /// Of a layer with parameters.
-template <class T>
-void describe_trained(Fields<T>& f) {
-  const auto keys = f.group("training of the weights");
-  f.field("trained", &T::trained)
-      .synonyms({"trainable", "requires_grad"})
-      .help("Whether training changes its weights; without it they stay as they start.");
-  f.field("rate_factor", &T::rate_factor)
-      .range(at_least(0))
-      .synonyms({"lr_mult", "lr_factor", "learning_rate_factor"})
-      .help("Factor of `trainer.learning_rate` for this layer; a batch method has no learning rate.");
-}
+void describe_trained(Fields<LayerOptions> f);
+/// Of a layer that draws random numbers while it learns.
+void describe_noise_seed(Fields<LayerOptions> f);
 
 /// `standard`: what the layer starts with where nothing is said.
 void check_init(const Section& section, const Init& init, const Init& standard, Findings& findings);
-
+void describe_init(Fields<LayerOptions> f, Init LayerOptions::*init);
 /// Of a layer with a matrix of weights.
-template <class T>
-void describe_init(Fields<T>& f, Init T::*init) {
-  const auto keys = f.group("initial weights");
-  using Law = Init::Law;
-  f.choice("init", init, &Init::law,
-           {{"glorot_uniform", Law::kGlorotUniform},
-            {"glorot_normal", Law::kGlorotNormal},
-            {"he_uniform", Law::kHeUniform},
-            {"he_normal", Law::kHeNormal},
-            {"normal", Law::kNormal},
-            {"uniform", Law::kUniform},
-            {"orthogonal", Law::kOrthogonal},
-            {"constant", Law::kConstant},
-            {"zeros", Law::kZeros}})
-      .help("How the weights start; biases start at 0.");
-  f.field("init_scale", init, &Init::scale)
-      .range(above(0))
-      .help("Factor of the weights of `glorot_*`, `he_*` and `orthogonal`.");
-  f.field("init_std", init, &Init::deviation).range(above(0)).help("Standard deviation of `normal`.");
-  f.field("init_range", init, &Init::range).range(above(0)).help("`uniform` draws from minus this to this.");
-  f.field("init_value", init, &Init::value).help("Value of `constant`.");
-  f.field("weight_decay", &T::weight_decay)
-      .range(at_least(0))
-      .synonyms({"decay_mult"})
-      .help("Weight decay of this layer's matrix. Not given: `trainer.weight_decay`.");
-  f.field("seed", &T::seed)
-      .range(between(0, kLargestSeed))
-      .help(
-          "Seed of this layer alone. Not given: the layers draw one after the other from one generator, which begins "
-          "with the experiment's seed.");
-  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, T{}.*init, findings); });
-}
-
-/// Of a layer that draws random numbers while it learns.
-template <class T>
-void describe_noise_seed(Fields<T>& f) {
-  f.field("seed", &T::seed)
-      .range(between(0, kLargestSeed))
-      .help("Seed of this layer's random numbers alone. Not given: they follow from the experiment's seed.");
+template <class T, class Base>
+void describe_init(Fields<T>& f, Init Base::*init) {
+  describe_init(Fields<LayerOptions>(f), static_cast<Init LayerOptions::*>(init));
 }
 
 // ---- what layers ask for --------------------------------------------------------------------------------------------

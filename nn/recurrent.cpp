@@ -120,4 +120,47 @@ Expr Recurrent::forward(std::span<const Expr> inputs, LayerPass& pass) const {
   return go_backwards_ ? subtensor(outputs[0], {Slice{.step = -1}}) : outputs[0];
 }
 
+void describe_recurrent_weights(Fields<RecurrentOptions> f) {
+  const auto keys = f.group("recurrent layers");
+  f.field("units", &RecurrentOptions::units)
+      .range(at_least(1))
+      .unit("outputs")
+      .required()
+      .synonyms({"hidden_size", "n_hidden", "hidden", "size", "num_units", "num_outputs"})
+      .help("Number of outputs, which are also the state that is passed from step to step.");
+  f.field("bias", &RecurrentOptions::bias).help("Whether a bias b is added.");
+  describe_init(f, &RecurrentOptions::init);
+  f.choice("recurrent_init", &RecurrentOptions::recurrent_init,
+           {{"orthogonal", RecurrentInit::kOrthogonal},
+            {"uniform", RecurrentInit::kUniform},
+            {"identity", RecurrentInit::kIdentity}})
+      .synonyms({"recurrent_initializer", "inner_init"})
+      .help(
+          "How the matrix U that the state is multiplied by starts, for each gate. `uniform` draws between "
+          "-1 / sqrt(units) and 1 / sqrt(units), as PyTorch.");
+  f.field("recurrent_scale", &RecurrentOptions::recurrent_scale).range(above(0)).help("Factor of `recurrent_init`.");
+  f.choice("output", &RecurrentOptions::output, {{"all", RecurrentOutput::kAll}, {"last", RecurrentOutput::kLast}})
+      .help("The outputs of all steps, which are a sequence again, or that of the last step.");
+  f.field("truncate", &RecurrentOptions::truncate)
+      .range(at_least(1))
+      .unit("steps")
+      .synonyms({"truncate_gradient", "bptt_truncate"})
+      .help("Steps that gradients go back through, the last ones of a sequence. Not given: all.");
+  describe_trained(f);
+}
+
+void describe_recurrent(Fields<RecurrentOptions> f) {
+  const auto keys = f.group("recurrent layers");
+  describe_layer(f);
+  describe_recurrent_weights(f);
+  f.field("go_backwards", &RecurrentOptions::go_backwards)
+      .synonyms({"backwards", "reverse"})
+      .help("Whether it goes from the last step to the first. Its outputs stay in the order of the steps.");
+  f.field("carry", &RecurrentOptions::carry)
+      .synonyms({"stateful"})
+      .help(
+          "Whether a minibatch of training begins with the state at the end of the one before it: long sequences in "
+          "windows.");
+}
+
 }  // namespace thtrain

@@ -38,4 +38,16 @@ const std::vector<Kind<ScheduleOptions>>& ScheduleOptions::kinds() {
   return kinds;
 }
 
+void describe_warmup(Fields<ScheduleOptions> f) {
+  const auto keys = f.group("unit and warm-up");
+  f.field("warmup", &ScheduleOptions::warmup)
+      .range(at_least(0))
+      .unit("epochs or steps")
+      .synonyms({"warmup_epochs", "warmup_steps"})
+      .help("Length of a linear warm-up, after which the schedule begins; 0: none.");
+  f.field("warmup_start", &ScheduleOptions::warmup_start)
+      .range(between(0, 1))
+      .help("Where the warm-up begins, of the whole.");
+}
+
 }  // namespace thtrain

@@ -72,16 +72,7 @@ void describe_unit(Fields<Table>& f) {
 }
 
 /// Declares the warm-up that every schedule may have in front.
-template <class Table>
-void describe_warmup(Fields<Table>& f) {
-  const auto keys = f.group("unit and warm-up");
-  f.field("warmup", &Table::warmup)
-      .range(at_least(0))
-      .unit("epochs or steps")
-      .synonyms({"warmup_epochs", "warmup_steps"})
-      .help("Length of a linear warm-up, after which the schedule begins; 0: none.");
-  f.field("warmup_start", &Table::warmup_start).range(between(0, 1)).help("Where the warm-up begins, of the whole.");
-}
+void describe_warmup(Fields<ScheduleOptions> f);
 
 /// The configuration of the schedule S: the members of S::Options, declared by S::describe.
 template <class S>

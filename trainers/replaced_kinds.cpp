@@ -9,7 +9,7 @@ namespace thtrain {
 
 // What the kind of `field` is called where the table does not say it.
 static std::string_view standard_kind(const Schema& schema, const FieldSpec& field) {
-  return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+  return field.access->selected(field.member(const_cast<void*>(schema.defaults))).kind.name;
 }
 
 // Keys that many kinds have, whose values fit one of them: the scale of a rate is the optimizer's, and a file has the

@@ -109,6 +109,12 @@ Error::Error(std::vector<Message> messages) : messages_(std::move(messages)) {
     text_ += str("\nerror: ", more, more == 1 ? " more mistake is" : " more mistakes are", " not shown");
 }
 
+UserError::UserError(Message message) : Error({std::move(message)}) {}
+
+InternalError::InternalError(Message message) : Error({std::move(message)}) {}
+
+Interrupted::Interrupted(int signal, std::string what) : Error({Message{.what = std::move(what)}}), signal_(signal) {}
+
 namespace detail {
 void fail_check(const char* condition, const char* file, int line, std::string what) {
   throw InternalError({.what = std::move(what),

@@ -59,20 +59,20 @@ class Error : public std::exception {
 /// The user's graph, data or configuration is at fault. The command line ends with exit code 2.
 class UserError : public Error {
  public:
-  explicit UserError(Message message) : Error({std::move(message)}) {}
+  explicit UserError(Message message);
   explicit UserError(std::vector<Message> messages) : Error(std::move(messages)) {}
 };
 
 /// thtrain is at fault. The command line ends with exit code 1.
 class InternalError : public Error {
  public:
-  explicit InternalError(Message message) : Error({std::move(message)}) {}
+  explicit InternalError(Message message);
 };
 
 /// The user asked to stop while something was waited for. The command line ends with exit code 128 + signal.
 class Interrupted : public Error {
  public:
-  Interrupted(int signal, std::string what) : Error({Message{.what = std::move(what)}}), signal_(signal) {}
+  Interrupted(int signal, std::string what);
   int signal() const { return signal_; }
 
  private:

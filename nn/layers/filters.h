@@ -32,9 +32,10 @@ void describe_filters(Fields<T>& f) {
       .required()
       .synonyms({"filters", "outputs", "out_channels", "num_filters", "num_output", "maps", "nkern", "n_filters"})
       .help("Number of channels that the layer gives.");
-  describe_size(f, &T::window).required().help("Rows and columns of a filter.");
-  describe_window(f, &T::window, "filter", "1");
-  f.field("dilation", &T::window, &ImageWindow::dilation)
+  describe_size(f.part(&T::window)).required().help("Rows and columns of a filter.");
+  describe_window(f, static_cast<ImageWindow LayerOptions::*>(&T::window), "filter", "1");
+  f.part(&T::window)
+      .field("dilation", &ImageWindow::dilation)
       .one_or_list()
       .range(between(1, kLongestSide))
       .synonyms({"dilation_rate", "filter_dilation", "dilations"})

@@ -33,8 +33,9 @@ static void check_pool(const Pool::Options& c, Findings& findings) {
 void Pool::Options::describe(Fields<Options>& f) {
   f.about("The maximum, average or sum of each window of an image, in each channel: y = activation(pooled + b).");
   describe_layer(f);
-  describe_size(f, &Options::window).help("Rows and columns of a window.");
-  describe_window(f, &Options::window, "window", "the size, so that windows do not overlap");
+  describe_size(f.part(&Options::window)).help("Rows and columns of a window.");
+  describe_window(f, static_cast<ImageWindow LayerOptions::*>(&Options::window), "window",
+                  "the size, so that windows do not overlap");
   f.choice("mode", &Options::mode,
            {{"max", PoolMode::kMax},
             {"average", PoolMode::kAverage},

@@ -88,4 +88,11 @@ MetricValue averaged(const ClassCounts& counts, Average average, double (*ratio)
   return out;
 }
 
+void AverageOptions::describe_average(Fields<AverageOptions> f) {
+  const auto keys = f.group("averages");
+  f.choice("average", &AverageOptions::average,
+           {{"macro", Average::kMacro}, {"micro", Average::kMicro}, {"binary", Average::kBinary}})
+      .help("`macro`: the mean over the classes. `micro`: of all classes together. `binary`: of class 1 of two.");
+}
+
 }  // namespace thtrain

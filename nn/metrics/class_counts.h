@@ -17,13 +17,7 @@ enum class Average {
 struct AverageOptions : MetricOptions {
   Average average = Average::kMacro;
 
-  template <class T>
-  static void describe_average(Fields<T>& f) {
-    const auto keys = f.group("averages");
-    f.choice("average", &T::average,
-             {{"macro", Average::kMacro}, {"micro", Average::kMicro}, {"binary", Average::kBinary}})
-        .help("`macro`: the mean over the classes. `micro`: of all classes together. `binary`: of class 1 of two.");
-  }
+  static void describe_average(Fields<AverageOptions> f);
 };
 
 /// The table of classes, [classes, classes] of float64: row actual, column predicted.

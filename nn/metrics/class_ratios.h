@@ -33,7 +33,7 @@ class Averaged : public Metric {
     static constexpr std::string_view kName = ratio.name;
     std::unique_ptr<Metric> make() const override { return std::make_unique<Averaged>(*this); }
     static void describe(Fields<Options>& f) {
-      f.about(std::string(ratio.about));
+      f.about(ratio.about);
       describe_average(f);
     }
   };

@@ -308,8 +308,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
     } else if (access.value == FieldAccess::Value::kKind) {
       if (field.name != "data" && field.name != "layers") {
         key.field = &field;
-        if (field.inlined)
-          key.standard = access.selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+        if (field.inlined) key.standard = access.selected(field.member(const_cast<void*>(schema.defaults))).kind.name;
         out.push_back(key);
       }
       for (const Alternative& kind : access.alternatives) {
@@ -338,7 +337,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
       }
     } else {
       key.field = &field;
-      const void* member = field.member(const_cast<void*>(schema.defaults.get()));
+      const void* member = field.member(const_cast<void*>(schema.defaults));
       if (access.size(member) > 0) key.standard = text_of(field, access.node(access.element(member, 0)));
       out.push_back(key);
     }

@@ -97,10 +97,10 @@ struct Trainer {
   Section section = {};
   static void describe(Fields<Trainer>& f) {
     f.field("name", &Trainer::name).help("What it is called.");
-    f.choice("noise", &Trainer::noise, &Noise::law,
-             {{"normal", Noise::Law::kNormal}, {"uniform", Noise::Law::kUniform}})
+    f.part(&Trainer::noise)
+        .choice("noise", &Noise::law, {{"normal", Noise::Law::kNormal}, {"uniform", Noise::Law::kUniform}})
         .help("Its law.");
-    f.field("noise_width", &Trainer::noise, &Noise::width).range(above(0)).help("Its width.");
+    f.part(&Trainer::noise).field("noise_width", &Noise::width).range(above(0)).help("Its width.");
     f.inline_kind("optimizer", &Trainer::optimizer).help("How the weights are changed.");
     f.kind("schedule", &Trainer::schedule, "type").by_name().help("How the rate changes.");
     f.kind("second", &Trainer::second, "type").help("Another one.");
