@@ -175,51 +175,67 @@ class Gemm {
     // As even as can be: some blocks of `rows`, then some of one row less.
     int64_t blocks = ceil_div(p_.m, block.rows), high = p_.m - blocks * (block.rows - 1);
     Block lower{block.rows - 1, block.vectors, block.columns};
-    if (p_.trans_b) fill_panel(block, s);
-    rows_block(block, s, 0, p_.trans_b ? Source::kPanel : blocks == 1 ? Source::kMatrix : Source::kMatrixAndFillPanel);
     auto rest = [&](const Block& b, int64_t begin, int64_t end) {
       if (begin < end)
         code_.loop("i", begin, end, b.rows, LoopMark::kSequential,
                    [&](Term i) { rows_block(b, s, i, Source::kPanel); });
     };
-    rest(block, block.rows, high * block.rows);
+    if (p_.trans_b) {
+      fill_panel(block, s);
+      rest(block, 0, high * block.rows);
+    } else {
+      rows_block(block, s, 0, blocks == 1 ? Source::kMatrix : Source::kMatrixAndFillPanel);
+      rest(block, block.rows, high * block.rows);
+    }
     rest(lower, high * block.rows, p_.m);
   }
 
-  // B is copied row by row. B^T: rows of B are read as they lie, and become columns of the panel in squares of a
-  // vector's lanes.
+  // B is copied row by row, B^T a vector's lanes of columns after the other: rows of B are read as they lie, and become
+  // columns of the panel in squares. Loops, since written for each of the tile's vectors this would be most of the
+  // kernel.
   void fill_panel(const Block& block, const Slab& s) {
-    const bool any_square = p_.trans_b && depth() >= lanes_;
+    if (!p_.trans_b) {
+      code_.loop("p", 0, s.length, 1, LoopMark::kSequential, [&](Term p) {
+        for (int w = 0; w < block.vectors; ++w) fill_row(block, s, p, Term(w * lanes_), count(block, w));
+      });
+      return;
+    }
+    const int64_t whole = block.columns / lanes_ * lanes_;
+    if (whole > 0)
+      code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { fill_columns(block, s, j, lanes_); });
+    if (whole < block.columns) fill_columns(block, s, Term(whole), block.columns - whole);
+  }
+
+  void fill_columns(const Block& block, const Slab& s, const Term& j, int64_t columns) {
+    const bool any_square = depth() >= lanes_;
     const bool any_rest = !any_square || p_.k % lanes_ != 0 || (depth() < p_.k && depth() % lanes_ != 0);
     Term whole = any_square ? code_.let("whole", s.length / Term(lanes_) * Term(lanes_)) : Term(0);
-    if (any_square) fill_by_squares(block, s, whole);
-    if (!any_rest) return;
-    const Term stride = p_.trans_b ? Term(call_.ldb) : Term(1);
-    code_.loop("p", whole, s.length, 1, LoopMark::kSequential, [&](Term p) {
-      for (int w = 0; w < block.vectors; ++w)
-        code_.store(
-            panel_, panel_index(block, p, w), 1,
-            builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(w * lanes_)), lanes_, stride, count(block, w)));
-    });
-  }
-
-  void fill_by_squares(const Block& block, const Slab& s, const Term& whole) {
-    code_.loop("p", 0, whole, Term(lanes_), LoopMark::kSequential, [&](Term p) {
-      for (int w = 0; w < block.vectors; ++w) {
+    if (any_square)
+      code_.loop("p", 0, whole, Term(lanes_), LoopMark::kSequential, [&](Term p) {
         std::vector<Term> square;
-        for (int64_t j = int64_t{w} * lanes_; j < int64_t{w + 1} * lanes_; ++j)
-          square.push_back(j < block.columns
-                               ? code_.let("b", builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(j)), lanes_))
-                               : kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_));
+        for (int64_t column = 0; column < lanes_; ++column)
+          square.push_back(
+              column < columns
+                  ? code_.let("b", builder_.load(call_.b, b_index(s.k0 + p, s.column + j + Term(column)), lanes_))
+                  : kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_));
         square = transposed(code_, std::move(square));
         for (int q = 0; q < lanes_; ++q)
-          code_.store(panel_, panel_index(block, p + Term(q), w), 1, square[static_cast<size_t>(q)]);
-      }
-    });
+          code_.store(panel_, panel_index(block, p + Term(q), j), 1, square[static_cast<size_t>(q)]);
+      });
+    if (any_rest)
+      code_.loop("p", whole, s.length, 1, LoopMark::kSequential,
+                 [&](Term p) { fill_row(block, s, p, j, columns < lanes_ ? Term(columns) : Term()); });
   }
 
-  Term panel_index(const Block& block, const Term& p, int w) const {
-    return panel_begin_ + p * Term(int64_t{lanes_} * block.vectors) + Term(w * lanes_);
+  // Columns j, j + 1, ... of row p of the panel: a vector, or the first `lanes` of one.
+  void fill_row(const Block& block, const Slab& s, const Term& p, const Term& j, const Term& lanes) {
+    code_.store(
+        panel_, panel_index(block, p, j), 1,
+        builder_.load(call_.b, b_index(s.k0 + p, s.column + j), lanes_, p_.trans_b ? Term(call_.ldb) : Term(1), lanes));
+  }
+
+  Term panel_index(const Block& block, const Term& p, const Term& j) const {
+    return panel_begin_ + p * Term(int64_t{lanes_} * block.vectors) + j;
   }
   Term b_index(const Term& p, const Term& column) const {
     return b_begin_ + (p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column);
@@ -254,7 +270,7 @@ class Gemm {
                                                         block.rows, block.vectors)));
       if (source == Source::kMatrixAndFillPanel) {
         for (int w = 0; w < block.vectors; ++w)
-          code_.store(panel_, panel_index(block, p, w), 1, b[static_cast<size_t>(w)]);
+          code_.store(panel_, panel_index(block, p, Term(w * lanes_)), 1, b[static_cast<size_t>(w)]);
         for (int64_t at = 0; at < block.columns; at += line_)
           prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(at));
         prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(block.columns - 1));
@@ -277,7 +293,8 @@ class Gemm {
   }
 
   Term b_vector(const Block& block, const Slab& s, const Term& p, const Term& inner, int w, Source source) {
-    if (source == Source::kPanel) return kernel::load(panel_, p_.dtype, lanes_, panel_index(block, p, w), 1);
+    if (source == Source::kPanel)
+      return kernel::load(panel_, p_.dtype, lanes_, panel_index(block, p, Term(w * lanes_)), 1);
     return builder_.load(call_.b, b_index(inner, s.column + Term(w * lanes_)), lanes_, 1, count(block, w));
   }
 
@@ -288,10 +305,10 @@ class Gemm {
       if (call_.epilogue) return call_.epilogue->prefetch(index(row, column));
       builder_.prefetch(call_.c, c_index(row, column), Prefetch::kWrite);
     };
-    for (int r = 0; r < block.rows; ++r) {
-      for (int64_t at = 0; at < block.columns; at += line_) line(i + Term(r), s.column + Term(at));
-      line(i + Term(r), s.column + Term(block.columns - 1));
-    }
+    code_.loop("r", i, i + Term(block.rows), 1, LoopMark::kSequential, [&](const Term& row) {
+      for (int64_t at = 0; at < block.columns; at += line_) line(row, s.column + Term(at));
+      line(row, s.column + Term(block.columns - 1));
+    });
   }
 
   // Where the line lies of the next slab's (or tile's) first row that this block prefetches: one line for each p, and
