@@ -24,7 +24,9 @@
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor.h"
+#include "compiler/ops/factor/matrix_functions.h"
 #include "compiler/ops/image/neighbours.h"
 #include "compiler/ops/image/pad.h"
 #include "compiler/ops/image/upsample.h"

@@ -5,46 +5,18 @@
 #include <climits>
 #include <complex>
 #include <numeric>
+#include <string>
 #include <type_traits>
 
-#include "compiler/base/str.h"
-#include "compiler/codegen/entry_abi.h"
-#include "compiler/libraries/blas.h"
-#include "compiler/libraries/threads.h"
+#include "compiler/libraries/lapack_parts.h"
 #include "compiler/ops/factor/factor_functions.h"
 
 namespace thtrain {
 namespace {
 
-// A piece for a thread, in multiply-adds: as for matrix products (libraries/matrix_products.cpp).
-constexpr double kWorkOfPiece = 125e3;
-// Rows and columns of a square that is transposed at once: both of its copies fit the first cache.
-constexpr long kSquare = 16;
-
 enum CblasSide : int { kCblasLeft = 141 };
 enum CblasTriangle : int { kCblasUpper = 121, kCblasLower = 122 };
 enum CblasDiagonal : int { kCblasNonUnit = 131, kCblasUnit = 132 };
-
-template <class T>
-struct RealOf {
-  using Type = T;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-  using Type = T;
-};
-/// What programs see of T: a complex number is two of these.
-template <class T>
-using Real = typename RealOf<T>::Type;
-
-template <class T>
-T* elements(Real<T>* parts) {
-  return reinterpret_cast<T*>(parts);
-}
-template <class T>
-const T* elements(const Real<T>* parts) {
-  return reinterpret_cast<const T*>(parts);
-}
 
 // The complex entries take alpha by its address.
 template <class T>
@@ -65,28 +37,12 @@ struct Lapack {
 template <class T>
 const Lapack<T>& lapack() {
   static const Lapack<T> functions = [] {
-    const std::string kind = std::is_same_v<T, float>                 ? "s"
-                             : std::is_same_v<T, double>              ? "d"
-                             : std::is_same_v<T, std::complex<float>> ? "c"
-                                                                      : "z";
+    const std::string kind = lapack_letter<T>();
     return Lapack<T>{blas().lapack<typename Lapack<T>::Potrf>((kind + "potrf_").c_str()),
                      blas().lapack<typename Lapack<T>::Getrf>((kind + "getrf_").c_str()),
                      blas().lapack<typename Lapack<T>::Trsm>(("cblas_" + kind + "trsm").c_str())};
   }();
   return functions;
-}
-
-/// Calls f(first, last) for parts of [0, count), on the threads of the context, `work` multiply-adds for each number.
-template <class F>
-void share(const ThContext* context, long count, double work, const F& f) {
-  const long grain = std::max(1L, static_cast<long>(kWorkOfPiece / std::max(work, 1.0)));
-  const Partition partition(count, grain, 1, context->threads);
-  run_pieces(partition.pieces(), [&](int piece) { f(partition.begin(piece), partition.end(piece)); });
-}
-
-double cube(long n) {
-  const auto x = static_cast<double>(n);
-  return x * x * x;
 }
 
 // LAPACK's matrices are stored by columns: what it knows as the upper triangle of a^T is the lower one of a.
@@ -146,15 +102,6 @@ int triangular_solve(ThContext* context, TH_TRIANGULAR_SOLVE_PARAMETERS(Real<T>)
   return 0;
 }
 
-// a = a^T of a [n, n], by squares.
-template <class T>
-void transpose_in_place(T* a, long n) {
-  for (long i0 = 0; i0 < n; i0 += kSquare)
-    for (long j0 = 0; j0 <= i0; j0 += kSquare)
-      for (long i = i0; i < std::min(i0 + kSquare, n); ++i)
-        for (long j = j0; j < std::min(j0 + kSquare, i); ++j) std::swap(a[i * n + j], a[j * n + i]);
-}
-
 template <class T>
 void lu(ThContext* context, TH_LU_PARAMETERS(Real<T>)) {
   const int size = static_cast<int>(n);
@@ -179,19 +126,11 @@ void lu(ThContext* context, TH_LU_PARAMETERS(Real<T>)) {
   });
 }
 
-template <class T, class Function>
-FindLibraryFunction found(Function* function) {
-  return [function] {
-    lapack<T>();
-    return LibraryImplementation{reinterpret_cast<void*>(function), str(blas().version, " ", blas().corename)};
-  };
-}
-
 template <class T>
 void add_functions(NamedFunctions& out, DType dtype) {
-  out[factor_function_name("cholesky", dtype)] = found<T>(cholesky<T>);
-  out[factor_function_name("triangular_solve", dtype)] = found<T>(triangular_solve<T>);
-  out[factor_function_name("lu", dtype)] = found<T>(lu<T>);
+  out[factor_function_name("cholesky", dtype)] = lapack_function(lapack<T>, cholesky<T>);
+  out[factor_function_name("triangular_solve", dtype)] = lapack_function(lapack<T>, triangular_solve<T>);
+  out[factor_function_name("lu", dtype)] = lapack_function(lapack<T>, lu<T>);
 }
 
 }  // namespace

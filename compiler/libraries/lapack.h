@@ -7,5 +7,6 @@ namespace thtrain {
 
 /// By the names that programs list (ops/factor/factor_functions.h).
 NamedFunctions lapack_functions();
+NamedFunctions decomposition_functions();
 
 }  // namespace thtrain

@@ -106,11 +106,76 @@ for name, a in matrices.items():
     unit = np.tril(a, -1) + np.eye(n, dtype=a.dtype)
     case("triangular_unit", [name, "b_" + name], "0", np.linalg.solve(unit, wide))
     case("triangular_unit_transposed", [name, "b_" + name], "0", np.linalg.solve(np.swapaxes(unit, -1, -2), wide))
+
+
+# ---- orthogonal factors, eigenvalues, singular values: with the signs that the ops define
+def leading_signs(v):
+    """Of the first element of each column whose modulus is at least 0.55 of the largest."""
+    size = np.abs(v)
+    at = np.argmax(size >= 0.55 * size.max(axis=-2, keepdims=True), axis=-2)[..., None, :]
+    lead = np.take_along_axis(v, at, -2)
+    return lead / np.abs(lead)
+
+
+shapes = {"tall": (5, 3), "wide": (2, 3, 4), "tall_32": (3, 12, 4), "ctall": (4, 2), "narrow": (6, 1)}
+for name, shape in shapes.items():
+    value = complex_of(shape) if name[0] == "c" else random.normal(size=shape)
+    add_input(name, value.astype(np.float32) if name.endswith("32") else value)
+for name in [*matrices, *shapes]:
+    a = inputs[name]
+    if a.size == 0 or name == "exchanged":
+        continue
+    q, r = np.linalg.qr(a)
+    d = np.diagonal(r, axis1=-2, axis2=-1)
+    d = d / np.abs(d)
+    case("qr", [name], "q", q * d[..., None, :])
+    case("qr", [name], "r", r * np.conj(d)[..., None])
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    if a.shape[-2] >= a.shape[-1]:
+        signs = leading_signs(u)
+    else:
+        signs = np.conj(leading_signs(np.conj(np.swapaxes(vh, -1, -2))))
+    case("svd", [name], "u", u / signs)
+    case("svd", [name], "s", s)
+    case("svd", [name], "vh", vh * np.swapaxes(signs, -1, -2))
+    case("pinv", [name], "0", np.linalg.pinv(a))
+    case("rank", [name], "0", np.asarray(np.linalg.matrix_rank(a), np.int64))
+    case("nuclear", [name], "0", np.linalg.norm(a, "nuc", axis=(-2, -1)))
+    case("norm_2", [name], "0", np.linalg.norm(a, 2, axis=(-2, -1)))
+    case("cond", [name], "0", np.linalg.cond(a))
+    if name in shapes:
+        continue
+    case("norm_-2", [name], "0", np.linalg.norm(a, -2, axis=(-2, -1)))
+    case("cond_1", [name], "0", np.linalg.cond(a, 1))
+    h = inputs["pd_" + name]
+    w, v = np.linalg.eigh(h)
+    case("eigh", ["pd_" + name], "values", w)
+    case("eigh", ["pd_" + name], "vectors", v / leading_signs(v))
+    w, v = np.linalg.eig(a)
+    w, v = np.asarray(w, np.result_type(w, np.complex64)), np.asarray(v, np.result_type(v, np.complex64))
+    order = np.lexsort((w.imag, np.round(w.real, 4)))
+    w, v = np.take_along_axis(w, order, -1), np.take_along_axis(v, order[..., None, :], -1)
+    case("eig", [name], "values", w)
+    case("eig", [name], "vectors", v / leading_signs(v))
+    if np.abs(a).max() < 20 and a.dtype.char in "dD":
+        case("expm", [name], "0", batched(scipy.linalg.expm, a))
+    right = np.broadcast_to(inputs["b_" + name], a.shape[:-1] + (2,))
+    case("lstsq", [name, "b_" + name], "0", np.linalg.solve(a, right))
+for name, rows in (("tall", 5), ("ctall", 4)):
+    right = complex_of((rows, 2)) if name[0] == "c" else random.normal(size=(rows, 2))
+    add_input("b_" + name, right)
+    case("lstsq", [name, "b_" + name], "0", np.linalg.lstsq(inputs[name], inputs["b_" + name], rcond=None)[0])
+    case("lstsq_any", [name, "b_" + name], "0", np.linalg.lstsq(inputs[name], inputs["b_" + name], rcond=None)[0])
+add_input("b_wide", random.normal(size=(3, 2)))
+case("lstsq", ["wide", "b_wide"], "0",
+     batched(lambda x: np.linalg.lstsq(x, inputs["b_wide"], rcond=None)[0], inputs["wide"]))
 # Several matrices for one right-hand side and the other way round.
 add_input("stack", random.normal(size=(4, 1, 3, 3)))
 add_input("columns", random.normal(size=(5, 3, 2)))
 case("solve", ["stack", "columns"], "0", np.linalg.solve(inputs["stack"], inputs["columns"]))
 add_input("singular", np.array([[1., 2., 3.], [2., 4., 6.], [0., 0., 0.]]))
+case("rank", ["singular"], "0", np.int64(1))
+case("pinv", ["singular"], "0", np.linalg.pinv(inputs["singular"]))
 case("det", ["singular"], "0", 0.0)
 case("slogdet", ["singular"], "sign", 0.0)
 case("slogdet", ["singular"], "log", -np.inf)

@@ -62,7 +62,8 @@ FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "factor",
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [
     "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/cumulative.h", "reduce/reduce.h", "order/order.h",
-    "linalg/linalg.h", "factor/factor.h",
+    "linalg/linalg.h", "factor/factor.h", "factor/decompositions.h",
+    "factor/matrix_functions.h",
     "conv/conv.h", "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h",
     "random/random.h", "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h",
     "control/stop_gradient.h"]}

@@ -32,4 +32,21 @@ LibraryFunction lu_function(DType dtype) {
   return function_of("lu", dtype, TH_TEXT_OF(TH_LU_PARAMETERS(float)), TH_TEXT_OF(TH_LU_PARAMETERS(double)), false);
 }
 
+LibraryFunction qr_function(DType dtype) {
+  return function_of("qr", dtype, TH_TEXT_OF(TH_QR_PARAMETERS(float)), TH_TEXT_OF(TH_QR_PARAMETERS(double)), false);
+}
+
+LibraryFunction eigh_function(DType dtype) {
+  return function_of("eigh", dtype, TH_TEXT_OF(TH_EIGH_PARAMETERS(float)), TH_TEXT_OF(TH_EIGH_PARAMETERS(double)),
+                     true);
+}
+
+LibraryFunction eig_function(DType dtype) {
+  return function_of("eig", dtype, TH_TEXT_OF(TH_EIG_PARAMETERS(float)), TH_TEXT_OF(TH_EIG_PARAMETERS(double)), true);
+}
+
+LibraryFunction svd_function(DType dtype) {
+  return function_of("svd", dtype, TH_TEXT_OF(TH_SVD_PARAMETERS(float)), TH_TEXT_OF(TH_SVD_PARAMETERS(double)), true);
+}
+
 }  // namespace thtrain

@@ -17,6 +17,16 @@
 /// for the function's own use, [count, n].
 #define TH_LU_PARAMETERS(T) long count, long n, const T *a, T *packed, long *rows, long *sign, int *pivots
 
+/// r [n, n] and q [m, n] of a [m, n], m >= n. q may be a.
+#define TH_QR_PARAMETERS(T) long count, long m, long n, const T *a, T *q, T *r
+/// Eigenvalues [n] and, where `wants_vectors`, eigenvectors [n, n] of the lower triangle of a.
+#define TH_EIGH_PARAMETERS(T) long count, long n, int wants_vectors, const T *a, T *values, T *vectors, int check
+/// The same of any a; values and vectors are complex. `is_complex`: a, too.
+#define TH_EIG_PARAMETERS(T) \
+  long count, long n, int is_complex, int wants_vectors, const T *a, T *values, T *vectors, int check
+/// Singular values [n] and, where `wants_vectors`, vectors u [m, n] and vh [n, n] of a [m, n], m >= n.
+#define TH_SVD_PARAMETERS(T) long count, long m, long n, int wants_vectors, const T *a, T *u, T *s, T *vh, int check
+
 namespace thtrain {
 
 /// "cholesky_f32", and so on: f32, f64, c64, c128.
@@ -24,5 +34,9 @@ std::string factor_function_name(const std::string& name, DType dtype);
 kernel::LibraryFunction cholesky_function(DType dtype);
 kernel::LibraryFunction triangular_solve_function(DType dtype);
 kernel::LibraryFunction lu_function(DType dtype);
+kernel::LibraryFunction qr_function(DType dtype);
+kernel::LibraryFunction eigh_function(DType dtype);
+kernel::LibraryFunction eig_function(DType dtype);
+kernel::LibraryFunction svd_function(DType dtype);
 
 }  // namespace thtrain

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/leading.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/batch.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/operand.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -117,6 +120,15 @@ void require_square_matrices(const TypeArgs& args, size_t input) {
   args.require_equal(type.dims.back(), type.dims[type.rank() - 2], "rows and columns differ");
 }
 
+Type require_tall_matrices(const TypeArgs& args) {
+  const Type& type = args.type(0);
+  args.require(type.rank() >= 2 && (is_float(type.dtype) || is_complex(type.dtype)),
+               "the input is no matrix of floats or complex numbers");
+  const Dim &m = type.dims[type.rank() - 2], &n = type.dims.back();
+  args.require_equal(max(m, n), m, "more columns than rows, of lengths that were not known");
+  return type;
+}
+
 static std::string filled(std::string text, int64_t value, int64_t limit) {
   for (const auto& [name, number] : {std::pair("{value}", value), std::pair("{limit}", limit)})
     if (const size_t at = text.find(name); at != std::string::npos)
@@ -131,9 +143,9 @@ void fail_check(const Node& node, const kernel::RuntimeCheck& check, int64_t val
                    .config = node.origin.config()});
 }
 
-kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected) {
+kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected, size_t rank) {
   return {str(name_in_errors(*node.op, node.props), ": ", what),
-          str(expected, node.types[0].rank() == 2 ? "" : ", in matrix {limit} of the batch"), node.origin};
+          str(expected, node.types[0].rank() == rank ? "" : ", in matrix {limit} of the batch"), node.origin};
 }
 
 Expr matrices_of(const Operand& operand, std::string_view builder) {
@@ -160,6 +172,33 @@ Expr rows_of(const Expr& x, const Expr& rows) {
 
 Expr half_of_diagonal(const Expr& x) {
   return (tril(x) + tril(x, -1)) * 0.5;
+}
+
+Expr conjugate(const Expr& x) {
+  return is_complex(x.dtype()) ? conj(x) : x;
+}
+
+Expr adjoint(const Expr& x) {
+  return conjugate(matrix_transpose(x));
+}
+
+Expr identity_like_rows(const Expr& x) {
+  return eye(x.dims()[x.rank() - 2], {}, 0, x.dtype());
+}
+
+Expr columns_times(const Expr& x, const Expr& y) {
+  return x * expand_dims(y, {-2});
+}
+
+Expr over_differences(const Expr& x, const Expr& y) {
+  const Expr ones = eye(y.dims().back(), {}, 0, y.dtype()), of_rows = expand_dims(y, {-1});
+  return x * (1.0 - ones) / (expand_dims(y, {-2}) - of_rows + ones);
+}
+
+Expr phases_of(const Expr& columns) {
+  const Expr size = abs(columns), is_large = ge(size, kLeadingPart * max(size, -2, true));
+  const Expr leading = take_along_axis(columns, argmax(cast(is_large, DType::kInt64), -2, true), -2);
+  return squeeze(conj(sign(leading)), {-2});
 }
 
 // ---- small matrices ------------------------------------------------------------------------------------------------
@@ -245,6 +284,37 @@ Term SmallMatrices::number(const Term& integer) const {
 
 void SmallMatrices::hold(const Term& condition, const Term& number_of_condition) {
   assign(failed_, kernel::select(condition || failed_ != number(0), failed_, number(number_of_condition)));
+}
+
+void SmallMatrices::if_any(const Term& condition, const std::function<void()>& body) {
+  if (lanes_ == 1) return b_.code().if_(condition, body);
+  const Term any = let("any", kernel::reduce_lanes("max", kernel::select(condition, number(1), number(0))));
+  b_.code().if_(any != kernel::constant(dtype_, 0), body);
+}
+
+Term SmallMatrices::are_finite(const Elements& elements) {
+  const Term sum = var("differences", number(0));
+  loop(0, elements.count_, [&](const Term& i) {
+    const Term x = elements.at(i);
+    assign(sum, sum + (x - x));
+  });
+  return let("are_finite", sum == number(0));
+}
+
+Term SmallMatrices::make_leading_positive(const Elements& x, int64_t rows, const Term& j) {
+  const Term largest = var("largest", number(0)), leading = var("leading", number(0));
+  loop(0, rows, [&](const Term& i) {
+    const Term size = let("size", fabs(x.at(i, j)));
+    assign(largest, kernel::select(size > largest, size, largest));
+  });
+  const Term limit = let("limit", largest * number(kLeadingPart));
+  loop(0, rows, [&](const Term& i) {
+    const Term element = x.at(Term(rows - 1) - i, j);
+    assign(leading, kernel::select(fabs(element) >= limit, element, leading));
+  });
+  const Term sign = let("sign", kernel::select(leading < number(0), number(-1), number(1)));
+  loop(0, rows, [&](const Term& i) { x.set(i, j, sign * x.at(i, j)); });
+  return sign;
 }
 
 void SmallMatrices::report(const kernel::RuntimeCheck& check) {

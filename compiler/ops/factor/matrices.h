@@ -49,10 +49,13 @@ bool has_small_rows(const Matrix& x);
 
 /// A square matrix, or a batch of them, of floats or complex numbers.
 void require_square_matrices(const TypeArgs& args, size_t input);
+/// A matrix with at least as many rows as columns, or a batch of them: its type.
+Type require_tall_matrices(const TypeArgs& args);
 /// The reference's failure: as native code fails where the check does not hold.
 [[noreturn]] void fail_check(const Node& node, const kernel::RuntimeCheck& check, int64_t value, int64_t limit);
-/// The node's own check: "found {value} ..." and the matrix that it is about, where there is a batch.
-kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected);
+/// The node's own check: "found {value} ..." and the matrix that it is about, where there is a batch: where the rank of
+/// output 0 is not that of one.
+kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::string_view expected, size_t rank = 2);
 
 /// Of a user's value: with 2 axes at least, and floating.
 Expr matrices_of(const Operand& x, std::string_view builder);
@@ -65,6 +68,21 @@ Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& triangle, cons
 Expr rows_of(const Expr& x, const Expr& rows);
 /// The lower triangle with half of the diagonal.
 Expr half_of_diagonal(const Expr& x);
+/// The complex conjugate; of real numbers themselves.
+Expr conjugate(const Expr& x);
+/// The conjugate of the transpose.
+Expr adjoint(const Expr& x);
+/// The identity with as many rows as x has, of its dtype.
+Expr identity_like_rows(const Expr& x);
+/// x [..., m, n] with column j times y[..., j].
+Expr columns_times(const Expr& x, const Expr& y);
+/// x without its diagonal, divided by y[..., j] - y[..., i].
+Expr over_differences(const Expr& x, const Expr& y);
+/// x, of which is known that it equals y, with y's derivatives.
+Expr another_form(const Expr& x, const Expr& y);
+/// Of complex columns the conjugates of the signs of their leading elements (factor/leading.h), [..., n]: 1, with the
+/// derivative by which these stay positive.
+Expr phases_of(const Expr& columns);
 
 // ---- batches of small matrices: each lane of a vector has a matrix
 // ---------------------------------------------------
@@ -110,6 +128,12 @@ class SmallMatrices {
   Term var(const std::string& name, Term value) { return b_.code().var(name, std::move(value)); }
   void assign(const Term& variable, Term value) { b_.code().assign(variable, std::move(value)); }
   void hold(const Term& condition, const Term& number_of_condition);
+  /// `body` for all matrices at hand, where the condition holds of one.
+  void if_any(const Term& condition, const std::function<void()>& body);
+  /// Are all of the elements numbers? (0 of each, added.)
+  Term are_finite(const Elements& elements);
+  /// Column j of x: multiplied by -1 where its leading element is negative; gives 1 or -1.
+  Term make_leading_positive(const Elements& x, int64_t rows, const Term& j);
 
  private:
   void report(const kernel::RuntimeCheck& check);

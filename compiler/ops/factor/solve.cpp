@@ -12,10 +12,6 @@
 namespace thtrain {
 namespace {
 
-Expr conjugate(const Expr& x) {
-  return is_complex(x.dtype()) ? conj(x) : x;
-}
-
 Expr by_lu(const Expr& a, const Expr& b, bool transposed, const std::string& called) {
   const LuFactors f = lu(a);
   const Triangle lower{.lower = true, .transposed = transposed, .unit = true},

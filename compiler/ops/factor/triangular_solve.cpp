@@ -23,9 +23,11 @@ bool goes_down(const Triangle& t) {
 }
 
 kernel::RuntimeCheck regular_check(const Node& node) {
+  const std::string called = node.props.get_or<std::string>("called", "");
   return check_of(node, "the matrix is singular",
-                  node.props.has("called") ? "pivots other than 0, found 0 as pivot {value} of the LU factorization"
-                                           : "no 0 on the diagonal of the triangle, found one in row {value}");
+                  called.empty()      ? "no 0 on the diagonal of the triangle, found one in row {value}"
+                  : called == "lstsq" ? "independent columns, found column {value} dependent on those before"
+                                      : "pivots other than 0, found 0 as pivot {value} of the LU factorization");
 }
 
 std::vector<Tensor> reference_solve(const ReferenceArgs& args) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -154,9 +155,14 @@ Expr norm(const Operand& operand, std::optional<double> order, const Axes& axes,
     if (p == 0) return sum(cast(neq(x, 0), size.dtype()), over, keepdims);
     return p == 1 ? sum(size, over, keepdims) : pow(sum(pow(size, p), over, keepdims), 1 / p);
   }
-  if (over.size() != 2 || !(std::isinf(p) || std::abs(p) == 1))
+  if (over.size() != 2 || !(std::isinf(p) || std::abs(p) == 1 || std::abs(p) == 2))
     fail_build(operand.where(), str("norm: there is no order ", p, " over ", over.size(), " axes"),
-               over.size() == 2 ? "1, -1, inf, -inf, or no order" : "one axis or two, or no order", value_text(x));
+               over.size() == 2 ? "1, -1, 2, -2, inf, -inf, or no order" : "one axis or two, or no order",
+               value_text(x));
+  if (std::abs(p) == 2) {
+    const Expr s = svdvals(moveaxis(x, over, {-2, -1})), out = p > 0 ? max(s, -1) : min(s, -1);
+    return keepdims ? expand_dims(out, over) : out;
+  }
   const bool in_order = axes.given().empty() || reduced_axes(axes.given()[0], x.rank(), "norm", origin)[0] == over[0];
   const Expr sums = sum(size, over[std::isinf(p) == in_order ? 1 : 0], true);
   return p > 0 ? max(sums, over, keepdims) : min(sums, over, keepdims);

@@ -115,8 +115,8 @@ Expr ptp(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// NumPy's linalg.norm. Without an order the root of the sum of |x|^2 over any axes. Along one axis of the order p: p =
 /// 0 counts what is not 0, infinity and -infinity are the largest and the smallest |x|, else sum(|x|^p)^(1/p). Over two
 /// axes, rows and columns of matrices: 1 and -1 are the largest and the smallest sum of |x| down a column, infinity and
-/// -infinity those along a row; other orders, which are of singular values, are a UserError. Integers and bool give
-/// floatX, complex numbers real ones. Where a root is of 0 the derivative is NaN.
+/// -infinity those along a row, 2 and -2 the largest and the smallest singular value; other orders are a UserError.
+/// Integers and bool give floatX, complex numbers real ones. Where a root is of 0 the derivative is NaN.
 Expr norm(const Operand& x, std::optional<double> order = {}, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// NumPy's cov of a matrix whose rows are variables and whose columns are observations, [n, m] -> [n, n], or of a

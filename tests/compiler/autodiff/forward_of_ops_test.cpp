@@ -239,8 +239,8 @@ TEST(ForwardOfOps, OnlyTheseAreDerivedFromTheirGradients) {
   for (const Op* op : all_ops())
     if (op->gradient && !op->jvp) derived += op->name + " ";
   EXPECT_EQ(derived,
-            "cumprod gemm gemv ger cholesky lu normalize mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
-            "mt_logistic "
+            "cumprod gemm gemv ger cholesky lu qr eigh eig svd normalize mt_uniform mt_normal mt_lognormal "
+            "mt_exponential mt_laplace mt_logistic "
             "graph_call ");
 }
 

@@ -348,8 +348,8 @@ TEST(Builders, MistakesAreTold) {
       {[&] { return repeat_elements(a, i, 0); },
        "error: repeat_elements: 3 counts for 2 elements\n  expected: a count for each element\n  got:      a "
        "float64[2, 3], counts i int64[3]"},
-      {[&] { return norm(a, 2); },
-       "error: norm: there is no order 2 over 2 axes\n  expected: 1, -1, inf, -inf, or no order\n  got:      a "
+      {[&] { return norm(a, 3); },
+       "error: norm: there is no order 3 over 2 axes\n  expected: 1, -1, 2, -2, inf, -inf, or no order\n  got:      a "
        "float64[2, 3]"},
       {[&] { return norm(t, 1); },
        "error: norm: there is no order 1 over 3 axes\n  expected: one axis or two, or no order\n  got:      t "
