@@ -25,6 +25,7 @@
 #include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/factor/factor.h"
+#include "compiler/ops/fft/fft.h"
 #include "compiler/ops/image/neighbours.h"
 #include "compiler/ops/image/pad.h"
 #include "compiler/ops/image/upsample.h"
