@@ -57,6 +57,7 @@ const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"linear algebra", "Products of vectors and matrices."},
     {"factorizations", "Of a matrix or of each matrix of a batch, [..., n, n]."},
     {"equations and determinants", "For a matrix or each matrix of a batch, [..., n, n]."},
+    {"transforms of Fourier", "Along one axis, several or all, as NumPy's fft module and SciPy's dct."},
     {"sparse matrices", "Bundles of dense values: the stored elements, and where they are."},
     {"images", "Of images [N, C, rows, columns]: borders, windows and sizes."},
     {"neural networks", "Softmax and losses, stable at every finite input; normalizations."},
