@@ -178,6 +178,14 @@ Workload pool_ceiling(const std::string& text, const WorkloadOptions& options) {
   return out;
 }
 
+Workload fft_ceiling(const std::string& text, const WorkloadOptions& options) {
+  const FftCase c = fft_case(text);
+  Workload out =
+      elementwise_ceiling(str("a+1/", static_cast<int64_t>(c.elements() * (c.is_real ? 1 : 2))), options);
+  out.units = 1e-9 * c.flops();
+  return out;
+}
+
 Workload sparse_ceiling(const std::string& text, const WorkloadOptions& options) {
   const SparseCase c = sparse_case(text);
   const double size = static_cast<double>(size_of(options.dtype)), rows = static_cast<double>(c.rows),

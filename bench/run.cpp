@@ -56,6 +56,9 @@ const std::vector<Bench>& benches() {
       for (const char* windows : {"16x64x112x112/w3s2p1", "16x64x56x56/w3s2p1", "16x64x56x56/w3s1p1",
                                   "16x64x56x56/w2s2p0", "60x20x24x24/w2s2p0"})
         poolings.push_back(str(what, '/', windows));
+    std::vector<std::string> transforms;
+    for (const char* lengths : {"1024", "1048576", "1000000", "1009", "1000x1000", "128x128x128"})
+      for (const char* what : {"fft", "rfft"}) transforms.push_back(str(what, '/', lengths));
     std::vector<std::string> products;
     for (const char* what : {"dot", "dense", "stored"})
       for (const char* n : {"1", "16", "64"})
@@ -149,6 +152,13 @@ const std::vector<Bench>& benches() {
           "lenet/500"},
          {"convsmall/1"},
          {"none"}},
+        {"fft",
+         "fft",
+         "GFLOP/s",
+         "transforms of Fourier of complex and of real numbers",
+         transforms,
+         {"fft/100", "rfft/6x10"},
+         {"borrowed"}},
         {"sparse",
          "sparse",
          "GFLOP/s",
@@ -203,6 +213,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "pool") pool_case(text);
       if (bench.family == "convnet") convnet_case(text);
       if (bench.family == "sparse") sparse_case(text);
+      if (bench.family == "fft") fft_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);

@@ -39,7 +39,8 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"conv", conv_workload, conv_ceiling},
                                 {"pool", pool_workload, pool_ceiling},
                                 {"convnet", convnet_workload, convnet_ceiling},
-                                {"sparse", sparse_workload, sparse_ceiling}};
+                                {"sparse", sparse_workload, sparse_ceiling},
+                                {"fft", fft_workload, fft_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {

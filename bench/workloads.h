@@ -62,6 +62,18 @@ struct RandomCase {
 };
 RandomCase random_case(const std::string& text);
 
+/// A transform of complex or of real numbers, and its lengths: "fft/1000x1000", "rfft/1024". UserError for another text.
+struct FftCase {
+  bool is_real = false;
+  std::vector<int64_t> shape = {};
+  double elements() const {
+    return std::accumulate(shape.begin(), shape.end(), 1.0,
+                           [](double so_far, int64_t length) { return so_far * static_cast<double>(length); });
+  }
+  double flops() const;  // 5 N log2(N) for N elements, half of it for real ones
+};
+FftCase fft_case(const std::string& text);
+
 /// A product of a sparse matrix or a training step, its lengths, and the percentage of the elements that is stored:
 /// "dot/10000x10000x64/0.1" has 64 dense columns, "dense/..." and "stored/..." are its gradients,
 /// "sparse/10000x10000/1" is the product of two, "logistic/100x100000/0.1" has a batch and features. UserError for
@@ -208,6 +220,10 @@ Workload random_workload(const std::string& text, const WorkloadOptions& options
 /// A call of an operation on arrays (bench/peers/language.py); units are elements.
 Workload language_workload(const std::string& text, const WorkloadOptions& options);
 
+/// A transform along all axes; units are 10^9 operations. fft_result(): what a call gives.
+Workload fft_workload(const std::string& text, const WorkloadOptions& options);
+Tensor fft_result(const std::string& text, const WorkloadOptions& options);
+
 /// A product of sparse matrices or a training step of logistic regression on one (bench/peers/sparse.py); units are
 /// 10^9 operations. sparse_results(): what a call gives.
 Workload sparse_workload(const std::string& text, const WorkloadOptions& options);
@@ -230,6 +246,8 @@ Workload pool_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload language_ceiling(const std::string& text, const WorkloadOptions& options);
 /// As the elementwise formula a+1 that reads and writes as many bytes as the matrix and the dense operands have.
 Workload sparse_ceiling(const std::string& text, const WorkloadOptions& options);
+/// As the elementwise formula a+1 on as many bytes.
+Workload fft_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

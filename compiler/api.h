@@ -27,6 +27,7 @@
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/matrix_functions.h"
+#include "compiler/ops/fft/fft.h"
 #include "compiler/ops/image/neighbours.h"
 #include "compiler/ops/image/pad.h"
 #include "compiler/ops/image/upsample.h"

@@ -1,93 +1,30 @@
 #include "compiler/libraries/conv_fft.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <map>
-#include <memory>
-#include <mutex>
+#include <type_traits>
 
 #include "compiler/base/str.h"
 #include "compiler/cpu/conv/fft.h"
 #include "compiler/libraries/blas.h"
+#include "compiler/libraries/fft/fft.h"
 #include "compiler/libraries/threads.h"
 
 namespace thtrain {
 namespace {
 
-using Plan = void*;
 using TransformLengths = std::array<int64_t, 3>;
 
-// Of the interfaces of FFTW and CBLAS, by the names of their manuals. Complex numbers are two elements.
+// Of CBLAS, by the names of its manual. Complex numbers are two elements.
+constexpr int kConjugateTransposed = 113;
 template <class T>
-struct FftApi {
-  static constexpr unsigned kEstimate = 1u << 6;
-  static constexpr int kConjugateTransposed = 113;
-
-  Plan (*plan_forward)(int rank, const int* lengths, T* in, T* out, unsigned flags) = nullptr;
-  Plan (*plan_backward)(int rank, const int* lengths, T* in, T* out, unsigned flags) = nullptr;
-  void (*execute_forward)(Plan, T* in, T* out) = nullptr;
-  void (*execute_backward)(Plan, T* in, T* out) = nullptr;
-  void (*gemm)(int order, int trans_a, int trans_b, int m, int n, int k, const T* alpha, const T* a, int lda,
-               const T* b, int ldb, const T* beta, T* c, int ldc) = nullptr;
-  std::string version;
-};
-
+using ComplexProduct = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, const T* alpha, const T* a,
+                                int lda, const T* b, int ldb, const T* beta, T* c, int ldc);
 template <class T>
-std::unique_ptr<FftApi<T>> load_fft() {
-  constexpr bool is_float = std::is_same_v<T, float>;
-  void* library = dlopen(is_float ? "libfftw3f.so.3" : "libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return nullptr;
-  auto out = std::make_unique<FftApi<T>>();
-  const std::string prefix = is_float ? "fftwf_" : "fftw_";
-  auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, (prefix + name).c_str()));
-    return function != nullptr;
-  };
-  const char* version = nullptr;
-  if (!find("plan_dft_r2c", out->plan_forward) || !find("plan_dft_c2r", out->plan_backward) ||
-      !find("execute_dft_r2c", out->execute_forward) || !find("execute_dft_c2r", out->execute_backward) ||
-      !find("version", version))
-    return nullptr;
-  out->gemm = blas().lapack<std::remove_pointer_t<decltype(out->gemm)>>(is_float ? "cblas_cgemm" : "cblas_zgemm");
-  out->version = str(version, " ", blas().version, " ", blas().corename);
-  return out;
-}
-
-template <class T>
-const FftApi<T>* api() {
-  static const std::unique_ptr<FftApi<T>> once = load_fft<T>();
-  return once.get();
-}
-
-struct Plans {
-  Plan forward = nullptr, backward = nullptr;
-};
-
-// Of those lengths; kept until the process ends. Null where the library makes none.
-template <class T>
-Plans plans_of(const FftWork& work) {
-  static std::mutex& mutex = *new std::mutex;
-  static std::map<TransformLengths, Plans>& all = *new std::map<TransformLengths, Plans>;
-  std::lock_guard lock(mutex);
-  Plans& out = all[work.lengths];
-  if (out.forward && out.backward) return out;
-  std::vector<int> lengths;
-  for (int64_t length : work.lengths)
-    if (length > 1) lengths.push_back(static_cast<int>(length));
-  if (lengths.empty()) lengths.push_back(1);
-  constexpr size_t kLine = 64;
-  const size_t elements = static_cast<size_t>(fft_plane_elements(work) + fft_spectrum_elements(work));
-  auto* memory = static_cast<T*>(std::aligned_alloc(kLine, elements * sizeof(T)));
-  if (!memory) return {};
-  T* spectrum = memory + fft_plane_elements(work);
-  const int rank = static_cast<int>(lengths.size());
-  out.forward = api<T>()->plan_forward(rank, lengths.data(), memory, spectrum, FftApi<T>::kEstimate);
-  out.backward = api<T>()->plan_backward(rank, lengths.data(), spectrum, memory, FftApi<T>::kEstimate);
-  std::free(memory);
-  return out;
+ComplexProduct<T> complex_product() {
+  static const auto once =
+      blas().lapack<std::remove_pointer_t<ComplexProduct<T>>>(std::is_same_v<T, float> ? "cblas_cgemm" : "cblas_zgemm");
+  return once;
 }
 
 // Where planes of in x ... elements lie in those of a transform.
@@ -100,9 +37,8 @@ struct Position {
 template <class T>
 class Transforms {
  public:
-  Transforms(const FftWork& work, const Plans& plans, int threads, T* own)
+  Transforms(const FftWork& work, int threads, T* own)
       : work_(work),
-        plans_(plans),
         threads_(std::min<int>(threads, kFftWalkers)),
         frequencies_(work.frequencies()),
         of_plane_(fft_plane_elements(work)),
@@ -118,8 +54,9 @@ class Transforms {
           const T* from = planes + i * position.elements() + at;
           std::copy(from, from + length, plane + in_transform);
         });
-        // A transform of several axes leaves its input as it is.
-        api<T>()->execute_forward(plans_.forward, plane, own + (i - first) * of_spectrum_);
+        const auto& [depth, height, width] = work_.lengths;
+        fft::transform<T>(fft::Kind::kRealToHalf, {1, {depth, height, width}, 1}, false, T(1), plane,
+                          own + (i - first) * of_spectrum_, 1);
       }
       for (long m = 0; m < frequencies_; ++m)
         for (long i = first; i < last; ++i)
@@ -135,10 +72,14 @@ class Transforms {
         for (long i = first; i < last; ++i)
           for (long part : {0, 1}) own[(i - first) * of_spectrum_ + 2 * m + part] = spectra[2 * (m * count + i) + part];
       for (long i = first; i < last; ++i) {
-        api<T>()->execute_backward(plans_.backward, own + (i - first) * of_spectrum_, plane);
+        const auto& [depth, height, width] = work_.lengths;
+        T* const spectrum = own + (i - first) * of_spectrum_;
+        fft::transform<T>(fft::Kind::kComplex, {1, {1, depth, height}, width / 2 + 1}, true, T(1), spectrum, spectrum,
+                          1);
+        fft::transform<T>(fft::Kind::kHalfToReal, {depth * height, {1, 1, width}, 1}, true, scale, spectrum, plane, 1);
         copy_rows(position, [&](long at, long in_transform, long length) {
           T* to = planes + i * position.elements() + at;
-          for (long k = 0; k < length; ++k) to[k] = plane[in_transform + k] * scale;
+          std::copy(plane + in_transform, plane + in_transform + length, to);
         });
       }
     });
@@ -169,7 +110,6 @@ class Transforms {
   }
 
   const FftWork work_;
-  const Plans plans_;
   const int threads_;
   const long frequencies_, of_plane_, of_spectrum_;
   T* own_;
@@ -187,15 +127,15 @@ template <class T>
 void multiply(const Convolution& c, long frequencies, int threads, std::array<long, 3> mnk, int trans_a, int trans_b,
               const Matrix<T>& a, const Matrix<T>& b, bool is_added, const Matrix<T>& out) {
   constexpr T kOne[] = {1, 0}, kZero[] = {0, 0};
-  auto transposed = [](int trans) { return trans ? FftApi<T>::kConjugateTransposed : static_cast<int>(kCblasNoTrans); };
+  auto transposed = [](int trans) { return trans ? kConjugateTransposed : static_cast<int>(kCblasNoTrans); };
   const Partition partition(frequencies, 16, 1, threads);
   run_pieces(partition.pieces(), [&](int piece) {
     for (long m = partition.begin(piece); m < partition.end(piece); ++m)
       for (long g = 0; g < c.groups; ++g) {
         auto at = [&](const Matrix<T>& matrix) { return matrix.data + 2 * (m * matrix.step + g * matrix.of_group); };
-        api<T>()->gemm(kCblasRowMajor, transposed(trans_a), transposed(trans_b), static_cast<int>(mnk[0]),
-                       static_cast<int>(mnk[1]), static_cast<int>(mnk[2]), kOne, at(a), static_cast<int>(a.ld), at(b),
-                       static_cast<int>(b.ld), is_added ? kOne : kZero, at(out), static_cast<int>(out.ld));
+        complex_product<T>()(kCblasRowMajor, transposed(trans_a), transposed(trans_b), static_cast<int>(mnk[0]),
+                             static_cast<int>(mnk[1]), static_cast<int>(mnk[2]), kOne, at(a), static_cast<int>(a.ld),
+                             at(b), static_cast<int>(b.ld), is_added ? kOne : kZero, at(out), static_cast<int>(out.ld));
       }
   });
 }
@@ -204,10 +144,8 @@ template <class T>
 int conv_fft(ThContext* context, TH_CONV_FFT_PARAMETERS(T)) {
   const Convolution all = TH_CONV_OF_PARAMETERS((std::is_same_v<T, float> ? DType::kFloat32 : DType::kFloat64));
   const FftWork work{{depth_fft, height_fft, width_fft}, batch};
-  const Plans plans = plans_of<T>(work);
-  if (!plans.forward || !plans.backward) return 1;
   const int threads = context->threads;
-  const Transforms<T> transforms(work, plans, threads, own);
+  const Transforms<T> transforms(work, threads, own);
   const long frequencies = work.frequencies(), channels = all.channels(), filters = all.filters();
   Position image{}, taps{}, positions{};
   for (size_t i = 0; i < 3; ++i) {
@@ -242,8 +180,9 @@ int conv_fft(ThContext* context, TH_CONV_FFT_PARAMETERS(T)) {
 
 template <class T>
 std::optional<LibraryImplementation> found_fft() {
-  if (!api<T>()) return std::nullopt;
-  return LibraryImplementation{reinterpret_cast<void*>(conv_fft<T>), api<T>()->version};
+  complex_product<T>();
+  return LibraryImplementation{reinterpret_cast<void*>(conv_fft<T>), str("vectors of ", fft::vector_width(), " bytes, ",
+                                                                         blas().version, " ", blas().corename)};
 }
 
 }  // namespace

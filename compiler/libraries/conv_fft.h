@@ -1,5 +1,4 @@
-// Convolutions by the transforms of FFTW, where the user has installed it. FFTW is under the GPL: it is never linked
-// or required, and opened at run time (libfftw3f.so.3, libfftw3.so.3).
+// Convolutions by transforms of Fourier (libraries/fft/fft.h).
 #pragma once
 
 #include "compiler/cpu/conv/conv_functions.h"
@@ -7,8 +6,8 @@
 
 namespace thtrain {
 
-/// "conv_fft_f32", "conv_fft_f64": by the library's estimated plans, which depend on the lengths alone, and BLAS. Gives
-/// 0, or 1 where the library made no plan. The bits depend on the arguments and the two libraries.
+/// "conv_fft_f32", "conv_fft_f64": real transforms of the planes, and products of BLAS for each frequency. Gives 0. The
+/// bits depend on the arguments and BLAS.
 NamedFunctions conv_fft_functions();
 
 }  // namespace thtrain

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <thread>
+#include <tuple>
 
 #include "bench/compile_cases.h"
 #include "bench/run.h"
@@ -125,6 +127,16 @@ TEST(BenchCases, SparseMatrices) {
     EXPECT_THROW(sparse_case(wrong), UserError) << wrong;
 }
 
+TEST(BenchCases, Transforms) {
+  const FftCase c = fft_case("rfft/6x10x3");
+  EXPECT_TRUE(c.is_real);
+  EXPECT_EQ(c.shape, (std::vector<int64_t>{6, 10, 3}));
+  EXPECT_DOUBLE_EQ(fft_case("fft/1024").flops(), 5 * 1024 * 10);
+  for (const char* wrong :
+       {"fft", "fft/", "dct/8", "rfft/0", "fft/8x", "fft/x8", "fft/2x2x2x2", "fft/8a", "fft/100000x100000"})
+    EXPECT_THROW(fft_case(wrong), UserError) << wrong;
+}
+
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
   for (const Bench& bench : benches())
     for (const auto* cases : {&bench.cases, &bench.quick_cases})
@@ -141,6 +153,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "pool") pool_case(text);
         if (bench.family == "convnet") convnet_case(text);
         if (bench.family == "sparse") sparse_case(text);
+        if (bench.family == "fft") fft_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -188,6 +201,8 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
       for (const char* text :
            {"dot/30x40x5/10", "dense/30x40x1/10", "stored/30x40x5/10", "sparse/30x40/10", "logistic/30x40/10"})
         EXPECT_GT(measure(sparse_workload(text, options), 0.005).value, 0) << text;
+      for (const char* text : {"fft/100", "rfft/6x10"})
+        EXPECT_GT(measure(fft_workload(text, options), 0.005).value, 0) << text;
       for (const char* what : {"max", "max_gradient", "mean", "mean_gradient"}) {
         const Workload pooling = pool_workload(str(what, "/2x3x9x10/w3s2p1"), options);
         EXPECT_GT(measure(pooling, 0.005).value, 0) << what;
@@ -242,6 +257,21 @@ TEST(BenchMeasure, ConvolutionsGiveWhatThePeersDo) {
     }
     EXPECT_NEAR(sum, wanted, 1e-10) << text;
     EXPECT_NEAR(products, wanted_products, 1e-8) << text;
+  }
+}
+
+// Those of `bench/peers/worker.py fft --check`.
+TEST(BenchMeasure, TransformsGiveWhatThePeersDo) {
+  const std::tuple<const char*, double, double> cases[] = {{"fft/12", -53.284974903789, -12.1237598863543},
+                                                           {"rfft/15", -32.2732672330832, -15.8874801243814},
+                                                           {"fft/6x5", -699.880519463708, -154.602867643321},
+                                                           {"rfft/4x3x6", -992.16096838836, -309.68420547891}};
+  for (const auto& [text, re, im] : cases) {
+    const Tensor got = fft_result(text, {.dtype = DType::kFloat64, .threads = 1});
+    std::complex<double> sum = 0;
+    for (int64_t i = 0; i < got.size(); ++i) sum += got.data<std::complex<double>>()[i] * static_cast<double>(i + 1);
+    EXPECT_NEAR(sum.real(), re, 1e-10) << text;
+    EXPECT_NEAR(sum.imag(), im, 1e-10) << text;
   }
 }
 
@@ -319,6 +349,7 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
   EXPECT_GT(measure(sparse_ceiling("dot/1000x1000x16/1", options), 0.02).value, 0.1);
   EXPECT_THROW(sparse_ceiling("sparse/100x100/1", options), UserError);
+  EXPECT_GT(measure(fft_ceiling("rfft/100000", options), 0.02).value, 0.1);
   EXPECT_GT(measure(rnn_ceiling("tanh-128-256-100/32", options), 0.02).value, 10);
   EXPECT_GT(measure(rbm_ceiling("784-500-1/20", options), 0.02).value, 200);
   EXPECT_GT(measure(conv_ceiling("i2x7x6,k3x3x2,b4/fprop", options), 0.02).value, 1);

@@ -38,6 +38,9 @@ constexpr Family kFamilies[] = {
     {"factor", "Factorizations",
      "What linear equations, inverses and determinants are made of. Matrices of known lengths up to 8 have kernels, in "
      "which each lane of a vector has a matrix of the batch; others are LAPACK's."},
+    {"fft", "Transforms of Fourier",
+     "By radices of small primes on vectors of rows or columns; a length with a prime above 61 by Bluestein's "
+     "convolution. dct() and idct() are made of these."},
     {"sparse", "Sparse matrices",
      "On the parts of a matrix in compressed rows; one in compressed columns has the parts of its transpose. "
      "Conversions, "

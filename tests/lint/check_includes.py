@@ -56,14 +56,13 @@ GUARDED = [
 ]
 
 # The families of ops, each to the right of those that it may see. Of the folder's own files, headers see none.
-FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "factor", "sparse", "conv", "image", "nnet",
-            "pool", "random", "effect", "control"]
+FAMILIES = ["shape", "elemwise", "index", "reduce", "order", "linalg", "factor", "fft", "sparse", "conv", "image",
+            "nnet", "pool", "random", "effect", "control"]
 # Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [
     "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/cumulative.h", "reduce/reduce.h", "order/order.h",
-    "linalg/linalg.h", "factor/factor.h", "factor/decompositions.h",
-    "factor/matrix_functions.h",
+    "linalg/linalg.h", "factor/factor.h", "factor/decompositions.h", "factor/matrix_functions.h", "fft/fft.h",
     "conv/conv.h", "image/pad.h", "image/windows.h", "nnet/losses.h", "nnet/softmax.h", "pool/pool.h",
     "random/random.h", "effect/effect.h", "control/repeat.h", "control/scan.h", "control/stable_gradient.h",
     "control/stop_gradient.h"]}

@@ -17,9 +17,9 @@ using kernel::PointerTo;
 
 constexpr int64_t kBatchBytes = 64 << 20;  // of spectra of images and results
 
-// The next product of 2, 3, 5 and 7.
-int64_t smooth_length(int64_t least) {
-  for (int64_t length = least;; ++length) {
+// The next product of 2, 3, 5 and 7, a multiple of `step`.
+int64_t smooth_length(int64_t least, int64_t step) {
+  for (int64_t length = ceil_div(least, step) * step;; length += step) {
     int64_t rest = length;
     for (int64_t prime : {2, 3, 5, 7})
       while (rest % prime == 0) rest /= prime;
@@ -65,7 +65,9 @@ bool has_fft(const Convolution& c) {
 
 FftWork fft_work(const Convolution& c) {
   FftWork out{};
-  for (size_t i = 0; i < 3; ++i) out.lengths[i] = smooth_length(c.axes[i].padded());
+  // Real numbers of an even length are half as many complex ones.
+  for (size_t i = 0; i < 3; ++i)
+    out.lengths[i] = smooth_length(c.axes[i].padded(), i == 2 && c.axes[i].padded() > 1 ? 2 : 1);
   const int64_t of_image = (c.c + c.f) * 2 * out.frequencies() * static_cast<int64_t>(size_of(c.dtype));
   out.batch = even_part(c.n, std::max<int64_t>(1, kBatchBytes / of_image));
   return out;

@@ -60,6 +60,7 @@ const std::vector<std::pair<std::string, std::string>> kTasks = {
     {"eigenvalues, singular values, orthogonal factors",
      "Of a matrix or of each matrix of a batch; signs are fixed, so that equal matrices have equal vectors."},
     {"least squares, norms and functions of matrices", "For a matrix or each matrix of a batch, [..., m, n]."},
+    {"transforms of Fourier", "Along one axis, several or all, as NumPy's fft module and SciPy's dct."},
     {"sparse matrices", "Bundles of dense values: the stored elements, and where they are."},
     {"images", "Of images [N, C, rows, columns]: borders, windows and sizes."},
     {"neural networks", "Softmax and losses, stable at every finite input; normalizations."},
