@@ -19,15 +19,19 @@ function(thtrain_glob variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# With THTRAIN_GROUP_SOURCES up to THTRAIN_GROUP_SIZE neighbouring sources of a folder are compiled as one translation
-# unit. What they share, headers and instances of templates, is compiled once for all of them. Names in the anonymous
-# namespaces of a folder must differ for that.
+# With THTRAIN_GROUP_SOURCES up to THTRAIN_GROUP_SIZE neighbouring sources of a target are compiled as one translation
+# unit. What they share, headers and instances of templates, is compiled once for all of them. Names in their anonymous
+# namespaces must differ for that; with FOLDERS_APART those of a folder alone.
 function(thtrain_group_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FOLDERS_APART" "" "")
   set(before "")
   set(part 0)
   set(count 0)
-  foreach(source IN LISTS ARGN)
-    cmake_path(GET source PARENT_PATH folder)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
+    set(folder ${target})
+    if(arg_FOLDERS_APART)
+      cmake_path(GET source PARENT_PATH folder)
+    endif()
     math(EXPR count "${count} + 1")
     if(NOT folder STREQUAL before)
       set(part 0)
@@ -43,11 +47,11 @@ function(thtrain_group_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [FLAGS <option>...]
+# thtrain_room(<name> <folder> [TOP_ONLY] [FOLDERS_APART] [EXCLUDE <file>...] [SOURCES <file>...] [FLAGS <option>...]
 # [LINKS <room or library>...] [COMPONENT <component>]) makes the target thtrain_<name>, alias thtrain::<name>. It is
 # installed with the component of the package; without one it is not installed.
 function(thtrain_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY" "COMPONENT" "EXCLUDE;SOURCES;FLAGS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY;FOLDERS_APART" "COMPONENT" "EXCLUDE;SOURCES;FLAGS;LINKS")
   set(top_only)
   if(arg_TOP_ONLY)
     set(top_only TOP_ONLY)
@@ -80,7 +84,11 @@ function(thtrain_room name folder)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${target} ${scope} cxx_std_20)
   if(sources AND THTRAIN_GROUP_SOURCES)
-    thtrain_group_sources(${target} ${sources})
+    set(apart)
+    if(arg_FOLDERS_APART)
+      set(apart FOLDERS_APART)
+    endif()
+    thtrain_group_sources(${target} ${apart} ${sources})
   endif()
   if(sources AND arg_FLAGS)
     target_compile_options(${target} PRIVATE ${arg_FLAGS})

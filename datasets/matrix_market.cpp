@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <complex>
 #include <optional>
 
@@ -24,14 +23,6 @@ std::string_view next_word(std::string_view& line) {
   const std::string_view out = line.substr(begin, end - begin);
   line = line.substr(end);
   return out;
-}
-
-std::optional<int64_t> integer_in(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return {};
-  return value;
 }
 
 class MatrixMarketReader {

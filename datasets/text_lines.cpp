@@ -1,6 +1,7 @@
 #include "datasets/text_lines.h"
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 
 #include "datasets/content.h"
@@ -93,6 +94,14 @@ int64_t count_lines(const TextFile& file) {
     }
   }
   return count + within;
+}
+
+std::optional<int64_t> integer_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return {};
+  return value;
 }
 
 }  // namespace thtrain

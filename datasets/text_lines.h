@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,5 +52,8 @@ class TextLines {
 
 /// Lines that are not empty: a fast count.
 int64_t count_lines(const TextFile& file);
+
+/// The whole text as a number in decimal digits, with a sign or without; nothing where it is none of an int64_t.
+std::optional<int64_t> integer_in(std::string_view text);
 
 }  // namespace thtrain

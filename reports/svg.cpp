@@ -7,6 +7,7 @@
 #include "compiler/base/str.h"
 #include "compiler/base/utf8.h"
 #include "reports/font.h"
+#include "reports/page/markup.h"
 #include "reports/polyline.h"
 #include "reports/raster.h"
 
@@ -48,18 +49,6 @@ std::string escaped(std::string_view text) {
       out += static_cast<char>(c);
     else
       out += str("&#", static_cast<uint32_t>(c == 0xfffe || c == 0xffff ? 0xfffd : c), ';');
-  }
-  return out;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k) three = three << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k)
-      out += i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * static_cast<int>(k)) & 63];
   }
   return out;
 }

@@ -16,7 +16,7 @@ namespace thtrain {
 
 namespace {
 
-constexpr const char* kForm = "write several values as key=0.1,0.03 or key=1..5";
+constexpr const char* kPointForm = "write several values as key=0.1,0.03 or key=1..5";
 
 ConfigPosition position_of(const std::string& word, size_t index, size_t start, size_t end) {
   const std::string_view view = word;
@@ -179,7 +179,7 @@ class Words {
     if (equals == std::string::npos || trimmed(word.substr(equals + 1)).empty()) {
       findings_.add({.what = str('"', word, "\" has no ", equals == std::string::npos ? "=" : "value behind the ="),
                      .config = position_of(word, index, 0, word.size()),
-                     .hint = kForm});
+                     .hint = kPointForm});
       return;
     }
     const std::string key = trimmed(word.substr(0, equals));
@@ -201,7 +201,7 @@ class Words {
     const ConfigPosition position = position_of(word, swept.word, part.start, part.end);
     if (part.text.empty()) {
       findings_.add(
-          {.what = str(swept.key, " has an empty value between its commas"), .config = position, .hint = kForm});
+          {.what = str(swept.key, " has an empty value between its commas"), .config = position, .hint = kPointForm});
       return;
     }
     if (is_range_of_other_numbers(part.text)) {

@@ -82,15 +82,15 @@ std::string end_text(const SweepRun& run) {
   return run.record ? text_of(run.record->end) : "not begun";
 }
 
-static std::string value_text(const MetricName& metric, const std::optional<double>& value) {
+static std::string metric_value_text(const MetricName& metric, const std::optional<double>& value) {
   return value ? metric_text(metric, *value) : "";
 }
 
 std::string best_text(const SweepRun& run) {
   if (!run.record || !run.record->best) return "";
   const RunRecord& record = *run.record;
-  return str("validation ", metric_label(record.metric.name), ' ', value_text(record.metric, record.best), " (epoch ",
-             record.best_epoch, ')');
+  return str("validation ", metric_label(record.metric.name), ' ', metric_value_text(record.metric, record.best),
+             " (epoch ", record.best_epoch, ')');
 }
 
 std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs) {
@@ -129,9 +129,9 @@ std::vector<std::vector<std::string>> results_rows(const SweepPoints& points, co
     for (const std::string& value : points.values(run->point)) row.push_back(printable(value));
     const RunRecord record = run->record ? *run->record : RunRecord{};
     if (!common) row.push_back(run->record ? metric_label(record.metric.name) : "");
-    row.push_back(value_text(record.metric, record.best));
+    row.push_back(metric_value_text(record.metric, record.best));
     row.push_back(record.best ? std::to_string(record.best_epoch) : "");
-    row.push_back(value_text(record.metric, record.test));
+    row.push_back(metric_value_text(record.metric, record.test));
     row.push_back(run->record ? std::to_string(record.epochs) : "");
     row.push_back(run->record ? json_fixed(record.seconds, 1) : "");
     // The message of a run that is not finite says that again.

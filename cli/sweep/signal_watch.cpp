@@ -16,7 +16,7 @@ namespace thtrain {
 static std::atomic<int> g_first{0}, g_stops{0};
 static int g_pipe[2] = {-1, -1};  // a byte in it wakes wait()
 
-static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
+static constexpr std::array kWatchedSignals = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
 
 static void wake() {
   const int before = errno;
@@ -31,7 +31,7 @@ static void on_stop(int number) {
 static void on_child(int) {
   wake();
 }
-static void on_write_error(int) {}  // write() returns
+static void on_broken_pipe(int) {}  // write() returns
 
 SignalWatch::SignalWatch() {
   g_first = g_stops = 0;
@@ -40,17 +40,20 @@ SignalWatch::SignalWatch() {
                             .expected = "two descriptors that are free",
                             .got = system_error_text(errno),
                             .hint = "`ulimit -n` raises the limit of a process"});
-  for (size_t i = 0; i < kSignals.size(); ++i) {
+  for (size_t i = 0; i < kWatchedSignals.size(); ++i) {
     struct sigaction action {};
-    action.sa_handler = kSignals[i] == SIGCHLD ? on_child : kSignals[i] == SIGPIPE ? on_write_error : on_stop;
+    action.sa_handler = kWatchedSignals[i] == SIGCHLD   ? on_child
+                        : kWatchedSignals[i] == SIGPIPE ? on_broken_pipe
+                                                        : on_stop;
     action.sa_flags = SA_RESTART;
-    ::sigaction(kSignals[i], nullptr, &before_[i]);
-    if (kSignals[i] == SIGCHLD || before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+    ::sigaction(kWatchedSignals[i], nullptr, &before_[i]);
+    if (kWatchedSignals[i] == SIGCHLD || before_[i].sa_handler != SIG_IGN)
+      ::sigaction(kWatchedSignals[i], &action, nullptr);
   }
 }
 
 SignalWatch::~SignalWatch() {
-  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  for (size_t i = 0; i < kWatchedSignals.size(); ++i) ::sigaction(kWatchedSignals[i], &before_[i], nullptr);
   for (int descriptor : g_pipe) ::close(descriptor);
 }
 

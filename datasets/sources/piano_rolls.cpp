@@ -1,7 +1,6 @@
 #include "datasets/sources/piano_rolls.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -55,13 +54,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
     at = end;
   }
   return out;
-}
-
-std::optional<int64_t> integer_in(std::string_view word) {
-  int64_t value = 0;
-  auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (problem != std::errc() || end != word.data() + word.size()) return {};
-  return value;
 }
 
 class Reader {

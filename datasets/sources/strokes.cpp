@@ -11,14 +11,14 @@ namespace thtrain {
 
 namespace {
 
-constexpr int64_t kOne = 256;             // a unit of the glyphs' box, and a factor of 1
-constexpr int64_t kPointMove = 4 * kOne;  // largest, of a point
-constexpr int64_t kSlant = 60;
+constexpr int64_t kGlyphUnit = 256;               // a unit of the glyphs' box, and a factor of 1
+constexpr int64_t kLargestMove = 4 * kGlyphUnit;  // largest, of a point
+constexpr int64_t kLargestSlant = 60;
 constexpr int64_t kSmallest = 200, kLargest = 312;  // factors of width and height
 constexpr int64_t kMovesOfCurve = 4;
-constexpr double kScale = 10.0 * kOne;  // of a move
+constexpr double kScale = 10.0 * kGlyphUnit;  // of a move
 
-struct Point {
+struct BoxPoint {
   int64_t x = 0, y = 0;
 };
 using Move = std::array<double, 3>;
@@ -29,13 +29,13 @@ class Writer {
  public:
   explicit Writer(RandomState& random)
       : random_(random),
-        slant_(random.integer(-kSlant, kSlant + 1)),
+        slant_(random.integer(-kLargestSlant, kLargestSlant + 1)),
         width_(random.integer(kSmallest, kLargest + 1)),
         height_(random.integer(kSmallest, kLargest + 1)) {}
 
   std::vector<Move> write(const Glyph& glyph) {
     for (const Stroke& stroke : glyph) {
-      const std::vector<Point> points = moved_points(stroke);
+      const std::vector<BoxPoint> points = moved_points(stroke);
       if (has_begun_)
         go(points[0], false);
       else
@@ -49,23 +49,24 @@ class Writer {
 
  private:
   /// A point's handles, the points next to it, move with it.
-  std::vector<Point> moved_points(const Stroke& stroke) {
-    std::vector<Point> out;
-    for (const StrokePoint& point : stroke) out.push_back({point.x * kOne, point.y * kOne});
+  std::vector<BoxPoint> moved_points(const Stroke& stroke) {
+    std::vector<BoxPoint> out;
+    for (const StrokePoint& point : stroke) out.push_back({point.x * kGlyphUnit, point.y * kGlyphUnit});
     for (size_t i = 0; i < out.size(); i += 3) {
-      const int64_t x = random_.integer(-kPointMove, kPointMove + 1), y = random_.integer(-kPointMove, kPointMove + 1);
+      const int64_t x = random_.integer(-kLargestMove, kLargestMove + 1),
+                    y = random_.integer(-kLargestMove, kLargestMove + 1);
       for (size_t j = i > 0 ? i - 1 : 0; j <= std::min(i + 1, out.size() - 1); ++j)
         out[j] = {out[j].x + x, out[j].y + y};
     }
-    for (Point& point : out) {
-      const int64_t y = point.y * height_ / kOne;
-      point = {point.x * width_ / kOne - y * slant_ / kOne, y};
+    for (BoxPoint& point : out) {
+      const int64_t y = point.y * height_ / kGlyphUnit;
+      point = {point.x * width_ / kGlyphUnit - y * slant_ / kGlyphUnit, y};
     }
     return out;
   }
 
   /// The Bezier curve through p[0] and p[3] at step / kMovesOfCurve.
-  static Point on_curve(const Point* p, int64_t step) {
+  static BoxPoint on_curve(const BoxPoint* p, int64_t step) {
     constexpr int64_t kCube = kMovesOfCurve * kMovesOfCurve * kMovesOfCurve;
     const int64_t t = step, s = kMovesOfCurve - step;
     auto mix = [&](int64_t a, int64_t b, int64_t c, int64_t d) {
@@ -74,7 +75,7 @@ class Writer {
     return {mix(p[0].x, p[1].x, p[2].x, p[3].x), mix(p[0].y, p[1].y, p[2].y, p[3].y)};
   }
 
-  void go(const Point& to, bool writes) {
+  void go(const BoxPoint& to, bool writes) {
     moves_.push_back(
         {static_cast<double>(to.x - at_.x) / kScale, static_cast<double>(to.y - at_.y) / kScale, writes ? 1.0 : 0.0});
     at_ = to;
@@ -83,7 +84,7 @@ class Writer {
   RandomState& random_;
   int64_t slant_, width_, height_;
   bool has_begun_ = false;
-  Point at_;
+  BoxPoint at_;
   std::vector<Move> moves_;
 };
 

@@ -7,17 +7,18 @@
 
 namespace thtrain {
 
-constexpr int64_t kSide = 28, kClasses = 10;
+constexpr int64_t kDigitSide = 28, kClasses = 10;
 
 TwoDigits generate_two_digits(int64_t n, int64_t seed, int64_t part) {
   Digits digits = generate_digits(2 * n, static_cast<uint64_t>(seed), static_cast<uint64_t>(part));
-  TwoDigits out{Tensor::empty(DType::kUInt8, {n, kSide, 2 * kSide}), Tensor::zeros(DType::kUInt8, {n, kClasses})};
+  TwoDigits out{Tensor::empty(DType::kUInt8, {n, kDigitSide, 2 * kDigitSide}),
+                Tensor::zeros(DType::kUInt8, {n, kClasses})};
   const auto* from = digits.images.data<uint8_t>();
   auto* into = out.images.data<uint8_t>();
   for (int64_t i = 0; i < n; ++i)
-    for (int64_t row = 0; row < kSide; ++row)
-      for (int64_t side = 0; side < 2; ++side, into += kSide)
-        std::copy_n(from + ((2 * i + side) * kSide + row) * kSide, kSide, into);
+    for (int64_t row = 0; row < kDigitSide; ++row)
+      for (int64_t side = 0; side < 2; ++side, into += kDigitSide)
+        std::copy_n(from + ((2 * i + side) * kDigitSide + row) * kDigitSide, kDigitSide, into);
   for (int64_t i = 0; i < 2 * n; ++i)
     out.labels.data<uint8_t>()[i / 2 * kClasses + digits.labels.data<uint8_t>()[i]] = 1;
   return out;
@@ -27,8 +28,8 @@ void TwoDigitsConfig::fill(DatasetOptions& out) const {
   GeneratorConfig::fill(out);
   out.read = [](const DatasetOptions& options, DType floatx) {
     const std::string origin = str("the generator \"two_digits\", seed ", options.seed);
-    require_fits(options, origin, 2 * kSide * kSide * (options.train + options.valid + options.test), DType::kUInt8,
-                 floatx);
+    require_fits(options, origin, 2 * kDigitSide * kDigitSide * (options.train + options.valid + options.test),
+                 DType::kUInt8, floatx);
     auto set = [&](int64_t n, int64_t part) {
       TwoDigits made = generate_two_digits(n, options.seed, part);
       return Split({.raw = made.images, .origin = origin, .where = options.where},

@@ -38,7 +38,7 @@ static Shape moment_shape(const Shape& example) {
   return is_image(example) ? Shape{example[0]} : example;
 }
 
-static Tensor ones(const Shape& shape) {
+static Tensor tensor_of_ones(const Shape& shape) {
   Tensor out = Tensor::empty(DType::kFloat64, shape);
   for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] = 1;
   return out;
@@ -50,13 +50,13 @@ BatchNorm::BatchNorm(const Options& options, const LayerInput& input)
       epsilon_(options.epsilon),
       activation_(options.activation),
       mean_(add_state("mean", Tensor::zeros(input.dtype, moment_shape(output_shape())))),
-      variance_(add_state("variance", ones(moment_shape(output_shape())).cast(input.dtype))) {
+      variance_(add_state("variance", tensor_of_ones(moment_shape(output_shape())).cast(input.dtype))) {
   const Shape lengths = moment_shape(output_shape());
   if (options.affine) {
-    factor_ = add_param("g", ones(lengths), input.dtype, false).expr();
+    factor_ = add_param("g", tensor_of_ones(lengths), input.dtype, false).expr();
     shift_ = add_param("b", Tensor::zeros(input.dtype, lengths), input.dtype, false).expr();
   } else {
-    factor_ = make_constant(ones({}).cast(input.dtype));
+    factor_ = make_constant(tensor_of_ones({}).cast(input.dtype));
     shift_ = make_constant(Tensor::zeros(input.dtype, {}));
   }
 }

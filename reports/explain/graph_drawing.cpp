@@ -18,7 +18,7 @@ namespace thtrain {
 namespace {
 
 // Pixels. Letters are those of a monospaced font of 14 and of 12 pixels.
-constexpr double kLetter = 8.5, kSmallLetter = 7.3, kBox = 46, kBand = 26, kPadding = 8, kMargin = 10;
+constexpr double kLetter = 8.5, kSmallLetter = 7.3, kBox = 46, kBand = 26, kNodePadding = 8, kGraphMargin = 10;
 constexpr size_t kLongestLabel = 26, kLongestAbout = 18;
 
 bool is_written_inline(const Expr& value) {
@@ -105,19 +105,19 @@ struct DrawnEdge {
 
 double width_of_outputs(const Look& look) {
   double out = 0;
-  for (const std::string& type : look.outputs) out += width_of(type, kSmallLetter) + kPadding;
+  for (const std::string& type : look.outputs) out += width_of(type, kSmallLetter) + kNodePadding;
   return out;
 }
 
 // Where an output leaves its box, from the middle: its type is written under it.
 double port_of(const Look& look, size_t output) {
   double at = -width_of_outputs(look) / 2;
-  for (size_t i = 0; i < output; ++i) at += width_of(look.outputs[i], kSmallLetter) + kPadding;
-  return at + (width_of(look.outputs[output], kSmallLetter) + kPadding) / 2;
+  for (size_t i = 0; i < output; ++i) at += width_of(look.outputs[i], kSmallLetter) + kNodePadding;
+  return at + (width_of(look.outputs[output], kSmallLetter) + kNodePadding) / 2;
 }
 
 double width_of_look(const Look& look) {
-  return std::max({width_of(look.label, kLetter), width_of(look.about, kSmallLetter), 40.0}) + 2 * kPadding;
+  return std::max({width_of(look.label, kLetter), width_of(look.about, kSmallLetter), 40.0}) + 2 * kNodePadding;
 }
 
 // The boxes and edges of several states, each once.
@@ -270,9 +270,10 @@ class Drawing {
     const LayeredLayout layout = layered_layout(sizes, edges, {.nodes = 12, .edges = 11});
     std::string out =
         str("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" aria-label=\"", markup_text(label),
-            "\" data-last=\"", last_, "\" width=\"", coordinate(layout.width + 2 * kMargin), "\" height=\"",
-            coordinate(layout.height + 2 * kMargin), "\" viewBox=\"", coordinate(-kMargin), " ", coordinate(-kMargin),
-            " ", coordinate(layout.width + 2 * kMargin), " ", coordinate(layout.height + 2 * kMargin), "\">\n");
+            "\" data-last=\"", last_, "\" width=\"", coordinate(layout.width + 2 * kGraphMargin), "\" height=\"",
+            coordinate(layout.height + 2 * kGraphMargin), "\" viewBox=\"", coordinate(-kGraphMargin), " ",
+            coordinate(-kGraphMargin), " ", coordinate(layout.width + 2 * kGraphMargin), " ",
+            coordinate(layout.height + 2 * kGraphMargin), "\">\n");
     for (size_t e = 0; e < edges.size(); ++e) out += edge_text(states_->edges[e], layout.routes[e]);
     for (size_t i = 0; i < sizes.size(); ++i)
       for (const Look& look : states_->boxes[i].looks) out += look_text(i, look, layout.positions[i], sizes[i]);

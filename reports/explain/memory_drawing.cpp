@@ -12,7 +12,7 @@ namespace thtrain {
 namespace {
 
 // Pixels.
-constexpr double kLeft = 92, kTop = 26, kWidth = 980, kHeight = 380, kSmallTextLetter = 6.7;
+constexpr double kLeft = 92, kTop = 26, kPictureWidth = 980, kHeight = 380, kSmallTextLetter = 6.7;
 
 struct Shown {
   size_t buffer;
@@ -57,7 +57,7 @@ std::string memory_drawing(const Program& program) {
   if (buffers.empty()) return {};
   int steps = 0;
   for (const LiveRange& live_range : live_ranges_of(program)) steps = std::max(steps, live_range.last + 1);
-  const double column = std::clamp(kWidth / steps, 12.0, 90.0);
+  const double column = std::clamp(kPictureWidth / steps, 12.0, 90.0);
   const std::map<int64_t, double> positions = byte_positions(buffers);
   const double right = kLeft + column * steps, bottom = positions.rbegin()->second;
   std::string out = str(

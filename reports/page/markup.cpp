@@ -92,4 +92,16 @@ std::string cpp_markup(std::string_view text) {
   return out;
 }
 
+std::string base64(std::string_view bytes) {
+  static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t part = 0;
+    for (size_t k = 0; k < 3; ++k) part = part << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kLetters[part >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
 }  // namespace thtrain

@@ -17,4 +17,7 @@ std::string coordinate(double value);
 /// and lines of the preprocessor ("p").
 std::string cpp_markup(std::string_view text);
 
+/// Four letters for three bytes (RFC 4648), as in the address of a picture that is part of a page.
+std::string base64(std::string_view bytes);
+
 }  // namespace thtrain

@@ -17,19 +17,6 @@ std::string shown(std::string_view text) {
   return markup_text(printable(text, "\n"));
 }
 
-// Within 3 bytes 4 letters (RFC 4648).
-std::string base64(std::string_view bytes) {
-  static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t part = 0;
-    for (size_t k = 0; k < 3; ++k) part = part << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kLetters[part >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
-
 std::string image(const ReportPicture& picture) {
   return str("<img alt=\"", shown(picture.what), "\" src=\"data:", picture.type, ";base64,", base64(picture.bytes),
              "\"/>");

@@ -10,8 +10,8 @@ namespace thtrain {
 
 namespace {
 
-/// Vectors of one length, one after the other.
-struct Vectors {
+/// RowVectors of one length, one after the other.
+struct RowVectors {
   int64_t count, length;
   std::vector<double> numbers = std::vector<double>(static_cast<size_t>(count * length));
   double* at(int64_t i) { return numbers.data() + i * length; }
@@ -30,7 +30,7 @@ void add_times(double* to, double factor, const double* from, int64_t length) {
 
 // Gram and Schmidt, twice, so that rounding leaves them orthogonal. One that depends on those before it but for
 // rounding becomes 0, and stays so: there are no more directions.
-void make_orthonormal(Vectors& v) {
+void make_orthonormal(RowVectors& v) {
   for (int64_t i = 0; i < v.count; ++i) {
     const double least = 1e-12 * std::sqrt(dot(v.at(i), v.at(i), v.length));
     for (int pass = 0; pass < 2; ++pass)
@@ -41,17 +41,17 @@ void make_orthonormal(Vectors& v) {
 }
 
 // The rows of `x` along each of `v`: [count, n].
-Vectors places_along(const Vectors& x, const Vectors& v) {
-  Vectors out{v.count, x.count};
+RowVectors places_along(const RowVectors& x, const RowVectors& v) {
+  RowVectors out{v.count, x.count};
   for (int64_t i = 0; i < v.count; ++i)
     for (int64_t row = 0; row < x.count; ++row) out.at(i)[row] = dot(x.at(row), v.at(i), x.length);
   return out;
 }
 
 // Eigenvectors of the symmetric matrix whose rows are `a`, by Jacobi's rotations; `a` becomes diagonal.
-Vectors eigenvectors(Vectors& a) {
+RowVectors eigenvectors(RowVectors& a) {
   const int64_t n = a.count;
-  Vectors out{n, n};
+  RowVectors out{n, n};
   for (int64_t i = 0; i < n; ++i) out.at(i)[i] = 1;
   for (int sweep = 0; sweep < 50; ++sweep) {
     double off = 0, all = 0;
@@ -79,17 +79,17 @@ Vectors eigenvectors(Vectors& a) {
 
 // Turns `v` within its own space onto the directions of largest variance, largest first; `along` are the coordinates
 // along the old ones, and become those along the new ones. Returns the variances.
-std::vector<double> turn_to_principal(Vectors& v, Vectors& along) {
-  Vectors covariance{v.count, v.count};
+std::vector<double> turn_to_principal(RowVectors& v, RowVectors& along) {
+  RowVectors covariance{v.count, v.count};
   for (int64_t i = 0; i < v.count; ++i)
     for (int64_t j = 0; j < v.count; ++j)
       covariance.at(i)[j] = dot(along.at(i), along.at(j), along.length) / static_cast<double>(along.length - 1);
-  const Vectors turn = eigenvectors(covariance);
+  const RowVectors turn = eigenvectors(covariance);
   std::vector<int64_t> order(static_cast<size_t>(v.count));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return covariance.at(a)[a] > covariance.at(b)[b]; });
-  Vectors turned{v.count, v.length}, coordinates{v.count, along.length};
+  RowVectors turned{v.count, v.length}, coordinates{v.count, along.length};
   std::vector<double> variances;
   for (int64_t i = 0; i < v.count; ++i) {
     const int64_t from = order[static_cast<size_t>(i)];
@@ -105,15 +105,15 @@ std::vector<double> turn_to_principal(Vectors& v, Vectors& along) {
 }
 
 // C v of each, for the covariance C of the rows.
-Vectors times_covariance(const Vectors& x, const Vectors& along) {
-  Vectors out{along.count, x.length};
+RowVectors times_covariance(const RowVectors& x, const RowVectors& along) {
+  RowVectors out{along.count, x.length};
   for (int64_t i = 0; i < along.count; ++i)
     for (int64_t row = 0; row < x.count; ++row) add_times(out.at(i), along.at(i)[row], x.at(row), x.length);
   return out;
 }
 
-Vectors centred(const Tensor& x) {
-  Vectors out{x.dim(0), x.dim(1)};
+RowVectors centred(const Tensor& x) {
+  RowVectors out{x.dim(0), x.dim(1)};
   std::copy_n(x.data<double>(), x.size(), out.numbers.begin());
   std::vector<double> mean(static_cast<size_t>(out.length));
   for (int64_t i = 0; i < out.count; ++i)
@@ -125,15 +125,15 @@ Vectors centred(const Tensor& x) {
 }  // namespace
 
 PrincipalComponents principal_components(const Tensor& x, int64_t k) {
-  const Vectors rows = centred(x.contiguous());
+  const RowVectors rows = centred(x.contiguous());
   PrincipalComponents out;
   out.whole =
       dot(rows.numbers.data(), rows.numbers.data(), std::ssize(rows.numbers)) / static_cast<double>(rows.count - 1);
   constexpr int64_t kMore = 8;
-  Vectors v{std::min({k + kMore, rows.count, rows.length}), rows.length};
+  RowVectors v{std::min({k + kMore, rows.count, rows.length}), rows.length};
   RandomState random(1);
   for (double& number : v.numbers) number = random.normal();
-  Vectors along{0, 0};
+  RowVectors along{0, 0};
   std::vector<double> variances;
   for (int round = 0; round < 1000; ++round) {
     make_orthonormal(v);

@@ -78,7 +78,7 @@ Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
   return number_pixels(scaled.data<double>(), *model.picture());
 }
 
-static void make_folder(const std::string& path) {
+static void make_output_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw folder_error(path, error.value());
@@ -147,7 +147,7 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   }
   const std::string layer = layer_to_show(run.experiment, arrays, options.layer);
   if (!options.features.empty()) require_layer(run.experiment, options.features, "show");
-  make_folder(path);
+  make_output_folder(path);
   remove_stale_pictures(path);
   show_history(run, folder);
   show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt,
