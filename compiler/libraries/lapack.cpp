@@ -54,7 +54,11 @@ int cholesky(ThContext* context, TH_CHOLESKY_PARAMETERS(Real<T>)) {
   share(context, count, cube(n) / 6, [&](long first, long last) {
     for (long m = first; m < last; ++m) {
       T* const l = elements<T>(out) + m * n * n;
-      if (out != a) std::copy_n(elements<T>(a) + m * n * n, n * n, l);
+      const T* const from = elements<T>(a) + m * n * n;
+      for (long i = 0; i < n; ++i) {
+        if (out != a) std::copy_n(from + i * n, i + 1, l + i * n);
+        std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
+      }
       int status = 0;
       if (n > 0) lapack<T>().potrf("U", &rows, l, &rows, &status, 1);
       if (status != 0) {
@@ -62,7 +66,6 @@ int cholesky(ThContext* context, TH_CHOLESKY_PARAMETERS(Real<T>)) {
         failed = 1;
         return;
       }
-      for (long i = 0; i < n; ++i) std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
     }
   });
   return failed;

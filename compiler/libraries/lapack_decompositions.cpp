@@ -21,8 +21,8 @@ constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 /// The entries for T; those of complex matrices have workspaces of real numbers, too, or other names.
 template <class T>
 struct Decompositions {
-  using Gelqf = void(const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* lwork, int* info);
-  using Orglq = void(const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau, T* work,
+  using Geqrf = void(const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* lwork, int* info);
+  using Orgqr = void(const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau, T* work,
                      const int* lwork, int* info);
   using Syevd = void(const char* job, const char* triangle, const int* n, T* a, const int* lda, T* w, T* work,
                      const int* lwork, int* iwork, const int* liwork, int* info, size_t, size_t);
@@ -39,8 +39,8 @@ struct Decompositions {
   using ComplexGeev = void(const char* left, const char* right, const int* n, T* a, const int* lda, T* w, T* vl,
                            const int* ldvl, T* vr, const int* ldvr, T* work, const int* lwork, Real<T>* rwork,
                            int* info, size_t, size_t);
-  Gelqf* gelqf;
-  Orglq* orglq;
+  Geqrf* geqrf;
+  Orgqr* orgqr;
   std::conditional_t<kIsComplex<T>, Heevd, Syevd>* eigh;
   std::conditional_t<kIsComplex<T>, ComplexGesdd, Gesdd>* gesdd;
   std::conditional_t<kIsComplex<T>, ComplexGeev, Geev>* geev;
@@ -54,8 +54,8 @@ const Decompositions<T>& decompositions() {
       using Function = std::remove_pointer_t<std::remove_reference_t<decltype(entry)>>;
       entry = blas().lapack<Function>(str(lapack_letter<T>(), name).c_str());
     };
-    find(out.gelqf, "gelqf_");
-    find(out.orglq, kIsComplex<T> ? "unglq_" : "orglq_");
+    find(out.geqrf, "geqrf_");
+    find(out.orgqr, kIsComplex<T> ? "ungqr_" : "orgqr_");
     find(out.eigh, kIsComplex<T> ? "heevd_" : "syevd_");
     find(out.gesdd, "gesdd_");
     find(out.geev, "geev_");
@@ -160,40 +160,40 @@ bool are_finite(const T* x, long count) {
   return true;
 }
 
-// What LAPACK sees by columns is a^T = l . q': then a = q'^T . l^T, and both lie where they belong.
 template <class T>
 void qr(ThContext* context, TH_QR_PARAMETERS(Real<T>)) {
   if (n == 0) return;
-  const int rows = static_cast<int>(n), columns = static_cast<int>(m);
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n);
   const double work = 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(n);
   share(context, count, work, [&](long first, long last) {
-    std::vector<T> tau(static_cast<size_t>(n)), room;
+    std::vector<T> x(static_cast<size_t>(m * n)), tau(static_cast<size_t>(n));  // x by columns
     int length = -1, status = 0;
     T wanted[2] = {};
-    decompositions<T>().gelqf(&rows, &columns, nullptr, &rows, tau.data(), wanted, &length, &status);
-    decompositions<T>().orglq(&rows, &columns, &rows, nullptr, &rows, tau.data(), wanted + 1, &length, &status);
+    decompositions<T>().geqrf(&rows, &columns, nullptr, &rows, tau.data(), wanted, &length, &status);
+    decompositions<T>().orgqr(&rows, &columns, &columns, nullptr, &rows, tau.data(), wanted + 1, &length, &status);
     length = std::max(length_of(wanted[0]), length_of(wanted[1]));
-    room.resize(static_cast<size_t>(length));
+    std::vector<T> room(static_cast<size_t>(length));
     for (long i = first; i < last; ++i) {
-      T *const x = elements<T>(q) + i * m * n, *const upper = elements<T>(r) + i * n * n;
-      if (q != a) std::copy_n(elements<T>(a) + i * m * n, m * n, x);
-      decompositions<T>().gelqf(&rows, &columns, x, &rows, tau.data(), room.data(), &length, &status);
+      T* const upper = elements<T>(r) + i * n * n;
+      transpose(elements<T>(a) + i * m * n, x.data(), m, n);
+      decompositions<T>().geqrf(&rows, &columns, x.data(), &rows, tau.data(), room.data(), &length, &status);
+      std::vector<T> signs(static_cast<size_t>(n), T(1));
       for (long j = 0; j < n; ++j) {
-        std::fill_n(upper + j * n, j, T(0));
-        std::copy_n(x + j * n + j, n - j, upper + j * n + j);
-      }
-      decompositions<T>().orglq(&rows, &columns, &rows, x, &rows, tau.data(), room.data(), &length, &status);
-      for (long j = 0; j < n; ++j) {
-        const T diagonal = upper[j * n + j];
+        const T diagonal = x[static_cast<size_t>(j * m + j)];
         const auto size = std::abs(diagonal);
-        if (diagonal == T(size)) continue;
-        const T sign = size > 0 ? diagonal / size : T(1);
+        T& sign = signs[static_cast<size_t>(j)];
+        if (size > 0) sign = diagonal / size;
         T of_r = sign;
         if constexpr (kIsComplex<T>) of_r = std::conj(sign);
-        for (long k = j; k < n; ++k) upper[j * n + k] *= of_r;
+        std::fill_n(upper + j * n, j, T(0));
         upper[j * n + j] = size;
-        for (long k = 0; k < m; ++k) x[k * n + j] *= sign;
+        for (long k = j + 1; k < n; ++k) upper[j * n + k] = of_r * x[static_cast<size_t>(k * m + j)];
       }
+      decompositions<T>().orgqr(&rows, &columns, &columns, x.data(), &rows, tau.data(), room.data(), &length, &status);
+      for (long j = 0; j < n; ++j)
+        if (const T sign = signs[static_cast<size_t>(j)]; sign != T(1))
+          for (T* at = x.data() + j * m; at != x.data() + (j + 1) * m; ++at) *at *= sign;
+      transpose(x.data(), elements<T>(q) + i * m * n, n, m);
     }
   });
 }

@@ -79,4 +79,14 @@ void transpose_in_place(T* a, long n) {
         for (long j = j0; j < std::min(j0 + kSquare, i); ++j) std::swap(a[i * n + j], a[j * n + i]);
 }
 
+/// to [columns, rows] = the transpose of from [rows, columns], by squares.
+template <class T>
+void transpose(const T* from, T* to, long rows, long columns) {
+  constexpr long kSquare = 16;
+  for (long i0 = 0; i0 < rows; i0 += kSquare)
+    for (long j0 = 0; j0 < columns; j0 += kSquare)
+      for (long i = i0; i < std::min(i0 + kSquare, rows); ++i)
+        for (long j = j0; j < std::min(j0 + kSquare, columns); ++j) to[j * rows + i] = from[i * columns + j];
+}
+
 }  // namespace thtrain

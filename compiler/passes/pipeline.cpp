@@ -24,6 +24,7 @@
 #include "compiler/passes/merge_loops.h"
 #include "compiler/passes/read_starts.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/solve_for_inverses.h"
 #include "compiler/passes/stabilize.h"
 #include "compiler/passes/trim_loops.h"
 
@@ -45,6 +46,7 @@ const std::vector<PipelineEntry>& pipeline() {
   constexpr Safety reassociating = Safety::kReassociating;
   static const std::vector<PipelineEntry> table{
       {{"choose_gradients", "stable_gradient(plain, stable) -> stable", choose_gradients}, "canonical"},
+      {{"solve_for_inverses", "dot(inverse(a), b) -> solve(a, b)", solve_for_inverses, reassociating}, "canonical"},
       {{"drop_gradient_ops", "stop_gradient(x) -> x", drop_gradient_ops}, "canonical"},
       {{"inline_calls", "graph_call(x -> exp(x)) -> exp(x)", inline_calls}, "canonical"},
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},

@@ -1,68 +1,66 @@
 #include "compiler/runtime/covariance_root.h"
 
-#include <climits>
-#include <cmath>
 #include <vector>
 
 #include "compiler/ir/op.h"
-#include "compiler/libraries/blas.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/libraries/covariance_root.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/linalg/library_functions.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 namespace {
 
-// Matrices by columns: job, rows, columns, a and the elements between its columns, s, u, v^T, workspaces, info.
-using Gesdd = void(const char* job, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
-                   const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
-
-// Of a symmetric matrix, whose columns are its rows. False where the iteration did not converge.
-bool decompose(std::vector<double> a, int n, std::vector<double>& s, std::vector<double>& vt) {
-  static Gesdd* gesdd = blas().lapack<Gesdd>("dgesdd_");
-  const size_t elements = static_cast<size_t>(n) * static_cast<size_t>(n);
-  std::vector<double> u(elements);
-  std::vector<int> integers(8 * static_cast<size_t>(n));
-  s.assign(static_cast<size_t>(n), 0);
-  vt.assign(elements, 0);
-  double wanted = 0;
-  int length = -1, info = 0;
-  gesdd("A", &n, &n, a.data(), &n, s.data(), u.data(), &n, vt.data(), &n, &wanted, &length, integers.data(), &info);
-  if (info != 0) return false;
-  length = static_cast<int>(wanted);
-  std::vector<double> work(static_cast<size_t>(length));
-  gesdd("A", &n, &n, a.data(), &n, s.data(), u.data(), &n, vt.data(), &n, work.data(), &length, integers.data(), &info);
-  return info == 0;
-}
-
-bool is_covariance(const Tensor& c, const Tensor& root) {
-  const int64_t n = c.dim(0);
-  const double *x = c.data<double>(), *r = root.data<double>();
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      double product = 0;
-      for (int64_t k = 0; k < n; ++k) product += r[k * n + i] * r[k * n + j];
-      if (!(std::fabs(product - x[i * n + j]) <= 1e-8 + 1e-8 * std::fabs(x[i * n + j]))) return false;
-    }
-  return true;
+kernel::RuntimeCheck covariance_check(const Node& node) {
+  return {"multivariate_normal: the matrix is no covariance", "a symmetric matrix without negative eigenvalues",
+          node.origin};
 }
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   const Tensor& c = args.inputs[0];
   Tensor root = args.make_output();
-  const int64_t n = c.dim(0);
-  if (n == 0) return {root};
-  TH_CHECK(n <= INT_MAX / 8, "a covariance of ", n, " rows");
-  std::vector<double> s, vt;
-  const bool is_done = decompose({c.data<double>(), c.data<double>() + n * n}, static_cast<int>(n), s, vt);
-  for (int64_t i = 0; is_done && i < n; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      root.data<double>()[i * n + j] = std::sqrt(s[static_cast<size_t>(i)]) * vt[static_cast<size_t>(j * n + i)];
-  if (!is_done || !is_covariance(c, root))
-    throw UserError({.what = "multivariate_normal: the matrix is no covariance",
-                     .expected = "a symmetric matrix without negative eigenvalues",
+  if (!find_covariance_root(c.data<double>(), c.dim(0), root.data<double>())) {
+    const kernel::RuntimeCheck check = covariance_check(args.node);
+    throw UserError({.what = check.what,
+                     .expected = check.expected,
                      .node = args.node.origin.text(),
                      .config = args.node.origin.config()});
+  }
   return {root};
+}
+
+void lower(kernel::StepBuilder& b) {
+  using kernel::PointerTo;
+  b.call_library({{"covariance_root_f64", TH_TEXT_OF(TH_COVARIANCE_ROOT_PARAMETERS), true},
+                  {b.output().type.dims[0], PointerTo{b.input(0).index}, PointerTo{b.output().index},
+                   covariance_check(b.node())}});
+}
+
+/// What a derivative is made of: v^T, the rows of the root divided by their lengths, and 1 over the sums of two
+/// lengths.
+struct Directions {
+  Expr rows, over_sums;
+};
+Directions directions_of(const Expr& root) {
+  const Expr lengths = sqrt(sum(sqr(root), 1)), column = expand_dims(lengths, {1}),
+             sums = column + expand_dims(lengths, {0});
+  return {where(gt(column, 0.0), root / where(gt(column, 0.0), column, 1.0), 0.0),
+          where(gt(sums, 0.0), 1.0 / where(gt(sums, 0.0), sums, 1.0), 0.0)};
+}
+
+std::vector<Expr> jvp(const JvpArgs& args) {
+  const auto [rows, over_sums] = directions_of(args.outputs[0]);
+  return {dot(dot(dot(rows, args.tangent()), transpose(rows)) * over_sums, rows)};
+}
+
+std::vector<Expr> gradient(const GradientArgs& args) {
+  const auto [rows, over_sums] = directions_of(args.outputs[0]);
+  const Expr dc = dot(dot(transpose(rows), dot(args.cotangent(), transpose(rows)) * over_sums), rows);
+  return {0.5 * (dc + transpose(dc))};
 }
 
 }  // namespace
@@ -80,9 +78,12 @@ const Op& covariance_root_op() {
           },
       .reference = reference,
       .error = unknown_errors,
-      .calls_reference = true,
-      .foldable = false,
-      .connection = [](const Node&, size_t, size_t) { return false; }};
+      .gradient = gradient,
+      .jvp = jvp,
+      .lower = lower,
+      .accepts_layout = [](const Node& node, size_t i,
+                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .foldable = false};
   return op;
 }
 

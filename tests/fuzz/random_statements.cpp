@@ -10,7 +10,7 @@
 namespace thtrain {
 
 void RandomStatements::add_statement() {
-  switch (below(29)) {
+  switch (below(30)) {
     case 0:
     case 1:
     case 2:
@@ -55,6 +55,8 @@ void RandomStatements::add_statement() {
       return add_cumulated();
     case 26:
       return add_batched();
+    case 27:
+      return add_factored();
     default:
       return add_masked();
   }

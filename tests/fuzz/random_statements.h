@@ -33,6 +33,7 @@ class RandomStatements : public PlanDraws {
   void add_ordered();
   void add_cumulated();
   void add_batched();
+  void add_factored();
 
   size_t some_leaf(const std::function<bool(const Expr&)>& fits);
 };

@@ -82,12 +82,14 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
+    (re.compile(r"compiler/passes/solve_for_inverses\."), {"linalg", "factor"}),
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
 ]
 
 # Passes ask the record of an op (compiler/ir/op.h) and do not compare it with ops by name. Exempt are the rules, ops of
 # the file itself, leaves, and these.
 NAMES_OPS = {
+    "compiler/passes/solve_for_inverses.cpp": {"dot", "batched_dot", "solution"},  # products of one of these
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
     "compiler/passes/accumulations.cpp": {"add", "mul", "maximum", "minimum"},  # what states collect by

@@ -1,6 +1,7 @@
 // Factorizations of matrices, and what they solve.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -63,5 +64,8 @@ const Op& cholesky_op();
 const Op& lu_op();
 const Op& triangular_solve_op();  // a, b of one rank, with equal leading lengths
 const Op& solution_op();          // x, a, b
+
+/// The product of both, of which one is an inverse that nobody else reads, as a solution; empty where none is.
+Expr solution_of_product(const Expr& left, const Expr& right, const std::function<bool(const Expr&)>& is_read_once);
 
 }  // namespace thtrain

@@ -1,4 +1,7 @@
 // Linear equations, inverses and determinants, by factorizations.
+#include <functional>
+#include <numeric>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/factor/factor.h"
@@ -43,6 +46,29 @@ Expr solved_by(const Node& node, const Expr& b, bool is_transposed) {
   return equations(is_definite && is_transposed ? conjugate(a) : a, b, is_definite,
                    !is_definite && node.props.get<bool>("transposed") != is_transposed,
                    node.props.get<std::string>("called"));
+}
+
+bool is_identity(const Expr& x) {
+  if (x.node().op == &broadcast_to_op()) return is_identity(x.node().inputs[0]);
+  if (x.node().op != &eye_op()) return false;
+  const Dims dims = x.node().props.get<Dims>("dims");
+  return dims[0] == dims[1] && x.node().props.get<int64_t>("k") == 0;
+}
+
+// The node of an inverse that nobody else reads, and whether it is transposed.
+std::pair<const Node*, bool> inverse_in(const Expr& value, const std::function<bool(const Expr&)>& is_read_once) {
+  Expr x = value;
+  bool is_transposed = false;
+  for (; x.node().op == &dimshuffle_op() && is_read_once(x); is_transposed = !is_transposed) {
+    Ints order(x.rank());
+    std::iota(order.begin(), order.end(), 0);
+    if (order.size() < 2) break;
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    if (x.node().props.get<Ints>("order") != order) break;
+    x = x.node().inputs[0];
+  }
+  const bool is_inverse = x.node().op == &solution_op() && is_read_once(x) && is_identity(x.node().inputs[2]);
+  return {is_inverse ? &x.node() : nullptr, is_transposed};
 }
 
 std::vector<Expr> gradient_of_solution(const GradientArgs& args) {
@@ -148,6 +174,21 @@ const Op& solution_op() {
       .cases = cases_of_solution,
   };
   return op;
+}
+
+Expr solution_of_product(const Expr& left, const Expr& right, const std::function<bool(const Expr&)>& is_read_once) {
+  const auto column = [](const Expr& x, bool of_row) {
+    return x.rank() == 1 ? expand_dims(x, {1}) : of_row ? matrix_transpose(x) : x;
+  };
+  if (const auto [node, is_transposed] = inverse_in(left, is_read_once); node) {
+    const Expr x = solved_by(*node, column(right, false), is_transposed);
+    return right.rank() == 1 ? squeeze(x, {1}) : x;
+  }
+  if (const auto [node, is_transposed] = inverse_in(right, is_read_once); node) {
+    const Expr x = solved_by(*node, column(left, true), !is_transposed);
+    return left.rank() == 1 ? squeeze(x, {1}) : matrix_transpose(x);
+  }
+  return {};
 }
 
 Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& t, const std::string& called) {
