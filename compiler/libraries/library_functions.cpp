@@ -39,9 +39,8 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() :
-         {blas_functions, conv_fft_functions, conv_patches_functions, fft_functions, lapack_functions,
-          onednn_conv_functions, onednn_functions, random_functions})
+    for (NamedFunctions (*of_library)() : {blas_functions, conv_fft_functions, conv_patches_functions, fft_functions,
+                                           lapack_functions, onednn_conv_functions, onednn_functions, random_functions})
       out.merge(of_library());
     return out;
   }();
