@@ -180,8 +180,7 @@ Workload pool_ceiling(const std::string& text, const WorkloadOptions& options) {
 
 Workload fft_ceiling(const std::string& text, const WorkloadOptions& options) {
   const FftCase c = fft_case(text);
-  Workload out =
-      elementwise_ceiling(str("a+1/", static_cast<int64_t>(c.elements() * (c.is_real ? 1 : 2))), options);
+  Workload out = elementwise_ceiling(str("a+1/", static_cast<int64_t>(c.elements() * (c.is_real ? 1 : 2))), options);
   out.units = 1e-9 * c.flops();
   return out;
 }

@@ -62,7 +62,8 @@ struct RandomCase {
 };
 RandomCase random_case(const std::string& text);
 
-/// A transform of complex or of real numbers, and its lengths: "fft/1000x1000", "rfft/1024". UserError for another text.
+/// A transform of complex or of real numbers, and its lengths: "fft/1000x1000", "rfft/1024". UserError for another
+/// text.
 struct FftCase {
   bool is_real = false;
   std::vector<int64_t> shape = {};

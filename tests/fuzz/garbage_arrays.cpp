@@ -6,6 +6,24 @@ namespace thtrain {
 #define TH_CALL(name) calls.push_back(garbage_call(#name, &name))
 
 void add_array_builders(std::vector<GarbageCall>& calls) {
+  TH_CALL(fft);
+  TH_CALL(ifft);
+  TH_CALL(rfft);
+  TH_CALL(irfft);
+  TH_CALL(fftn);
+  TH_CALL(ifftn);
+  TH_CALL(rfftn);
+  TH_CALL(irfftn);
+  TH_CALL(fft2);
+  TH_CALL(ifft2);
+  TH_CALL(rfft2);
+  TH_CALL(irfft2);
+  TH_CALL(fftshift);
+  TH_CALL(ifftshift);
+  TH_CALL(fftfreq);
+  TH_CALL(rfftfreq);
+  TH_CALL(dct);
+  TH_CALL(idct);
   TH_CALL(identity_like);
   TH_CALL(tri);
   TH_CALL(tril);

@@ -271,24 +271,6 @@ void add_networks(std::vector<GarbageCall>& calls) {
   TH_CALL(cholesky);
   TH_CALL(matrix_power);
   TH_CALL(trace);
-  TH_CALL(fft);
-  TH_CALL(ifft);
-  TH_CALL(rfft);
-  TH_CALL(irfft);
-  TH_CALL(fftn);
-  TH_CALL(ifftn);
-  TH_CALL(rfftn);
-  TH_CALL(irfftn);
-  TH_CALL(fft2);
-  TH_CALL(ifft2);
-  TH_CALL(rfft2);
-  TH_CALL(irfft2);
-  TH_CALL(fftshift);
-  TH_CALL(ifftshift);
-  TH_CALL(fftfreq);
-  TH_CALL(rfftfreq);
-  TH_CALL(dct);
-  TH_CALL(idct);
   calls.push_back(garbage_call("lu", [](const Operand& x) { return lu(x).packed; }));
   calls.push_back(garbage_call("slogdet", [](const Operand& x) { return slogdet(x).log; }));
   for (MatrixKind kind : {MatrixKind::kGeneral, MatrixKind::kPositiveDefinite, MatrixKind::kLower, MatrixKind::kUpper})

@@ -87,12 +87,14 @@ for key, axes in [("cube", a) for a in ((0,), (2,), (0, 1), (1, 2), (2, 0), (0, 
         case("irfftn", key, f"{list_of(axes)},[],{norm}", np.fft.irfftn(inputs[key], axes=axes, norm=norm))
 for axes in ((0,), (2,), (0, 1), (1, 2), (2, 0), (0, 1, 2)):
     for norm in NORMS:
-        case("rfftn", "real_cube", f"{list_of(axes)},[],{norm}", np.fft.rfftn(inputs["real_cube"], axes=axes, norm=norm))
+        case("rfftn", "real_cube", f"{list_of(axes)},[],{norm}",
+             np.fft.rfftn(inputs["real_cube"], axes=axes, norm=norm))
 for lengths in ((2, 6), (4, 3), (7, 5)):
     case("fftn", "cube", f"[1,2],{list_of(lengths)},backward", np.fft.fftn(inputs["cube"], lengths, (1, 2)))
     case("ifftn", "cube", f"[0,2],{list_of(lengths)},ortho", np.fft.ifftn(inputs["cube"], lengths, (0, 2), "ortho"))
     case("rfftn", "real_cube", f"[1,2],{list_of(lengths)},backward", np.fft.rfftn(inputs["real_cube"], lengths, (1, 2)))
-    case("irfftn", "cube", f"[1,2],{list_of(lengths)},forward", np.fft.irfftn(inputs["cube"], lengths, (1, 2), "forward"))
+    case("irfftn", "cube", f"[1,2],{list_of(lengths)},forward",
+         np.fft.irfftn(inputs["cube"], lengths, (1, 2), "forward"))
 for norm in NORMS:
     case("fft2", "cube", f"[],[],{norm}", np.fft.fft2(inputs["cube"], norm=norm))
     case("ifft2", "cube", f"[],[],{norm}", np.fft.ifft2(inputs["cube"], norm=norm))

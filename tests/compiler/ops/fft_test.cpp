@@ -107,8 +107,7 @@ TEST(Fft, BitsDoNotDependOnThreads) {
       Function one = function({x, z}, {all, columns, real, ifftn(all), irfft(real, shape.back())}, {}, {.threads = 1}),
                four = function({x, z}, {all, columns, real, ifftn(all), irfft(real, shape.back())}, {}, {.threads = 4});
       const std::vector<Tensor> a = one(values), b = four(values);
-      for (size_t i = 0; i < a.size(); ++i)
-        EXPECT_TRUE(same_bits(a[i], b[i])) << a[i].type_text() << " output " << i;
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << a[i].type_text() << " output " << i;
       const double bound = dtype == kF64 ? 1e-14 : 1e-5;
       const auto expect_near = [&](const Tensor& got, const Tensor& want) {
         for (int64_t i = 0; i < want.size(); ++i)

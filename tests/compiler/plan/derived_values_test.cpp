@@ -161,7 +161,7 @@ TEST_F(DerivedValues, OfALoopAreMadeInEachIteration) {
 }
 
 // The spectra of images, filters and the result's gradient: those that each step of FFT finds, and how many buffers
-// there are. (That the steps are right where FFTW is installed: ops/conv_library_test.cpp.)
+// there are. (That the steps are right: cpu/conv_library_test.cpp.)
 struct Spectra {
   std::vector<std::string> found;  // "01": those of the second input
   size_t buffers = 0;
