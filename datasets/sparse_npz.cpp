@@ -39,7 +39,9 @@ class SparseNpz {
       out.indices = out.indices.cast(DType::kInt64);
       out.indptr = out.indptr.cast(DType::kInt64);
     }
-    if (const auto fault = out.fault()) throw file_error(path_, fault->what, fault->expected, {}, kSortHint);
+    if (const auto fault = out.fault())
+      throw file_error(path_, fault->what, fault->expected, {},
+                       fault->expected.starts_with("ascending") ? kSortHint : "");
     return out;
   }
 

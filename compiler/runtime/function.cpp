@@ -24,6 +24,7 @@
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/nan_guard.h"
 #include "compiler/runtime/profiler.h"
+#include "compiler/runtime/value_number.h"
 #include "compiler/tuning/machine.h"
 
 namespace thtrain {
@@ -41,12 +42,27 @@ void warn_once(const std::string& text) {
 // ---- building ------------------------------------------------------------------------------------------------------
 
 void prepare(State& s) {
-  s.leaves = shared_leaves(s.graph);
+  const bool keeps =
+      s.options.mode == Mode::kNative && s.options.level != Level::kStrict && !compile_options(s).target.is_device();
+  const Graph graph = keeps ? with_kept_transposes(s.graph, s.kept) : s.graph;
+  s.leaves = shared_leaves(graph);
+  const auto add = [&](const Expr& variable) {
+    const auto at =
+        std::find_if(s.leaves.begin(), s.leaves.end(), [&](const Expr& leaf) { return leaf.same(variable); });
+    s.own_leaves.push_back(static_cast<size_t>(at - s.leaves.begin()));
+    if (at == s.leaves.end()) s.leaves.push_back(variable);
+  };
+  for (const Expr& leaf : shared_leaves(s.graph)) add(leaf);
   for (const Expr& variable : s.resized)
-    if (std::none_of(s.leaves.begin(), s.leaves.end(), [&](const Expr& leaf) { return leaf.same(variable); }))
-      s.leaves.push_back(variable);
-  for (const Expr& leaf : s.leaves) s.storages.push_back(leaf.node().shared);
-  s.canonical = canonical_lengths(s.graph);
+    if (std::none_of(s.own_leaves.begin(), s.own_leaves.end(), [&](size_t i) { return s.leaves[i].same(variable); }))
+      add(variable);
+  for (size_t i = 0; i < s.leaves.size(); ++i) {
+    s.storages.push_back(s.leaves[i].node().shared);
+    if (std::any_of(graph.updates.begin(), graph.updates.end(),
+                    [&](const Update& update) { return update.variable.same(s.leaves[i]); }))
+      s.updated_leaves.push_back(i);
+  }
+  s.canonical = canonical_lengths(graph);
   name_definitions(s);
   for (size_t i = 0; i < s.leaves.size(); ++i)
     if (!s.leaves[i].type().is_known()) s.changing_leaves.push_back(i);
@@ -146,31 +162,6 @@ void check_count(const State& s, size_t given) {
                    .got = std::to_string(given)});
 }
 
-// What another function has moved to a device comes back; other memory is the user's choice.
-void bring_to_host(const State& s, size_t k) {
-  SharedStorage& variable = *s.storages[k];
-  if (is_on_device(variable.value)) return move_value(variable, s.leaves[k], nullptr);
-  throw UserError({.what = str(escaped(s.options.name), ": the shared variable ", escaped(variable.name),
-                               " is not in the memory that the program computes in"),
-                   .expected = "the host's memory",
-                   .got = variable.value.space()->name()});
-}
-
-// The variables that kernels of a device read or write; those that only references do, to the host.
-void move_to_device(State& s) {
-  const ProgramImage& image = s.program->image;
-  for (size_t i = 0; i < image.shared_order.size(); ++i) {
-    const size_t k = image.shared_order[i];
-    const AddressSpace* const wanted = image.on_device[i] ? &s.device->on().memory : nullptr;
-    const Tensor& value = s.storages[k]->value;
-    if ((value.is_on_host() ? nullptr : value.space()) == wanted) continue;
-    if (wanted)
-      move_value(*s.storages[k], s.leaves[k], wanted);
-    else
-      bring_to_host(s, k);
-  }
-}
-
 // Another function that shares the arena may have made it larger, or have given it back.
 void provide_arena(State& s) {
   if (!s.program) return;
@@ -268,6 +259,8 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
     for (const Tensor& t : given) copies.push_back(t.on_host().contiguous());
   std::span<const Tensor> inputs = are_plain ? given : std::span<const Tensor>(copies);
   if (s.overwrites_inputs) inputs = in_own_memory(s, inputs, copies);
+  for (size_t i : s.updated_leaves) note_change(*s.storages[i]);
+  if (s.program && !s.kept.empty()) keep_up(s);
   if (shapes_changed(s, inputs)) {
     s.bound = false;
     bind_shapes(s, inputs);

@@ -22,6 +22,7 @@ Function::Function(const Function& other)
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
+  forget_kept(s);
   s.subsets.clear();  // they have one caller
   for (InOptions& input : s.inputs)
     if (input.is_mutable && input.value) input.value = input.value->copy();  // calls write over it
@@ -72,6 +73,7 @@ static void free_buffers(Function::State& s) {
   s.arena->replace(Tensor::empty(DType::kUInt8, {0}));
   s.own_outputs.assign(s.own_outputs.size(), {});
   s.lengths.forget_buffers();
+  forget_kept(s);
   if (s.fixed_arguments) s.fixed_arguments.emplace();
   if (s.device) s.device->free();
   for (auto& [outputs, part] : s.subsets) free_buffers(*part);

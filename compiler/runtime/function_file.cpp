@@ -317,7 +317,7 @@ Function load_function(const std::string& path, const LoadOptions& options, std:
 std::vector<Shared> Function::shared_variables() const {
   const State& s = state_behind(state_);
   std::vector<Shared> out;
-  for (size_t i = 0; i < s.leaves.size(); ++i)
+  for (size_t i : s.own_leaves)
     out.push_back(Shared(s.leaves[i].node().shared == s.storages[i]
                              ? s.leaves[i]
                              : make_shared_leaf(s.storages[i], std::source_location::current())));

@@ -71,7 +71,7 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
   const size_t count = out->graph.outputs.size();
   out->graph = with_definitions(std::move(out->graph), count);
   build(*out, outputs.size());
-  for (size_t i = 0; i < out->leaves.size(); ++i) out->storages[i] = s.storage_of(out->leaves[i]);
+  for (size_t i : out->own_leaves) out->storages[i] = s.storage_of(out->leaves[i]);
   return out;
 }
 

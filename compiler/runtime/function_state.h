@@ -10,6 +10,7 @@
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/fixed_arguments.h"
 #include "compiler/runtime/function.h"
+#include "compiler/runtime/kept_transposes.h"
 
 namespace thtrain {
 
@@ -40,7 +41,10 @@ struct Function::State {
   std::vector<std::string> output_names;  // of the outputs that callers see
   std::vector<bool> borrowed;             // outputs
   CanonicalGraph canonical;
-  std::vector<Expr> leaves;                                 // shared variables, in the order of the user's graph
+  std::vector<Expr> leaves;  // shared variables: those of the program in its order, then others of the user's graph
+  std::vector<size_t> own_leaves;                           // numbers of the user's, in the order of that graph
+  std::vector<size_t> updated_leaves;                       // numbers of those that a call gives another value
+  std::vector<KeptTranspose> kept;                          // whose leaves are the function's alone
   std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put there instead
   std::vector<size_t> changing_leaves;                      // numbers of those whose lengths set_value() may change
   std::shared_ptr<const CompiledProgram> program;           // null in reference mode, and until `pending` is there
@@ -99,6 +103,16 @@ inline Function::State& state_behind(const std::shared_ptr<Function::State>& sta
   if (!state) fail_moved_from(where);
   return *state;
 }
+
+/// The value of the variable of that number comes back from the device that another function has moved it to; other
+/// memory is the user's choice: UserError.
+void bring_to_host(const Function::State& state, size_t variable);
+/// The variables that kernels of a device read or write go there; those that only references do, to the host.
+void move_to_device(Function::State& state);
+/// Brings what is kept of variables up to date with their values.
+void keep_up(Function::State& state);
+/// What is kept is computed anew by the next call, in variables of this function alone.
+void forget_kept(Function::State& state);
 
 /// How the function's program is compiled.
 CompileOptions compile_options(const Function::State& state);

@@ -1,6 +1,7 @@
 #include "compiler/runtime/shared.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -9,10 +10,40 @@
 #include "compiler/base/escape.h"
 #include "compiler/cuda/device_memory.h"
 #include "compiler/runtime/buffer_owners.h"
+#include "compiler/runtime/value_number.h"
 
 namespace thtrain {
 static std::string called(const SharedStorage& storage) {
   return storage.name.empty() ? std::string("a shared variable") : escaped(storage.name);
+}
+
+// The memory of a value, and what is known of the value.
+struct HeldValue {
+  std::shared_ptr<void> claim;  // keeps other variables off the memory
+  uint64_t number;              // see value_number()
+  bool is_lent;                 // somebody else has the memory, and may write there at any time
+};
+
+static uint64_t next_number() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+static std::shared_ptr<void> held(const SharedStorage& s, const Tensor& value, const Origin& origin, bool is_lent) {
+  return std::make_shared<HeldValue>(HeldValue{claim_buffer(&s, called(s), value, origin), next_number(), is_lent});
+}
+
+static HeldValue* held_by(const SharedStorage& s) {
+  return static_cast<HeldValue*>(s.claim.get());
+}
+
+uint64_t value_number(const SharedStorage& variable) {
+  const HeldValue* const held = held_by(variable);
+  return held && !held->is_lent ? held->number : next_number();
+}
+
+void note_change(SharedStorage& variable) {
+  if (HeldValue* held = held_by(variable)) held->number = next_number();
 }
 
 // Has the value the type's dtype, rank and known lengths, and one value for each name?
@@ -33,7 +64,7 @@ Shared::Shared(const Tensor& value, std::string name, bool borrow, std::source_l
   storage->name = std::move(name);
   storage->type = type_of(value);
   storage->value = borrow ? value.contiguous() : value.copy();
-  storage->claim = claim_buffer(storage.get(), called(*storage), storage->value, Origin::here(where));
+  storage->claim = held(*storage, storage->value, Origin::here(where), borrow);
   leaf_ = make_shared_leaf(std::move(storage), where);
 }
 
@@ -42,7 +73,7 @@ Shared Shared::of_lengths(const Dims& lengths, const Tensor& value, std::string 
   storage->name = std::move(name);
   storage->type = {.dtype = value.dtype(), .dims = lengths};
   storage->value = value.copy();
-  storage->claim = claim_buffer(storage.get(), called(*storage), storage->value, Origin::here(where));
+  storage->claim = held(*storage, storage->value, Origin::here(where), /*is_lent=*/false);
   if (!value_fits(value, storage->type))
     throw UserError({.what = str(called(*storage), ": the first value does not have the lengths"),
                      .expected = readable(storage->type.text()),
@@ -57,7 +88,9 @@ bool is_on_device(const Tensor& value) {
 
 Tensor Shared::get_value(bool borrow) const {
   const Tensor& value = storage().value;
-  return borrow && !is_on_device(value) ? value : value.copy();
+  if (!borrow || is_on_device(value)) return value.copy();
+  if (HeldValue* held = held_by(storage())) held->is_lent = true;
+  return value;
 }
 
 void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borrow, const std::string& what) {
@@ -70,16 +103,18 @@ void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borr
                      .expected = readable(s.type.text()),
                      .got = value.type_text(),
                      .node = origin.text()});
+  note_change(s);
   if (!borrow && value.shape() == s.value.shape()) return s.value.assign(value);
   Tensor own = borrow ? value.contiguous() : value.copy(s.value.is_on_host() ? nullptr : s.value.space());
-  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, origin);
+  std::shared_ptr<void> claim = held(s, own, origin, borrow);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
 }
 
 void move_value(SharedStorage& s, const Expr& of, const AddressSpace* space) {
   Tensor own = s.value.copy(space);
-  std::shared_ptr<void> claim = claim_buffer(&s, called(s), own, of.node().origin);
+  const HeldValue* const before = held_by(s);
+  std::shared_ptr<void> claim = held(s, own, of.node().origin, before && before->is_lent);
   const Tensor old = std::exchange(s.value, std::move(own));
   s.claim = std::move(claim);
 }
@@ -97,6 +132,7 @@ double Shared::scalar() const {
 }
 
 void Shared::set_zero() const {
+  note_change(storage());
   Tensor& value = storage().value;  // row-major, and the type says how long
   if (!value.is_on_host()) return value.assign(Tensor::zeros(value.dtype(), value.shape()));
   std::memset(value.raw(), 0, value.bytes());
@@ -108,6 +144,8 @@ void Shared::swap_value(const Shared& other) const {
                      .expected = storage().value.type_text(),
                      .got = other.storage().value.type_text(),
                      .node = leaf_.node().origin.text()});
+  note_change(storage());
+  note_change(other.storage());
   Tensor &own = storage().value, &others = other.storage().value;
   if (!own.is_on_host() || !others.is_on_host()) {
     const Tensor before = own.copy();

@@ -115,7 +115,9 @@ class LibsvmReader {
       std::optional<int64_t> index = integer_in(part.substr(0, colon));
       if (colon == std::string_view::npos || !index)
         throw error("not a number of the example", "index:value, the index an integer from 1", part);
-      if (*index < 1) throw error("the index is below 1", "indices from 1 on", part, "numbers are counted from 1");
+      if (*index < 1)
+        throw error("the index is below 1", "indices from 1 on", part,
+                    "numbers are counted from 1: dump_svmlight_file of scikit-learn does so with zero_based=False");
       if (*index <= last)
         throw error("the indices do not rise", str("an index above ", last, ", which precedes it"), part);
       if (options_.features > 0 && *index > options_.features)

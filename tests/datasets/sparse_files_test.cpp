@@ -91,19 +91,19 @@ TEST(SparseNpz, RefusesWhatIsNoMatrix) {
       "twice";
   EXPECT_EQ(archive.error_with("", {}), "no error");
   EXPECT_EQ(archive.error_with("indices", Tensor::vector<int32_t>({0, 2, 1, 9})),
-            begin + "row 2 has an element with the index 9\n  expected: at least 0 and less than 4" + hint);
+            begin + "row 2 has an element with the index 9\n  expected: at least 0 and less than 4");
   EXPECT_EQ(archive.error_with("indices", Tensor::vector<int32_t>({2, 0, 1, 3})),
             begin + "in row 0 the index 0 follows 2\n  expected: ascending indices, each once" + hint);
   EXPECT_EQ(archive.error_with("indices", Tensor::vector<int32_t>({0, 2, 3, 3})),
             begin + "in row 2 the index 3 follows 3\n  expected: ascending indices, each once" + hint);
   EXPECT_EQ(archive.error_with("indptr", Tensor::vector<int32_t>({0, 2, 1, 4})),
-            begin + "indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall" + hint);
+            begin + "indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall");
   EXPECT_EQ(archive.error_with("indptr", Tensor::vector<int32_t>({0, 2, 2, 5})),
-            begin + "indptr begins with 0 and ends with 5\n  expected: from 0 to the number of elements, 4" + hint);
+            begin + "indptr begins with 0 and ends with 5\n  expected: from 0 to the number of elements, 4");
   EXPECT_EQ(archive.error_with("data", Tensor::vector<double>({1, 2, 3})),
-            begin + "3 elements and 4 indices\n  expected: as many" + hint);
+            begin + "3 elements and 4 indices\n  expected: as many");
   EXPECT_EQ(archive.error_with("shape", Tensor::vector<int64_t>({int64_t{1} << 62, 4})),
-            begin + "indptr has 4 elements\n  expected: one more than the 4611686018427387904 rows" + hint);
+            begin + "indptr has 4 elements\n  expected: one more than the 4611686018427387904 rows");
   EXPECT_EQ(archive.error_with("shape", Tensor::vector<int64_t>({3, -4})),
             begin + "the array shape is not that of a matrix\n  expected: two lengths\n  got:      [3, -4]");
   EXPECT_EQ(archive.error_with("indices", Tensor::vector<double>({0, 2, 1, 3})),

@@ -154,8 +154,10 @@ std::vector<Expr> branch_of_iterations(const Node& node, const Dim& iterations, 
                                        const std::vector<bool>& varies) {
   const std::span<const Expr> captures = inputs.subspan(1);
   const std::vector<bool> varying(varies.begin() + 1, varies.end());
-  return make_if_else(inputs[0], body_of_iterations(*node.bodies[0], iterations, captures, varying),
-                      body_of_iterations(*node.bodies[1], iterations, captures, varying),
+  std::vector<Type> types;
+  for (const Expr& capture : captures) types.push_back(capture.type());
+  return make_if_else(inputs[0], body_of_iterations(*node.bodies[0], iterations, types, varying),
+                      body_of_iterations(*node.bodies[1], iterations, types, varying),
                       {captures.begin(), captures.end()});
 }
 

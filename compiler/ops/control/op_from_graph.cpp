@@ -83,7 +83,9 @@ constexpr IterationsRule kCallOfIterations{
                   const std::vector<bool>&) { return node.bodies.size() == 1 && node.bodies[0]->effects.empty(); },
     .outputs =
         [](const Node& node, const Dim& iterations, std::span<const Expr> inputs, const std::vector<bool>& varies) {
-          return make_call({body_of_iterations(*node.bodies[0], iterations, inputs, varies)},
+          std::vector<Type> types;
+          for (const Expr& input : inputs) types.push_back(input.type());
+          return make_call({body_of_iterations(*node.bodies[0], iterations, types, varies)},
                            {inputs.begin(), inputs.end()}, CallParts(node).arguments, node.props);
         },
     .may_fail = true};

@@ -144,6 +144,11 @@ Expr OverIterations::outside(const Expr& value) {
   return facts_.at(key(value)).outside;
 }
 
+Expr OverIterations::one(const Expr& value) {
+  TH_CHECK(!varies(value), "a value that varies is not one for all iterations");
+  return outside(value);
+}
+
 Expr OverIterations::all(const Expr& value) {
   const Expr out = outside(value);
   if (varies(value)) return out;
@@ -152,22 +157,26 @@ Expr OverIterations::all(const Expr& value) {
   return broadcast_to(out, lengths);
 }
 
-GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Expr> values,
-                            const std::vector<bool>& varies) {
+GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Type> types,
+                            const std::vector<bool>& varies, const std::vector<bool>& fixed) {
   auto out = std::make_shared<Graph>();
   OverIterations over(iterations, OverIterations::Follows::kMapped);
   std::unordered_set<const Node*> varying;
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    out->inputs.push_back(varies[i] ? make_input(values[i].type(), body.inputs[i].name()) : body.inputs[i]);
+    out->inputs.push_back(varies[i] ? make_input(types[i], body.inputs[i].name()) : body.inputs[i]);
     over.know(body.inputs[i], out->inputs[i], varies[i]);
     if (varies[i]) varying.insert(&body.inputs[i].node());
   }
   over.know_fixed(body.outputs, std::move(varying));
   over.find(body.outputs);
-  for (const Expr& output : body.outputs) {
-    Type type = output.type();
+  for (size_t o = 0; o < body.outputs.size(); ++o) {
+    Type type = body.outputs[o].type();
+    if (o < fixed.size() && fixed[o]) {
+      out->outputs.push_back(over.one(body.outputs[o]));
+      continue;
+    }
     type.dims.insert(type.dims.begin(), iterations);
-    out->outputs.push_back(typed_as(over.all(output), type));
+    out->outputs.push_back(typed_as(over.all(body.outputs[o]), type));
   }
   return out;
 }

@@ -37,6 +37,8 @@ class OverIterations {
   bool pays(const Expr& value) const { return facts_.at(key(value)).pays; }
   /// The values of all iterations, [iterations, ...]; of a known value.
   Expr all(const Expr& value);
+  /// The one value of all; of a known value that does not vary.
+  Expr one(const Expr& value);
 
  private:
   using Key = std::pair<const Node*, size_t>;
@@ -59,8 +61,9 @@ class OverIterations {
 };
 
 /// The graph of a body for all iterations, as vmap() makes it: outputs are [iterations, ...], and so are the inputs
-/// that vary, of the types of the values that they get; any other input is that of the body.
-GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Expr> values,
-                            const std::vector<bool>& varies);
+/// that vary, of those types; any other input is that of the body. `fixed`: outputs that do not vary, and stay one
+/// value.
+GraphPtr body_of_iterations(const Graph& body, const Dim& iterations, std::span<const Type> types,
+                            const std::vector<bool>& varies, const std::vector<bool>& fixed = {});
 
 }  // namespace thtrain

@@ -404,6 +404,7 @@ const Op& scan_op() {
       .gradient = scan_gradient,
       .jvp = scan_jvp,
       .lower_region = lower_scan_op,
+      .iterations = &kScanOfIterations,
       .overwrites =
           [](const Node& node, size_t output, size_t input) {
             const ScanParts parts(node);

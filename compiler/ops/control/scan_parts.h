@@ -6,6 +6,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/connections.h"
+#include "compiler/ops/iterations_rule.h"
 
 namespace thtrain {
 
@@ -77,6 +78,9 @@ ConnectionTable scan_connections(const Node& node);
 
 /// The gradient: one loop over the iterations from the last to the first, which reads the histories. Op::gradient.
 std::vector<Expr> scan_gradient(const GradientArgs& args);
+
+/// Op::iterations: one loop of values of all elements, where a body has neither until() nor effects.
+extern const IterationsRule kScanOfIterations;
 
 /// Forward mode: the loop with tangents as further states, sequences, captures and elements. Op::jvp.
 std::vector<Expr> scan_jvp(const JvpArgs& args);

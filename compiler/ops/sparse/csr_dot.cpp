@@ -156,8 +156,7 @@ class CsrDot {
     if (!b_.writes_variable()) return;
     const Dim& limit = (is_transposed(b_.node()) ? out_ : x_).type.dims[0];
     finish_rows(b_, indptr_, data_.type.dims[0], 2, "csr_checks", "checks in1 and in2, the pattern of a matrix",
-                [&](const Term& i) {
-                  const StoredRow row = stored_row(b_, indptr_, i, data_.type.dims[0]);
+                [&](const Term&, const StoredRow& row) {
                   code_.loop("e", row.begin, row.end, 1, LoopMark::kSequential,
                              [&](const Term& e) { stored_index(b_, indices_, e, limit); });
                 });
@@ -165,8 +164,8 @@ class CsrDot {
 
   void of_rows() {
     finish_rows(b_, indptr_, data_.type.dims[0], work(), "csr_dot", "out0 = A in3, A of the elements in0 in rows",
-                [&](const Term& i) {
-                  const StoredRow row = stored_row(b_, indptr_, i, data_.type.dims[0]);
+                [&](const Term& i, const StoredRow& row) {
+                  if (n_.is(1)) return store_product(i, row);
                   each_block(kSums, [&](const Term& column, int vectors, const Term& last) {
                     sum_row(i, row, column, vectors, last);
                   });
@@ -240,8 +239,7 @@ class CsrDot {
   }
 
   void sum_row(const Term& i, const StoredRow& row, const Term& column, int vectors, const Term& last) {
-    const bool is_vector = n_.is(1);
-    const int runs = is_vector ? kSums : std::clamp(kSums / vectors, 1, 4);
+    const int runs = std::clamp(kSums / vectors, 1, 4);
     const auto count_of = [&](int v) { return v + 1 == vectors ? last : Term(); };
     std::vector<Term> sums;
     for (int s = 0; s < runs * vectors; ++s) sums.push_back(code_.var("sum", kernel::splat(zero(), lanes_)));
@@ -256,7 +254,6 @@ class CsrDot {
     const Term whole =
         runs == 1 ? row.end : code_.let("whole_runs", row.begin + (row.end - row.begin) / Term(runs) * Term(runs));
     code_.loop("e", row.begin, whole, runs, LoopMark::kSequential, [&](const Term& e) {
-      if (is_vector) load_ahead(b_, data_, indices_, e);
       for (int run = 0; run < runs; ++run) add(e + Term(run), run);
     });
     if (runs > 1) code_.loop("e", whole, row.end, 1, LoopMark::kSequential, [&](const Term& e) { add(e, 0); });
@@ -271,6 +268,12 @@ class CsrDot {
                   b_.load(b_.input(kAddend), at(i, column, v), lanes_, 1, count_of(v)));
       b_.store(out_, at(i, column, v), sum, 1, count_of(v));
     }
+  }
+
+  void store_product(const Term& i, const StoredRow& row) {
+    Term sum = row_product(b_, row);
+    if (alpha_) sum = fma(b_.load(*alpha_, 0), sum, b_.load(b_.input(kAddend), i));
+    b_.store(out_, i, sum);
   }
 
   void add_row(const Term& i, const StoredRow& row, const Term& column, int vectors, const Term& last) {

@@ -28,11 +28,11 @@ std::vector<Tensor> reference_csr_rows(const ReferenceArgs& args) {
 
 void lower_csr_rows(kernel::StepBuilder& b) {
   const kernel::Operand &out = b.output(), &indptr = b.input(1);
-  finish_rows(b, indptr, out.type.dims[0], 2, "csr_rows", "out0 = the row of each stored element", [&](kernel::Term i) {
-    const StoredRow row = stored_row(b, indptr, i, out.type.dims[0]);
-    b.code().loop("e", row.begin, row.end, 1, kernel::LoopMark::kSequential,
-                  [&](kernel::Term e) { b.store(out, e, kernel::cast(i, out.type.dtype)); });
-  });
+  finish_rows(b, indptr, out.type.dims[0], 2, "csr_rows", "out0 = the row of each stored element",
+              [&](const kernel::Term& i, const StoredRow& row) {
+                b.code().loop("e", row.begin, row.end, 1, kernel::LoopMark::kSequential,
+                              [&](kernel::Term e) { b.store(out, e, kernel::cast(i, out.type.dtype)); });
+              });
 }
 
 std::vector<OpCase> cases_csr_rows() {

@@ -64,8 +64,7 @@ void lower_sampled_dot(kernel::StepBuilder& b) {
   const int lanes = inner.is_known() && inner.value() < b.lanes_of(dtype) ? 1 : b.lanes_of(dtype);
   kernel::Code& code = b.code();
   finish_rows(b, indptr, indices.type.dims[0], work_of_element(inner), "csr_sampled_dot",
-              "out0 = (in2 in3^T) at the stored elements", [&](const Term& i) {
-                const StoredRow row = stored_row(b, indptr, i, indices.type.dims[0]);
+              "out0 = (in2 in3^T) at the stored elements", [&](const Term& i, const StoredRow& row) {
                 const Term k = b.length(inner);
                 code.loop("e", row.begin, row.end, 1, LoopMark::kSequential, [&](const Term& e) {
                   const Term j = stored_index(b, indices, e, right.type.dims[0]);

@@ -66,6 +66,24 @@ Term stored_index(kernel::StepBuilder& b, const kernel::Operand& indices, const 
   return index;
 }
 
+std::vector<Term> stored_indices(kernel::StepBuilder& b, const kernel::Operand& indices, const Term& element, int count,
+                                 const Dim& limit) {
+  if (count == 1) return {stored_index(b, indices, element, limit)};
+  const Term end = b.length(limit);
+  std::vector<Term> out;
+  Term all_inside, first_outside;
+  for (int k = 0; k < count; ++k)
+    out.push_back(b.code().let("j", kernel::cast(b.load(indices, element + Term(k)), DType::kInt64)));
+  for (auto index = out.rbegin(); index != out.rend(); ++index) {
+    const Term inside = kernel::bit_cast(*index, DType::kUInt64) < kernel::bit_cast(end, DType::kUInt64);
+    all_inside = all_inside ? inside && all_inside : inside;
+    first_outside = first_outside ? kernel::select(inside, first_outside, *index) : *index;
+  }
+  b.require(all_inside, {text_of_index(b.node(), "{value}"), "at least 0 and less than {limit}", b.node().origin},
+            first_outside, end);
+  return out;
+}
+
 kernel::Term first_row_from(kernel::StepBuilder& b, const kernel::Operand& indptr, const std::string& name,
                             const Term& where) {
   kernel::Code& code = b.code();
@@ -87,16 +105,38 @@ int64_t work_of_element(const Dim& n) {
   return 2 * (n.is_known() ? std::max<int64_t>(n.value(), 8) : 16);
 }
 
+// Row after row one comparison is enough: where the last one ends this one begins.
+static void each_row(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, const Term& first,
+                     const Term& last, const RowBody& body) {
+  kernel::Code& code = b.code();
+  const Term all = b.length(stored), rows = b.length(rows_of(indptr.type));
+  const auto as_unsigned = [](const Term& number) { return kernel::bit_cast(number, DType::kUInt64); };
+  const auto load_end = [&](const Term& row) { return kernel::cast(b.load(indptr, row), DType::kInt64); };
+  const auto require = [&](const Term& condition, const Term& row) {
+    b.require(condition, {text_of_row(b.node(), "{value}"), kRowExpected, b.node().origin}, row, all);
+  };
+  const Term before = code.var("before", load_end(first));
+  require(as_unsigned(before) <= as_unsigned(all) && (first > Term(0) || before == Term(0)), first);
+  code.loop("i", first, last, 1, LoopMark::kSequential, [&](const Term& i) {
+    const Term end = code.let("end_of_row", load_end(i + Term(1)));
+    require(as_unsigned(end - before) <= as_unsigned(all - before), i);
+    body(i, {before, end});
+    code.assign(before, end);
+  });
+  require(last < rows || before == all, rows - Term(1));
+}
+
 // On a device a thread takes a row. On a processor the range is that of the stored elements and the rows: a row belongs
 // to the part in which it begins, so that parts are even and no row is split.
 void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, int64_t work,
-                 const std::string& name, const std::string& comment, const std::function<void(Term row)>& body) {
+                 const std::string& name, const std::string& comment, const RowBody& body) {
   const Dim rows = rows_of(indptr.type);
   kernel::Code& code = b.code();
   require_rows(b, indptr, stored);
   if (b.target().is_device()) {
     const Term end = b.length(rows);
-    code.loop("i", b.begin(), kernel::select(b.end() < end, b.end(), end), 1, LoopMark::kSequential, body);
+    code.loop("i", b.begin(), kernel::select(b.end() < end, b.end(), end), 1, LoopMark::kSequential,
+              [&](const Term& i) { body(i, stored_row(b, indptr, i, stored)); });
     return b.finish_kernel(name, comment, max(rows, 1), 1);
   }
   const Term count = b.length(rows), all = count + b.length(stored);
@@ -104,7 +144,7 @@ void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Di
       "first_row", kernel::select(b.begin() == Term(0), Term(0), first_row_from(b, indptr, "from", b.begin())));
   const Term last =
       code.let("last_row", kernel::select(b.end() == all, count, first_row_from(b, indptr, "to", b.end())));
-  code.loop("i", first, last, 1, LoopMark::kSequential, body);
+  each_row(b, indptr, stored, first, last, body);
   b.finish_kernel(name, comment, rows + stored, std::max<int64_t>(1, b.target().grain_of_products() / work));
 }
 

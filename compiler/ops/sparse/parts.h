@@ -39,12 +39,13 @@ CsrPattern csr_transposed(const Expr& indices, const Expr& indptr, const Dim& co
 Expr csr_checked(const Expr& indices, const Expr& indptr, const Dim& columns,
                  const std::source_location& where = std::source_location::current());
 
-/// The product of two matrices, the elements of each row in any order.
+/// The product of two matrices, the elements of each row in any order, or `sorted`, for which each row looks at all
+/// columns of the result, 64 at a time.
 struct CsrProduct {
   Expr data, indices, indptr;  // indptr int64, indices as those of the left matrix
 };
 CsrProduct csr_product(const Expr& data, const Expr& indices, const Expr& indptr, const Expr& right_data,
-                       const Expr& right_indices, const Expr& right_indptr, const Dim& columns);
+                       const Expr& right_indices, const Expr& right_indptr, const Dim& columns, bool sorted);
 
 /// `value`, whose derivatives are those of `whole`, another expression of it.
 Expr regular_gradient(const Expr& value, const Expr& whole);
@@ -79,23 +80,40 @@ StoredRow stored_row(kernel::StepBuilder& b, const kernel::Operand& indptr, cons
 /// The index of a stored element, int64. Fails the call where it is not below `limit`.
 kernel::Term stored_index(kernel::StepBuilder& b, const kernel::Operand& indices, const kernel::Term& element,
                           const Dim& limit);
+/// Of so many elements that follow each other, with one check.
+std::vector<kernel::Term> stored_indices(kernel::StepBuilder& b, const kernel::Operand& indices,
+                                         const kernel::Term& element, int count, const Dim& limit);
 /// The first row whose elements and rows before are at least `where`: the numbers from 0 to their sum are even parts.
 kernel::Term first_row_from(kernel::StepBuilder& b, const kernel::Operand& indptr, const std::string& name,
                             const kernel::Term& where);
-/// Asks for elements that follow this one, where all together are more than the caches hold. One stream of loads with
-/// gathers between them does not use what memory can give: of 10^7 elements a product with a vector took 9.0 ms, with
-/// this 6.6 ms (AMD EPYC, Zen 4); where they are in the third cache it would cost 3 to 6 %.
-void load_ahead(kernel::StepBuilder& b, const kernel::Operand& data, const kernel::Operand& indices,
-                const kernel::Term& element);
+/// A loop over elements, `run` at once, which asks for those that follow where all together are more than the caches
+/// hold. One stream of loads with gathers between them does not use what memory can give: of 10^7 elements a product
+/// with a vector took 9.0 ms, with this 6.6 ms (AMD EPYC, Zen 4); where they are in the third cache it would cost 3 to
+/// 6 %.
+void each_run(kernel::StepBuilder& b, const kernel::Operand& data, const kernel::Operand& indices,
+              const kernel::Term& begin, const kernel::Term& end, int run,
+              const std::function<void(const kernel::Term& element)>& body);
+/// In a kernel of csr_dot: the sum over the elements of a row of A, of each times x there. It is made of two vectors of
+/// four elements at once, and single ones.
+kernel::Term row_product(kernel::StepBuilder& b, const StoredRow& row);
 /// The kernels of A^T x for a vector x that nothing is added to.
 void lower_transposed_vector(kernel::StepBuilder& b);
+/// The kernels of csr_product_rows and csr_product: inputs are indices and indptr of both matrices, data before them
+/// (of csr_product only), and indptr of the result.
+struct ProductInputs {
+  size_t left, right, ends;  // of the indices
+};
+constexpr ProductInputs kOfCounts{0, 2, 4}, kOfProduct{1, 4, 6};
+void lower_product_counts(kernel::StepBuilder& b);
+void lower_product(kernel::StepBuilder& b);
+void lower_sorted_product(kernel::StepBuilder& b);
 /// What a stored element and n numbers cost, in multiply-adds of vectors: a number alone takes as long as eight.
 int64_t work_of_element(const Dim& n);
+using RowBody = std::function<void(const kernel::Term& row, const StoredRow& elements)>;
 /// A kernel over the rows, with `work` for each stored element (of products). Threads get as many stored elements each,
 /// of whole rows.
 void finish_rows(kernel::StepBuilder& b, const kernel::Operand& indptr, const Dim& stored, int64_t work,
-                 const std::string& name, const std::string& comment,
-                 const std::function<void(kernel::Term row)>& body);
+                 const std::string& name, const std::string& comment, const RowBody& body);
 
 /// The same in references.
 struct CsrRow {

@@ -120,18 +120,26 @@ Sparse product_by_pairs(const Sparse& a, const Sparse& b) {
   return added_at(take(left.data, pairs.left) * take(right.data, pairs.right), pairs.places, a.rows, b.columns);
 }
 
-// Of the transposes, so that what is transposed again is sorted: (A B)^T = B^T A^T.
+// Rows of at most so many columns are sorted as they are made; wider ones, which may have few elements, by transposing
+// the product of the transposes: (A B)^T = B^T A^T.
+constexpr int64_t kColumnsSorted = 65536;
+
 Sparse product_by_rows(const Sparse& a, const Sparse& b) {
-  const Sparse left = to_csc(b), right = to_csc(a);
-  const CsrProduct product =
-      csr_product(left.data, left.indices, left.indptr, right.data, right.indices, right.indptr, a.rows);
-  const DType of_indices = product.indices.dtype();
-  const CsrPattern sorted = csr_transposed(product.indices, cast(product.indptr, of_indices), a.rows);
-  return {.data = take(product.data, sorted.order),
-          .indices = sorted.indices,
-          .indptr = sorted.indptr,
-          .rows = a.rows,
-          .columns = b.columns};
+  const bool sorted = b.columns.is_known() && b.columns.value() <= kColumnsSorted;
+  const Sparse left = sorted ? to_csr(a) : to_csc(b), right = sorted ? to_csr(b) : to_csc(a);
+  const CsrProduct product = csr_product(left.data, left.indices, left.indptr, right.data, right.indices, right.indptr,
+                                         sorted ? b.columns : a.rows, sorted);
+  Sparse out{.data = product.data,
+             .indices = product.indices,
+             .indptr = cast(product.indptr, product.indices.dtype()),
+             .rows = a.rows,
+             .columns = b.columns};
+  if (sorted) return out;
+  const CsrPattern pattern = csr_transposed(out.indices, out.indptr, a.rows);
+  out.data = take(product.data, pattern.order);
+  out.indices = pattern.indices;
+  out.indptr = pattern.indptr;
+  return out;
 }
 
 }  // namespace

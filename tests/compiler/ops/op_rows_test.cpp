@@ -95,7 +95,7 @@ TEST(OpRows, OnlyTheseHaveNoBatchingRule) {
       "mt_uniform mt_normal mt_lognormal mt_exponential mt_laplace "
       "mt_logistic mt_gamma mt_beta mt_chisquare mt_poisson mt_binomial mt_geometric mt_randint mt_random_integers "
       "mt_permutation mt_choice "
-      "mt_multinomial mrg_uniform print check scan graph_call_with_tangents ");
+      "mt_multinomial mrg_uniform print check graph_call_with_tangents ");
 }
 
 // The types of a case with another real dtype for float64.

@@ -320,8 +320,32 @@ TEST(SparseDot, GivesTheSameBitsWithTwoThreads) {
 TEST(SparseDot, OfTwoSortsNothing) {
   const Sparse a = csr_matrix("a", 4, 5, DType::kFloat64), b = csr_matrix("b", 5, 3, DType::kFloat64);
   const std::string program = function(inputs_of({a, b}), {dot(a, b).data}).explain().program;
-  EXPECT_EQ(program.find("sort"), std::string::npos) << program;
-  EXPECT_NE(program.find("csr_product"), std::string::npos) << program;
+  EXPECT_EQ(program.find("argsort"), std::string::npos) << program;
+  EXPECT_EQ(program.find("csr_transposed"), std::string::npos) << program;
+  EXPECT_NE(program.find("csr_product_sorted"), std::string::npos) << program;
+}
+
+// Rows of very many columns are sorted by transposing, and those whose columns only a call knows.
+TEST(SparseDot, OfTwoIntoManyColumns) {
+  for (const Dim& columns : {Dim(70000), Dim("columns")}) {
+    const Sparse a = csr_matrix("a", 2, 3, DType::kFloat64), b = csr_matrix("b", 3, columns, DType::kFloat64);
+    const Sparse c = dot(a, b);
+    const Expr x = tensor("x", {columns}, DType::kFloat64);
+    const Expr cost = sum(sqr(c.data));
+    const std::vector<Expr> by = grad(cost, {a.data, b.data});
+    Function f = function(inputs_of({a, b, x}), {c.data, c.indices, c.indptr, by[0], by[1]}, {},
+                          {.unused_inputs = UnusedInputs::kAllowed});
+    // [1, 0, 2] and nothing, times elements 1 and 2 in columns 5 and 69999, none, 4 and 3 in columns 0 and 5.
+    const auto got =
+        f({Tensor::vector<double>({1, 2}), Tensor::vector<int32_t>({0, 2}), Tensor::vector<int32_t>({0, 2, 2}),
+           Tensor::vector<double>({1, 2, 4, 3}), Tensor::vector<int32_t>({5, 69999, 0, 5}),
+           Tensor::vector<int32_t>({0, 2, 2, 4}), Tensor::zeros(DType::kFloat64, {70000})});
+    EXPECT_TRUE(same_bits(got[0], Tensor::vector<double>({8, 7, 2}))) << got[0].text();
+    EXPECT_TRUE(same_bits(got[1], Tensor::vector<int32_t>({0, 5, 69999}))) << got[1].text();
+    EXPECT_TRUE(same_bits(got[2], Tensor::vector<int32_t>({0, 3, 3}))) << got[2].text();
+    EXPECT_TRUE(same_bits(got[3], Tensor::vector<double>({22, 106}))) << got[3].text();
+    EXPECT_TRUE(same_bits(got[4], Tensor::vector<double>({14, 4, 32, 28}))) << got[4].text();
+  }
 }
 
 // ---- errors

@@ -217,6 +217,45 @@ TEST(Vmap, OnOneConditionABranchStays) {
       {}, 1);
 }
 
+// A loop of the values of all elements; what does not depend on them is one value.
+TEST(Vmap, ALoopStaysOne) {
+  const Expr c = scalar("c");
+  const auto state = [&](Expr x, int64_t steps) {
+    return scan([&](Expr h) { return tanh(h * c + x); }, {.outputs_info = {zeros_like(x)}, .n_steps = steps}).outputs;
+  };
+  expect_the_loop([&](Expr x) { return state(x, 3)[-1]; }, {c}, 1);
+  expect_the_loop([&](Expr x) { return state(x, 3); }, {c}, 1);
+  expect_the_loop([&](Expr x) { return state(x, 0); }, {c}, 1);
+  expect_the_loop([&](Expr x) { return grad(sum(sqr(state(x, 3))), x); }, {c}, 2);
+  // A sequence of each element, a counter, several steps back, a last value, an element of no state.
+  expect_the_loop(
+      [&](Expr x) {
+        const auto all = scan(
+            [&](Expr element, Expr count, Expr before, Expr last) {
+              return std::vector<Expr>{count + 1, before + last * element, element * count};
+            },
+            {.sequences = {x}, .outputs_info = {make_constant(Tensor(0.0)), {x[{Index(Slice{0, 2})}], {-2, -1}}, {}}});
+        return all.outputs[0][-1] + all.outputs[1] * c + all.outputs[2];
+      },
+      {c}, 1);
+  // A first value that is the same for all, and a sequence that is.
+  expect_the_loop(
+      [&](Expr x) {
+        return scan([&](Expr s, Expr h) { return h * s + x; },
+                    {.sequences = {arange(3) * c}, .outputs_info = {zeros({4}, DType::kFloat64)}})
+            .outputs;
+      },
+      {c}, 1);
+  // Elements end at different steps.
+  expect_the_loop(
+      [&](Expr x) {
+        return reduce([&](Expr h) { return std::pair(h + abs(x) + 1, until(sum(h) > 8)); },
+                      {.outputs_info = {x}, .n_steps = 5})
+            .outputs;
+      },
+      {}, 1);
+}
+
 TEST(Vmap, CallsOfGraphs) {
   const Expr c = scalar("c");
   const auto formula = [&](const std::vector<Expr>& x) { return std::vector{tanh(x[0]) * c + sum(x[0])}; };

@@ -205,9 +205,11 @@ TEST(Libsvm, BadFiles) {
   EXPECT_EQ(text("1 1=2\n"), file +
                                  ": line 1: not a number of the example\n  expected: index:value, the index an integer "
                                  "from 1\n  got:      \"1=2\"");
-  EXPECT_EQ(text("1 0:2\n"), file +
-                                 ": line 1: the index is below 1\n  expected: indices from 1 on\n  got:      \"0:2\"\n"
-                                 "  hint:     numbers are counted from 1");
+  EXPECT_EQ(text("1 0:2\n"),
+            file +
+                ": line 1: the index is below 1\n  expected: indices from 1 on\n  got:      \"0:2\"\n"
+                "  hint:     numbers are counted from 1: dump_svmlight_file of scikit-learn does so with "
+                "zero_based=False");
   EXPECT_EQ(text("1 2:2 2:3\n"), file +
                                      ": line 1: the indices do not rise\n  expected: an index above 2, which "
                                      "precedes it\n  got:      \"2:3\"");
