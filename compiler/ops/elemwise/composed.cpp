@@ -1,8 +1,11 @@
 // Builders of elementwise functions that others compute.
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 
@@ -56,6 +59,75 @@ Expr inopenrange(const Operand& x, const Operand& low, const Operand& high) {
 
 Expr inclosedrange(const Operand& x, const Operand& low, const Operand& high) {
   return logical_and(Operand(le(low, x), low.where()), Operand(le(x, high), x.where()));
+}
+
+Expr polygamma(int64_t n, const Operand& operand) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  Expr x = operand.expr();
+  if (n < 1 || n > 20 || is_complex(x.dtype()))
+    fail_build(operand.where(), str("polygamma: order ", n), "an order from 1 to 20, and real numbers", value_text(x),
+               n == 0 ? "psi is that of order 0" : "");
+  if (!is_float(x.dtype())) x = cast(operand, floatX());
+  // (-1)^(n + 1) n! (sum of (x + k)^-(n + 1) + the rest from `shifts` on by Euler and Maclaurin).
+  constexpr int kShifts = 14;
+  constexpr double kBernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6};
+  const auto order = static_cast<double>(n);
+  const Expr positive = where(gt(x, 0), x, 1.0);
+  const auto power = [&](const Expr& base) { return pow(base, -(order + 1)); };
+  Expr sum = power(positive);
+  for (int k = 1; k < kShifts; ++k) sum = sum + power(positive + static_cast<double>(k));
+  const Expr from = positive + static_cast<double>(kShifts), inverse = reciprocal(from), square = sqr(inverse);
+  // from^-n / n + from^-(n + 1) / 2 + sum of B_2j / (2 j)! (n + 1) ... (n + 2 j - 1) from^-(n + 2 j)
+  Expr series = zeros_like(x);
+  for (int j = 7; j >= 1; --j) {
+    double factor = kBernoulli[j - 1];
+    for (int i = 1; i <= 2 * j; ++i) factor /= i;
+    for (int i = 1; i <= 2 * j - 1; ++i) factor *= order + i;
+    series = (series + factor) * square;
+  }
+  const Expr rest = pow(from, -order) * (1 / order + inverse * 0.5 + series);
+  const double sign = n % 2 == 1 ? 1 : -1;
+  return where(gt(x, 0), (sum + rest) * (sign * std::tgamma(order + 1)), std::numeric_limits<double>::quiet_NaN());
+}
+Expr trigamma(const Operand& x) {
+  return polygamma(1, x);
+}
+
+Expr i0(const Operand& x) {
+  return exp(abs(x)) * i0e(x);
+}
+Expr i1(const Operand& x) {
+  return exp(abs(x)) * i1e(x);
+}
+
+Expr logit(const Operand& p) {
+  return log(p) - log1p(neg(p));
+}
+
+Expr log1mexp(const Operand& operand) {
+  const Expr x = is_float(operand.expr().dtype()) ? operand.expr() : cast(operand, floatX());
+  const Expr is_small = lt(x, std::numbers::ln2);
+  return where(is_small, log(neg(expm1(neg(where(is_small, x, 1.0))))), log1p(neg(exp(neg(where(is_small, 1.0, x))))));
+}
+
+Expr xlogx(const Operand& x) {
+  return xlogy0(x, x);
+}
+Expr xlogy0(const Operand& of_x, const Operand& of_y) {
+  std::vector<Expr> both = resolve({&of_x, &of_y});
+  const Expr &x = both[0], is_zero = eq(x, 0);
+  return where(is_zero, 0.0, x * log(where(is_zero, 1.0, both[1])));
+}
+
+Expr angle(const Operand& z) {
+  const Expr value = is_complex(z.expr().dtype()) || is_float(z.expr().dtype()) ? z.expr() : cast(z, floatX());
+  return arctan2(imag(value), real(value));
+}
+
+Expr complex_from_polar(const Operand& modulus, const Operand& angle) {
+  std::vector<Expr> both = resolve({&modulus, &angle});
+  return complex(both[0] * cos(both[1]), both[0] * sin(both[1]));
 }
 
 }  // namespace thtrain

@@ -68,6 +68,27 @@ Expr sigmoid(const Operand& x);
 Expr softplus(const Operand& x);
 Expr erf(const Operand& x);
 Expr erfc(const Operand& x);
+Expr erfcx(const Operand& x);
+Expr erfinv(const Operand& x);
+Expr erfcinv(const Operand& p);
+Expr gammaln(const Operand& x);
+Expr psi(const Operand& x);
+Expr i0e(const Operand& x);
+Expr i1e(const Operand& x);
+/// The derivative of order n, from 1 on, of psi, and that of order 1; of x > 0, NaN elsewhere. By shifts and the
+/// asymptotic series: within 1e-14 of the value.
+Expr polygamma(int64_t n, const Operand& x);
+Expr trigamma(const Operand& x);
+/// The modified Bessel functions of the first kind of order 0 and 1: e^|x| i0e(x), e^|x| i1e(x).
+Expr i0(const Operand& x);
+Expr i1(const Operand& x);
+/// log(p / (1 - p)).
+Expr logit(const Operand& p);
+/// log(1 - e^-x) for x > 0, without a cancellation.
+Expr log1mexp(const Operand& x);
+/// x log(x) and x log(y), 0 where x is 0.
+Expr xlogx(const Operand& x);
+Expr xlogy0(const Operand& x, const Operand& y);
 
 // ---- compare and choose --------------------------------------------------------------------------------------------
 
@@ -116,6 +137,10 @@ Expr imag(const Operand& x);
 Expr conj(const Operand& x);
 /// The complex number of a real and an imaginary part: complex64 of float32, complex128 of float64.
 Expr complex(const Operand& re, const Operand& im);
+/// The angle of a complex number, from -pi to pi; of a real one 0 or pi.
+Expr angle(const Operand& z);
+/// The complex number of that modulus and angle.
+Expr complex_from_polar(const Operand& modulus, const Operand& angle);
 
 // ---- arithmetic ----------------------------------------------------------------------------------------------------
 
