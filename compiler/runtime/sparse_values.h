@@ -54,7 +54,8 @@ struct ArgumentParts {
 std::vector<Tensor> arguments_of(std::initializer_list<ArgumentParts> values);
 
 /// A sparse matrix as a shared variable. Another value may have another number of stored elements, but has the lengths
-/// and dtypes of the first. Values are checked when they are set, not by the calls that read them.
+/// and dtypes of the first. Values are checked when they are set, not by the calls that read them. A function that
+/// multiplies by its transpose, as gradients do, and does not update it keeps that transpose (docs/semantics.md).
 class SharedSparse {
  public:
   explicit SharedSparse(const SparseTensor& value, const std::string& name = {},

@@ -19,9 +19,9 @@ std::vector<Expr> vmap_all(const ScanStep& step, const std::vector<Operand>& xs,
 /// each operation is one for all elements (a product of a matrix and a vector becomes one of matrices). `axes`: for
 /// each x, negative ones from the end; none: the first of each. These axes have one length. The parameters of `step`
 /// are of type Expr, or one std::vector<Expr>; it gives an Expr or a std::vector<Expr>. What it uses from outside is
-/// the same for all elements. An operation without a batching rule (a loop, a draw of random numbers, a convolution
-/// with filters that differ) becomes a loop of its own, and so does if_else() of a condition that differs, in which
-/// each element computes the side that it takes. vmap of grad() gives the gradient of each example.
+/// the same for all elements. An operation without a batching rule (a loop that until() ends, a draw of random numbers,
+/// a convolution with filters that differ) becomes a loop of its own, and so does if_else() of a condition that
+/// differs, in which each element computes the side that it takes. vmap of grad() gives the gradient of each example.
 ///
 /// UserError: no x; an x without axes; axes of different lengths; updates or until() of the step function.
 template <class Step>
