@@ -254,7 +254,7 @@ TEST(ManyRanks, KilledJobsEndWithTheBitsOfOneThatWasNot) {
   write_data(at);
   at.write("e.toml", header("memory_limit = 1e-7\nshuffle_window = 50\n") + kDense + kTrainer +
                          "checkpoint_seconds = 0.02\ncheckpoint_epochs = 1\n");
-  const std::string epochs = str("trainer.epochs=", 400);
+  const std::string epochs = str("trainer.epochs=", 120);
   ASSERT_EQ(launch(at, 1, str("train e.toml --quiet --run-dir whole ", epochs)).code, 0);
   RandomState random(7);
   int kills = 0;
