@@ -246,7 +246,7 @@ Timed time_reading(const Experiment& experiment, double seconds) {
   Feed feed(Examples(data.train, {kPixels}, DType::kFloat32, true), "train", experiment.trainer.shuffle,
             data.shuffle_window);
   const int64_t count = data.train.size() / kBatch * kBatch;
-  feed.set_plan(count, kBatch);
+  feed.set_plan({.count = count, .batch = kBatch});
   RandomState random(1);
   int64_t start = count;
   return time_calls(seconds, [&] {

@@ -13,12 +13,13 @@ namespace thtrain {
 // A handler reaches nothing but what is static.
 static std::atomic<int> g_signal{0};  // the first that came
 static std::atomic<int> g_stop{0};    // not 0: the run is to end
-static std::atomic<bool> g_has_bar{false};
+static std::atomic<bool> g_has_bar{false}, g_is_quiet{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 static void say(const char* text) {
+  if (g_is_quiet) return;
   int before = errno;
   if (g_has_bar) (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
   (void)!::write(STDERR_FILENO, text, std::strlen(text));
@@ -50,7 +51,8 @@ void expect_write_errors() {
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(bool quiet) {
+  g_is_quiet = quiet;
   g_signal = g_stop = 0;
   g_has_bar = ::isatty(STDERR_FILENO) != 0;
   for (size_t i = 0; i < kSignals.size(); ++i) {

@@ -16,7 +16,8 @@ void expect_write_errors();
 /// whose reader is gone (SIGPIPE) is an error of the write.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  /// `quiet`: nothing is said.
+  explicit InterruptWatch(bool quiet = false);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;

@@ -15,6 +15,7 @@
 
 #include "cli/arguments.h"
 #include "cli/interrupt.h"
+#include "cli/job.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
@@ -39,7 +40,7 @@ static bool working_folder_is_gone() {
 
 static int report(const char* text, ExitCode code) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", text);
+  std::fprintf(stderr, "%s%s\n", before_report().c_str(), text);
   if (code == kBadInput && !std::strstr(text, "the working folder is gone") && working_folder_is_gone())
     std::fputs("error: the working folder is gone\n  hint:     go to a folder that exists, and try again\n", stderr);
   if (code == kOurFault && !std::strstr(text, "please report"))
@@ -63,15 +64,20 @@ static Message system_message(const std::filesystem::filesystem_error& error) {
   return {.what = path.empty() ? what : str(path, ": ", what), .got = system_error_text(error.code().value())};
 }
 
-static int run(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {
+static int run(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started, bool& failed) {
   try {
-    return parse_arguments(words, started)();
+    const int code = parse_arguments(words, started)();
+    failed = false;
+    return code;
   } catch (const UserError& error) {
     return report(error.what(), kBadInput);
   } catch (const Interrupted& interrupted) {
     std::fflush(stdout);
     std::fprintf(stderr, "thtrain: %s\n", printable(interrupted.messages()[0].what).c_str());
     return 128 + interrupted.signal();
+  } catch (const EndedByOther&) {
+    failed = false;
+    return kNotFinite;
   } catch (const NonFiniteLoss& error) {
     return report(error.what(), kNotFinite);
   } catch (const Error& error) {
@@ -96,5 +102,9 @@ int main(int argc, char** argv) {
   thtrain::expect_write_errors();
   thtrain::remove_unfinished_on_signals();
   thtrain::set_trial_program({"/proc/self/exe", "trial"});
-  return thtrain::run({argv + (argc > 0), argv + argc}, started);
+  bool failed = true;
+  const int code = thtrain::run({argv + (argc > 0), argv + argc}, started, failed);
+  std::fflush(nullptr);
+  thtrain::leave_job(failed, code);
+  return code;
 }

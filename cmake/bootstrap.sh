@@ -7,7 +7,7 @@
 build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
 build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-dejavu-core libxxhash-dev"
 # shellcheck disable=SC2034  # run_tests reads it
-test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium"
+test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format chromium libopenmpi-dev openmpi-bin"
 systems="Debian 12, Debian 13 and Ubuntu 24.04"
 needs="a C++20 compiler (g++ 12 or clang++ 19, or newer), CMake 3.25, Ninja, zlib, libpng, FreeType, toml++ 3, CLI11, \
 xxHash and their headers, and OpenBLAS as a shared library; a font such as DejaVu Sans is for the pictures"

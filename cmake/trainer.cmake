@@ -5,16 +5,32 @@ thtrain_room(nn       nn       COMPONENT nn       FLAGS ${THTRAIN_QUICK_FLAGS} L
 thtrain_room(datasets datasets COMPONENT datasets FLAGS ${THTRAIN_QUICK_FLAGS}
              LINKS compiler config ZLIB::ZLIB PNG::PNG)
 thtrain_room(reports  reports  COMPONENT reports  FLAGS ${THTRAIN_QUICK_FLAGS} LINKS nn datasets Freetype::Freetype)
-thtrain_room(trainers trainers COMPONENT trainers FLAGS ${THTRAIN_QUICK_FLAGS} LINKS reports)
+thtrain_room(trainers trainers COMPONENT trainers EXCLUDE trainers/ranks/mpi_module.cpp FLAGS ${THTRAIN_QUICK_FLAGS}
+             LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
 # for them.
 set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_records.cpp datasets/csv_text.cpp
                             datasets/categories.cpp datasets/table_inputs.cpp datasets/images.cpp
                             datasets/augmentation.cpp datasets/sparse_examples.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
+# Loops over every element of the gradients.
+set_source_files_properties(trainers/ranks/ranks.cpp trainers/ranks/shard_tree.cpp PROPERTIES COMPILE_OPTIONS -O3
+                            SKIP_PRECOMPILE_HEADERS ON)
 # Loops over all pairs of examples.
 set_source_files_properties(trainers/show/tsne.cpp trainers/show/principal_components.cpp
                             PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
+# MPI is seen by this module alone, which is opened where a launcher started several processes.
+find_package(MPI QUIET COMPONENTS CXX)
+if(MPI_CXX_FOUND)
+  add_library(thtrain_mpi MODULE trainers/ranks/mpi_module.cpp)
+  target_include_directories(thtrain_mpi PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_features(thtrain_mpi PRIVATE cxx_std_20)
+  target_compile_definitions(thtrain_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(thtrain_mpi PRIVATE MPI::MPI_CXX)
+  set_target_properties(thtrain_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+                        POSITION_INDEPENDENT_CODE ON)
+  install(TARGETS thtrain_mpi LIBRARY DESTINATION lib/thtrain COMPONENT cli)
+endif()
 thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 
@@ -23,6 +39,9 @@ thtrain_room(cli_parts cli EXCLUDE cli/main.cpp FLAGS ${THTRAIN_QUICK_FLAGS} LIN
 add_executable(thtrain_cli cli/main.cpp)
 set_target_properties(thtrain_cli PROPERTIES OUTPUT_NAME thtrain)
 target_link_libraries(thtrain_cli PRIVATE thtrain_cli_parts)
+if(TARGET thtrain_mpi)
+  add_dependencies(thtrain_cli thtrain_mpi)
+endif()
 install(TARGETS thtrain_cli COMPONENT cli)
 
 # ---- What shells complete command lines with, and the manual page: texts that the program prints.

@@ -44,7 +44,8 @@ ModelInput input_of_rows(const Experiment& experiment, const Shape& rows) {
 
 Model build_model(const Experiment& experiment, const ModelInput& input, int64_t classes) {
   Model model = Model::with_inputs({input}, experiment.compiler.floatX, experiment.seed, classes);
-  model.set_batch(experiment.trainer.batch_size);
+  const TrainerConfig& trainer = experiment.trainer;
+  model.set_batch(trainer.batch_size / std::max<int64_t>(1, trainer.shards));
   for (OneOf<LayerOptions> layer : experiment.model.layers) {
     layer->trained = is_trained(experiment, *layer);
     model.add(std::move(layer));

@@ -37,6 +37,8 @@ void check_carried_state(const Model& model, const Experiment& experiment, const
       fail(str("minibatches of ", trainer.batch_size, " sequences, as trainer.batch_size says"),
            str("a last one of ", data.train.size() % trainer.batch_size),
            data.train.size() < trainer.batch_size ? "" : "trainer.full_batches_only = true leaves it out");
+    if (trainer.shards > 0 && trainer.batch_size % trainer.shards != 0)
+      fail(str("a trainer.batch_size that trainer.shards = ", trainer.shards, " divides"), str(trainer.batch_size));
     const int64_t tracks = experiment.data.has_value() ? experiment.data->tracks() : 0;
     if (tracks > 0 && tracks != trainer.batch_size)
       fail(str("data.tracks = ", trainer.batch_size, ", which is trainer.batch_size"), str("data.tracks = ", tracks));

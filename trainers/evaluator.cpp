@@ -5,6 +5,7 @@
 #include "compiler/ir/variables.h"
 #include "nn/model_pass.h"
 #include "trainers/feed.h"
+#include "trainers/ranks/tensor_bytes.h"
 
 namespace thtrain {
 
@@ -128,24 +129,41 @@ const std::vector<kernel::Choice>& Evaluator::choices(const Examples& examples, 
 
 std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch,
                                             const std::function<bool()>& stops) {
-  const int64_t chunk = chunk_of(count, batch);
-  examples.set_plan(count, chunk);
+  Ranks alone;
+  return measure(examples, count, batch, stops, alone);
+}
+
+// Totals are those of all chunks in their order, whoever computed them.
+std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch,
+                                            const std::function<bool()>& stops, Ranks& ranks) {
+  const int64_t chunk = chunk_of(count, batch), chunks = (count + chunk - 1) / chunk;
+  const int64_t first = chunks * ranks.rank() / ranks.size() * chunk;
+  const int64_t last = std::min(count, chunks * (ranks.rank() + 1) / ranks.size() * chunk);
+  if (first < last) examples.set_plan({.count = last, .batch = chunk, .begin = first});
   std::vector<MetricTotals> totals;
-  for (int64_t begin = 0; begin < count; begin += chunk) {
+  auto add = [&](std::span<const Tensor> results) {
+    const Compiled& compiled = of_length(examples, std::min(chunk, count));
+    if (totals.empty())
+      for (const std::vector<MetricPart>& parts : compiled.parts) totals.emplace_back(parts);
+    for (size_t i = 0; i < totals.size(); ++i) {
+      totals[i].add(results.first(compiled.parts[i].size()));
+      results = results.subspan(compiled.parts[i].size());
+    }
+  };
+  std::string own;
+  for (int64_t begin = first; begin < last; begin += chunk) {
     if (begin > 0 && stops && stops()) throw MeasurementStopped();
     int64_t length = std::min(chunk, count - begin);
     Batch part = examples.batch(begin, length);
-    const std::vector<Tensor> arguments = arguments_of(part);
-    Compiled& compiled = of_length(examples, length);
-    std::vector<Tensor> results = compiled.function(arguments);
-    if (totals.empty())
-      for (const std::vector<MetricPart>& parts : compiled.parts) totals.emplace_back(parts);
-    std::span<const Tensor> rest = results;
-    for (size_t i = 0; i < totals.size(); ++i) {
-      totals[i].add(rest.first(compiled.parts[i].size()));
-      rest = rest.subspan(compiled.parts[i].size());
-    }
+    const std::vector<Tensor> results = of_length(examples, length).function(arguments_of(part));
+    if (ranks.size() == 1)
+      add(results);
+    else
+      append_tensors(results, own);
   }
+  if (ranks.size() > 1)
+    for (const std::string& one : ranks.gather(own))
+      for (std::string_view rest = one; !rest.empty();) add(take_tensors(rest));
   return values_of(totals);
 }
 

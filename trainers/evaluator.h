@@ -14,6 +14,7 @@
 #include "trainers/examples.h"
 #include "trainers/measures.h"
 #include "trainers/outputs.h"
+#include "trainers/ranks/ranks.h"
 
 namespace thtrain {
 
@@ -40,9 +41,12 @@ class Evaluator {
   void wait(const Examples& examples, int64_t count, int64_t batch);
   /// Over the first `count` examples, a chunk at a time: `batch` of them, in native mode a multiple of it. A value of
   /// each metric. `stops` is asked between two chunks, where there is one; MeasurementStopped where it says yes.
-  /// UserError where a metric cannot take the targets or what the model gives, or an example cannot be read.
+  /// UserError where a metric cannot take the targets or what the model gives, or an example cannot be read. Ranks
+  /// share the chunks, and each gets the values of all.
   std::vector<MetricValue> measure(Examples& examples, int64_t count, int64_t batch,
                                    const std::function<bool()>& stops = {});
+  std::vector<MetricValue> measure(Examples& examples, int64_t count, int64_t batch, const std::function<bool()>& stops,
+                                   Ranks& ranks);
   /// The function that does it, for all chunks but a shorter last one.
   Explanation explain(const Examples& examples, int64_t count, int64_t batch);
   const std::vector<kernel::Choice>& choices(const Examples& examples, int64_t count, int64_t batch);

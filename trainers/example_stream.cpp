@@ -44,12 +44,31 @@ Batch ExampleStream::new_buffer(int64_t count) const {
   return out;
 }
 
+// ---- the plan ------------------------------------------------------------------------------------------------------
+
+int64_t ExampleStream::Plan::length_at(int64_t start) const {
+  if (start < begin || start >= count || batch == 0) return 0;
+  const int64_t within = start % batch;
+  return shards.length_at(within, std::min(batch, count - (start - within)));
+}
+
+int64_t ExampleStream::Plan::next(int64_t start) const {
+  for (int64_t at = std::max(start, begin); at < count;) {
+    const int64_t first = at - at % batch, length = std::min(batch, count - first);
+    const int64_t next = first + shards.next(at - first, length);
+    if (next < first + length) return next;
+    at = first + length;
+  }
+  return count;
+}
+
 // ---- the caller's side ---------------------------------------------------------------------------------------------
 
 void ExampleStream::set_plan(const Plan& plan) {
   TH_CHECK(plan.batch > 0 && plan.count >= 0 && plan.count <= split_.size(), "a pass of ", plan.count, " examples");
   if (plan == plan_) return;
   stop();
+  for (std::shared_ptr<Pass> pass = current_; pass; pass = pass->next) pass->is_taken.clear();
   plan_ = plan;
   ring_.clear();
 }
@@ -64,7 +83,7 @@ void ExampleStream::begin_pass(RandomState& random) {
     next_of(*current_);
     current_ = current_->next;
     is_running_ = was_running;
-    expected_ = expected_ == kEnd ? 0 : kNothing;
+    expected_ = expected_ == kEnd ? plan_.first() : kNothing;
     lock.unlock();
     wake_thread_.notify_all();
   } else {
@@ -76,17 +95,18 @@ void ExampleStream::begin_pass(RandomState& random) {
 
 // The ring stays where it holds minibatches of that epoch, or will. It goes on with a new pass where that one is begun.
 void ExampleStream::set_epoch(int64_t epoch) {
-  const int64_t of_ring = expected_ == 0 ? epoch_ + 1 : epoch_;
+  const int64_t of_ring = expected_ == plan_.first() ? epoch_ + 1 : epoch_;
   if (augmentation_ && epoch != of_ring) stop();
   epoch_ = epoch;
 }
 
 const Batch& ExampleStream::at(int64_t start, int64_t count) {
   TH_CHECK(!shuffled_ || current_, "a shuffled pass without an order");
-  if (plan_.batch == 0 || start % plan_.batch != 0 || start >= plan_.count || count != length_at(start)) {
-    if (count <= 0 || start % count != 0) return read_alone(start, count);
+  if (plan_.batch == 0 || count != plan_.length_at(start)) {
+    const bool is_part = plan_.begin > 0 || plan_.shards != ShardRange();
+    if (is_part || count <= 0 || start % count != 0) return read_alone(start, count);
     set_plan({split_.size(), count});
-    if (count != length_at(start)) return read_alone(start, count);
+    if (count != plan_.length_at(start)) return read_alone(start, count);
   }
   if (expected_ != start) {
     stop();
@@ -105,12 +125,13 @@ const Batch& ExampleStream::at(int64_t start, int64_t count) {
   const std::exception_ptr error = slot.error;
   lock.unlock();
   if (wakes) wake_thread_.notify_all();
-  expected_ = start + count < plan_.count ? start + count : shuffled_ ? kEnd : 0;
+  const int64_t next = plan_.next(start + count);
+  expected_ = next < plan_.count ? next : shuffled_ ? kEnd : plan_.first();
   if (error) {
     stop();
     std::rethrow_exception(error);
   }
-  return slot.batch(plan_);
+  return slot.batch();
 }
 
 const Batch& ExampleStream::read_alone(int64_t start, int64_t count) {
@@ -238,34 +259,35 @@ void ExampleStream::run() {
 void ExampleStream::produce(Slot& slot) {
   slot.pass = pass_;
   slot.start = next_;
-  slot.count = length_at(next_);
+  slot.count = plan_.length_at(next_);
   slot.epoch = reading_epoch_;
-  Batch& batch = slot.batch(plan_);
+  Batch& batch = slot.batch();
   if (batch.x.rank() == 0) batch = new_buffer(slot.count);
   if (fills_window_) fill_window(next_);
   if (shuffled_) {
     auto examples = std::span<const int64_t>(pass_->order.examples)
                         .subspan(static_cast<size_t>(next_), static_cast<size_t>(slot.count));
-    if (!held_.empty()) arrive(slot.count);  // the last draw of it takes from among all but one of these
+    // The last draw of it takes from among all but one of these; draws before it may be others'.
+    if (!held_.empty()) arrive(next_ + slot.count - std::exchange(arrived_, next_ + slot.count));
     read(held_split_, batch, examples, reading_epoch_);
     for (int64_t example : examples)
       for (const auto& rows : held_) rows->drop(split_.file_row(example));
   } else {
     read(split_, batch, neighbours(next_, slot.count), reading_epoch_);
   }
-  next_ += slot.count;
+  next_ = plan_.next(next_ + slot.count);
   if (next_ == plan_.count) end_pass();
 }
 
 void ExampleStream::end_pass() {
-  next_ = 0;
+  next_ = plan_.first();
   ++reading_epoch_;
   if (!shuffled_) return;
   // Examples that no minibatch takes.
   const std::vector<int64_t>& order = pass_->order.examples;
   for (size_t i = static_cast<size_t>(plan_.count); i < order.size(); ++i)
     for (const auto& rows : held_) rows->drop(split_.file_row(order[i]));
-  if (!held_.empty()) arrive(static_cast<int64_t>(order.size()) - plan_.count);
+  if (!held_.empty()) arrive(static_cast<int64_t>(order.size()) - std::exchange(arrived_, 0));
   next_of(*pass_);
   pass_ = pass_->next;
 }
@@ -275,6 +297,8 @@ void ExampleStream::fill_window(int64_t start) {
   fills_window_ = false;
   for (const auto& rows : held_) rows->drop_all();
   arriving_ = pass_;
+  arrived_ = start;
+  mark_taken(*pass_);
   arrivals_.emplace(pass_->order);
   const EpochOrder& order = pass_->order;
   const auto size = static_cast<int64_t>(order.examples.size());
@@ -300,6 +324,7 @@ void ExampleStream::arrive(int64_t count) {
     const Arrivals::Run run = arrivals_->next(count);
     if (run.count == 0) {
       arriving_ = (next_of(*arriving_), arriving_->next);
+      mark_taken(*arriving_);
       arrivals_.emplace(arriving_->order);
       continue;
     }
@@ -308,11 +333,27 @@ void ExampleStream::arrive(int64_t count) {
   }
 }
 
+// Of a process that takes all examples, none is marked.
+void ExampleStream::mark_taken(Pass& pass) const {
+  if (plan_.shards == ShardRange() || !pass.is_taken.empty()) return;
+  const std::vector<int64_t>& order = pass.order.examples;
+  pass.is_taken.resize(order.size());
+  for (int64_t start = plan_.first(), length = 0; start < plan_.count; start = plan_.next(start + length)) {
+    length = plan_.length_at(start);
+    for (int64_t i = start; i < start + length; ++i)
+      pass.is_taken[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
+  }
+}
+
 void ExampleStream::hold(int64_t first, int64_t count) {
   constexpr int64_t kPiece = 1024;  // rows
+  const std::vector<bool>& is_taken = arriving_->is_taken;
+  auto is_own = [&](int64_t i) { return is_taken.empty() || is_taken[static_cast<size_t>(first + i)]; };
   for (int64_t i = 0, run = 1; i < count; i += run) {
+    run = 1;
+    if (!is_own(i)) continue;
     const int64_t row = split_.file_row(first + i);
-    for (run = 1; run < kPiece && i + run < count && split_.file_row(first + i + run) == row + run;) ++run;
+    while (run < kPiece && i + run < count && is_own(i + run) && split_.file_row(first + i + run) == row + run) ++run;
     // What cannot be read is read again when it is drawn, and its error comes then.
     try {
       for (const auto& rows : held_) rows->hold(row, run);

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "datasets/dataset.h"
 #include "datasets/held_rows.h"
 #include "trainers/epoch_order.h"
+#include "trainers/shard_range.h"
 
 namespace thtrain {
 
@@ -25,10 +27,19 @@ std::vector<int64_t> lengths_of(const Split& split);
 /// they are read; these may be in memory.
 class ExampleStream {
  public:
-  /// What one pass takes: examples 0 to `count` of the order, `batch` at a time and the rest at the end.
+  /// What one pass takes: examples `begin` to `count` of the order, `batch` at a time and the rest at the end; of each
+  /// of these minibatches the shards `shards.first` to before `shards.last`, each by itself. `begin` is a multiple of
+  /// `batch`.
   struct Plan {
-    int64_t count = 0, batch = 0;
+    int64_t count = 0, batch = 0, begin = 0;
+    ShardRange shards = {};
     bool operator==(const Plan&) const = default;
+
+    /// How many examples are taken together from `start` on; 0 where nothing is taken from there.
+    int64_t length_at(int64_t start) const;
+    /// The first example that is taken, or the first one at or behind `start`; `count` where there is none.
+    int64_t first() const { return next(begin); }
+    int64_t next(int64_t start) const;
   };
 
   /// Each example gets the lengths `input`. Sequences come with all the steps that there is room for. A shuffled stream
@@ -61,16 +72,17 @@ class ExampleStream {
   struct Pass {
     explicit Pass(const RandomState& random) : after(random) {}
     EpochOrder order;
-    RandomState after;  // the draw
+    RandomState after;                // the draw
+    std::vector<bool> is_taken = {};  // of each example, where there is a window, and others take some
     std::shared_ptr<Pass> next;
   };
   /// A minibatch of the ring.
   struct Slot {
     std::shared_ptr<Pass> pass;
     int64_t start = 0, count = 0, epoch = 0;
-    Batch full, rest;  // buffers
+    std::map<int64_t, Batch> buffers;  // by their numbers of examples
     std::exception_ptr error;
-    Batch& batch(const Plan& plan) { return count == plan.batch ? full : rest; }
+    Batch& batch() { return buffers[count]; }
   };
 
   void run();
@@ -87,7 +99,7 @@ class ExampleStream {
   void arrive(int64_t count);
   void hold(int64_t first, int64_t count);
   void end_pass();
-  int64_t length_at(int64_t start) const { return std::min(plan_.batch, plan_.count - start); }
+  void mark_taken(Pass& pass) const;
 
   std::shared_ptr<const Augmentation> augmentation_;  // null: examples are as they are
   const Split split_;
@@ -107,6 +119,7 @@ class ExampleStream {
   std::optional<Arrivals> arrivals_;
   int64_t next_ = 0;           // start of the next minibatch
   int64_t reading_epoch_ = 0;  // of the next minibatch
+  int64_t arrived_ = 0;        // draws whose successors came into the window
   bool fills_window_ = false;
 
   std::shared_ptr<Pass> current_;  // the caller's pass

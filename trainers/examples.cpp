@@ -41,10 +41,10 @@ Batch Examples::like(int64_t count) const {
   return out;
 }
 
-void Examples::set_plan(int64_t count, int64_t batch) {
-  if ((!streamed_ && !is_sparse()) || count == 0) return;
+void Examples::set_plan(const ExampleStream::Plan& plan) {
+  if ((!streamed_ && !is_sparse()) || plan.count == 0) return;
   if (!stream_) stream_ = stream(false, 0);
-  stream_->set_plan({count, batch});
+  stream_->set_plan(plan);
 }
 
 Batch Examples::batch(int64_t begin, int64_t count) {

@@ -34,9 +34,8 @@ class Examples {
   /// x [size, input...], of sequences [size, steps, input...], y [size, ...], and weights [size] if there are some; of
   /// examples in memory that have no lengths and are not sparse.
   const Batch& all() const { return all_; }
-  /// How batch() will be called: for examples 0 to `count`, `batch` at a time, again and again. Streamed ones are read
-  /// ahead by that.
-  void set_plan(int64_t count, int64_t batch);
+  /// How batch() will be called, again and again. Streamed ones are read ahead by that.
+  void set_plan(const ExampleStream::Plan& plan);
   /// Examples `begin` to `begin + count`: a part of all(), or read (trainers/example_stream.h) and valid until the next
   /// call. Sparse ones have Batch::sparse. Sequences have as many steps as the longest of these. UserError where a
   /// streamed value is not finite or a label is out of range.

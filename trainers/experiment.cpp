@@ -6,6 +6,7 @@
 
 #include "nn/objectives/contrastive_divergence.h"
 #include "trainers/batch_training.h"
+#include "trainers/shards.h"
 
 namespace thtrain {
 
@@ -179,6 +180,13 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .unit("examples")
       .synonyms({"minibatch_size", "bs"})
       .help("Number of examples in a minibatch.");
+  f.field("shards", &C::shards)
+      .range(at_least(0))
+      .synonyms({"logical_shards", "virtual_workers", "num_shards"})
+      .help(
+          "Parts that each minibatch is computed in: a power of two. As many processes as divide it may train "
+          "together, "
+          "and give the same bits; 0: a minibatch is one.");
   f.field("epochs", &C::epochs)
       .range(at_least(1))
       .independent()
@@ -290,6 +298,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.check([](const Experiment& e, Findings& findings) {
     check_outputs(e, findings);
     check_batch_keys(e, findings);
+    check_shards(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {

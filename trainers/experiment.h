@@ -71,6 +71,7 @@ struct TrainerConfig : StepOptions {
   std::optional<OneOf<ScheduleOptions>> schedule;           // of the learning rate
   std::optional<OneOf<ScheduleOptions>> momentum_schedule;  // of the momentum
   int64_t batch_size = 100;
+  int64_t shards = 0;  // of each minibatch; 0: it is one
   int64_t epochs = 20;
   bool shuffle = true;
   bool full_batches_only = true;

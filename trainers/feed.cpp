@@ -86,9 +86,9 @@ std::vector<Tensor> arguments_of(const Batch& batch) {
   return out;
 }
 
-void Feed::set_plan(int64_t count, int64_t batch) {
-  batch_ = batch;
-  if (stream_ && count > 0) stream_->set_plan({count, batch});
+void Feed::set_plan(const ExampleStream::Plan& plan) {
+  batch_ = plan.batch;
+  if (stream_ && plan.count > 0) stream_->set_plan(plan);
 }
 
 void Feed::begin_epoch(RandomState& random) {

@@ -46,8 +46,8 @@ class Feed {
   Examples& examples() { return examples_; }
   /// Expressions of minibatches of this length.
   Minibatch minibatch(int64_t count);
-  /// How arguments() will be called: for examples 0 to `count`, `batch` at a time. Without it, its calls say it.
-  void set_plan(int64_t count, int64_t batch);
+  /// How arguments() will be called. Without it, its calls say it.
+  void set_plan(const ExampleStream::Plan& plan);
   /// The values of those inputs for examples `start` to `start + count` (of the order); valid until the next call.
   /// Streamed, as ExampleStream::at().
   std::span<const Tensor> arguments(int64_t start, int64_t count);

@@ -158,9 +158,12 @@ void throw_non_finite(const BadRun& run) {
                     .hint = str(kept, ";\nbut the steps from there on were finite when they were repeated")};
     throw NonFiniteLoss(std::move(message), run.start.epochs + 1, run.last_step);
   }
+  const int reporter = run.program.find_bad_shard(replay.batch() - 1);
+  if (run.program.ranks().rank() != reporter)
+    throw EndedByOther({Message{.what = str(run.program.ranks().name_of(reporter), " says why the run ends")}});
   Message message{.what = str(replay.loss_is_bad() ? "the loss is not finite" : "a weight is not finite", ": epoch ",
                               replay.epoch(), ", minibatch ", run.program.chunk_of(replay.batch() - 1) + 1, " of ",
-                              run.program.chunks(), ", step ", replay.step() + 1),
+                              run.program.chunks(), ", step ", replay.step() + 1, run.program.bad_shard_text()),
                   .hint = str(kept, ";\n", advice(replay.loss_is_bad() && replay.step() == 0))};
   constexpr double kLargeInput = 1e3;
   if (double largest = run.program.largest_input(replay.batch() - 1); largest >= kLargeInput)

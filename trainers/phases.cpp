@@ -153,10 +153,11 @@ class Phases {
       }
       add(run->go());
       if (is_last) warn_of_lost_weights(before);
-      if (is_last) keep_table_facts(folder_, data_.of(i));
+      if (is_last) keep_table_facts(folder_, data_.of(i), options_);
       if (is_last) add_confusion(summary_, phase_of(whole_, i), data_.of(i), folder_, options_);
       if (is_last || summary_.interrupted) return summary_;
-      if (options_.stop && options_.stop->load(std::memory_order_relaxed) != 0) {
+      const bool is_alone = !options_.ranks || options_.ranks->size() == 1;
+      if (is_alone && options_.stop && options_.stop->load(std::memory_order_relaxed) != 0) {
         summary_.interrupted = true;
         return summary_;
       }
@@ -172,7 +173,7 @@ class Phases {
       hooks_.on_phase({.index = i, .count = phase_count(whole_), .goes_on = goes_on, .experiment = phase});
     const Dataset& data = data_.of(i);
     const bool is_last = i + 1 == phase_count(whole_);
-    if (is_last) keep_table_facts(folder_, data);
+    if (is_last) keep_table_facts(folder_, data, options_);
     const PhaseData::Facts* facts = data_.facts(i);
     // Before weights are handed on: those of other examples have other shapes.
     if (facts)
@@ -251,8 +252,10 @@ TrainSummary train_phases(PhaseData& data, RunFolder& folder, const TrainHooks& 
   checked_experiment(data.experiment());
   if (data.experiment().phases.empty()) return train(data.experiment(), data.of(0), folder, hooks, options);
   RunUnlock after{folder};
-  folder.lock();
-  folder.require_new("train_phases");
+  if (writes_folder(options)) {
+    folder.lock();
+    folder.require_new("train_phases");
+  }
   data.check(0, folder.facts().config_folder);
   return with_noted_end(folder, [&] { return Phases(data, folder, hooks, options).go(0, {}); });
 }
@@ -282,7 +285,7 @@ TrainSummary resume_phases(PhaseData& data, RunFolder& folder, const TrainHooks&
   const Experiment& experiment = data.experiment();
   if (experiment.phases.empty()) return resume(experiment, data.of(0), folder, hooks, options);
   RunUnlock after{folder};
-  folder.lock();
+  if (writes_folder(options)) folder.lock();
   const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(experiment, folder, hooks, options);
   size_t first = 0;
   if (checkpoint) {

@@ -2,25 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "compiler/autodiff/gradient.h"
 #include "compiler/base/content_hash.h"
 #include "compiler/host/cache.h"
 #include "compiler/ir/bad_values.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/threads.h"
-#include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/reduce/reduce.h"
-#include "compiler/tuning/refusals.h"
-#include "nn/losses.h"
 #include "nn/model_pass.h"
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
 #include "trainers/demands.h"
 #include "trainers/first_weights.h"
-#include "trainers/image_data.h"
-#include "trainers/objective_step.h"
 
 namespace thtrain {
 
@@ -72,26 +66,10 @@ static void check_start(const Model& model, const Experiment& experiment) {
   check(experiment.loss, "loss", "l2", experiment.loss.l2);
 }
 
-static void check_schedules(const TrainerConfig& trainer, const Schedules& schedules, const Dataset& data) {
-  if (!schedules.observes() || data.valid.size() > 0) return;
-  throw UserError(Message{.what = "a plateau schedule needs validation examples",
-                          .got = "none in the data",
-                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule"),
-                          .hint = "it goes by the validation values; other schedules need none"});
-}
-
-static std::vector<Param> params_to_train(const Model& model) {
-  std::vector<Param> out = model.trained_params();
-  if (out.empty())
-    throw UserError(Message{.what = "no layer of the model is trained",
-                            .expected = "trained = true, or no trained, in one of [[model.layers]]",
-                            .config = model.layers().back()->position()});
-  return out;
-}
-
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
-                                 const NamedArrays& first)
+                                 const NamedArrays& first, const std::shared_ptr<Ranks>& ranks)
     : experiment_(with_checked_sizes(experiment, data)),
+      ranks_(ranks ? ranks : std::make_shared<Ranks>()),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
       input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
@@ -119,26 +97,6 @@ void TrainingProgram::make_outputs(const Dataset& data) {
   classes_ = outputs_[0].classifies(data) ? data.classes() : 0;
 }
 
-// The feed, and the functions of a minibatch and of a shorter one at the end.
-void TrainingProgram::make_steps(const Dataset& data) {
-  const TrainerConfig& trainer = experiment_.trainer;
-  const Split train = demanding(experiment_, data, data.train);
-  feed_.emplace(Examples(train, input_.shape, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
-                data.shuffle_window, augmentation_of(experiment_, train));
-  loss_sum_ = Shared(0.0, "loss_sum");
-  const int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
-  const bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
-  chunks_ = size / batch + has_rest;
-  known_steps_ = feed_->examples().known_steps();
-  check_carried_state(model_, experiment_, data, has_rest);
-  feed_->set_plan(has_rest ? size : size / batch * batch, batch);
-  const RefusalScope refusals;  // of both steps
-  step_ = make_step(batch, &graph_);
-  schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
-  check_schedules(trainer, *schedules_, data);
-  if (has_rest) last_step_ = make_step(rest, nullptr);
-}
-
 void TrainingProgram::make_evaluator(const Dataset& data) {
   const std::vector<OutputMetric> asked = metrics_of(experiment_.trainer, *objectives_, outputs_[0].classifies(data));
   check_metrics(asked, outputs_, data);
@@ -161,40 +119,10 @@ double TrainingProgram::largest_input(int64_t batch) {
   return largest;
 }
 
-ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass& pass) {
-  std::vector<TargetInput> targets;
-  for (const TrainedOutput& output : outputs_)
-    targets.push_back(
-        output.targets(pass.model_output(output.layer), output.compared(pass, batch.x), batch.y, batch.weights));
-  ObjectiveStep out = objectives_->step(pass, batch.x, targets, params_to_train(model_));
-  add_contraction(out, pass, experiment_.loss);
-  leave_unneeded(out, params_to_train(model_));
-  return out;
-}
-
-// Parameters that the objective changes by itself are not the optimizer's.
-void TrainingProgram::make_training_step(const ObjectiveStep& step) {
-  std::vector<Param> params = params_to_train(model_);
-  size_t i = 0;
-  if (step.gradients) std::erase_if(params, [&](const Param&) { return !step.gradients->at(i++).has_value(); });
-  training_step_.emplace(experiment_.trainer.optimizer->make(std::move(params)), experiment_.trainer);
-}
-
-// Those of the optimizer's parameters, with the penalties'.
-std::vector<Expr> TrainingProgram::own_gradients(const std::vector<Expr>& given, const Expr& penalties) const {
-  const std::vector<Param>& params = training_step_->optimizer().params();
-  std::vector<Expr> out;
-  for (const Expr& gradient : given)
-    if (gradient.has_value()) out.push_back(gradient);
-  TH_CHECK(out.size() == params.size(), out.size(), " gradients of ", params.size(), " parameters");
-  for (size_t i = 0; penalties.has_value() && i < out.size(); ++i)
-    if (params[i].penalized) out[i] = out[i] + grad(penalties, std::vector<Expr>{params[i].expr()})[0];
-  return out;
-}
-
 NamedState TrainingProgram::step_state() const {
   NamedState out = training_step_ ? training_step_->state() : batch_training_->state();
   for (const auto& entry : objectives_->state()) out.push_back(entry);
+  if (sharded_) out.insert(out.end(), sharded_->state().begin(), sharded_->state().end());
   return out;
 }
 
@@ -211,65 +139,6 @@ void TrainingProgram::check_objective_state(const NamedArrays& kept, const std::
 std::optional<double> TrainingProgram::first_loss() const {
   if (classes_ < 2 || !objectives_->is_plain()) return {};  // of one class it is 0, which says nothing of scale
   return std::log(static_cast<double>(classes_));
-}
-
-std::vector<Update> TrainingProgram::chunk_updates(const Minibatch& batch, ModelPass& pass, const ObjectiveStep& step,
-                                                   const Expr& penalties) {
-  if (!batch_training_)
-    batch_training_.emplace(*experiment_.trainer.optimizer->batch_method(), params_to_train(model_), penalties,
-                            function_options(experiment_.compiler, "batch"));
-  const TrainedOutput& output = outputs_[0];  // the only one
-  const ModelOutput given = pass.model_output(output.layer);
-  const TargetInput targets = output.targets(given, output.compared(pass, batch.x), batch.y, batch.weights);
-  Expr weight;
-  if (targets.weights.has_value() || targets.class_weights.has_value())
-    weight = output.objective->losses(given, targets).weights;
-  weight = weight.has_value() ? sum(weight) : make_constant(Tensor(static_cast<double>(batch.x.dims()[0].value())));
-  return batch_training_->updates(step.cost, weight);
-}
-
-Function TrainingProgram::make_step(int64_t count, Graph* graph) {
-  Minibatch batch = feed_->minibatch(count);
-  ModelPass pass = batch.sparse ? model_.pass(*batch.sparse, Phase::kTraining)
-                                : model_.pass({batch.x}, Phase::kTraining, batch.lengths);
-  ObjectiveStep step = objective_step(batch, pass);
-  if (is_batch_method())
-    check_batch_training(experiment_, model_, *outputs_[0].objective, step);
-  else if (!training_step_)
-    make_training_step(step);
-  Expr cost = step.cost, penalties;
-  auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
-    Scope scope("penalty");
-    if (factor == 0 || !penalty.has_value()) return;
-    Expr term = Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
-    cost = cost + term;
-    penalties = penalties.has_value() ? penalties + term : term;
-  };
-  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.trained_params()));
-  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.trained_params()));
-  cost = named(cost, "loss");
-  std::vector<Update> updates;
-  if (is_batch_method()) {
-    updates = chunk_updates(batch, pass, step, penalties);
-  } else {
-    if (step.gradients)
-      updates = training_step_->updates(own_gradients(*step.gradients, penalties));
-    else
-      updates = batch.sparse ? training_step_->updates(cost, batch.sparse->columns) : training_step_->updates(cost);
-    updates.insert(updates.end(), step.updates.begin(), step.updates.end());
-    updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
-  }
-  updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
-  if (graph) {
-    for (const auto& layer : model_.layers())
-      if (pass.model_output(layer->name()).is_sequence) sequences_.push_back(layer->name());
-    for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
-    graph->updates = updates;
-  }
-  FunctionOptions options = function_options(experiment_.compiler, "train");
-  options.background = experiment_.compiler.background;
-  options.unused_inputs = UnusedInputs::kAllowed;  // streamed targets of an autoencoder
-  return function(batch.inputs, {}, updates, options);
 }
 
 std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
@@ -295,6 +164,28 @@ Function& TrainingProgram::function_of(int64_t chunk) {
   return last_step_ && chunk + 1 == chunks_ ? *last_step_ : *step_;
 }
 
+std::span<const Tensor> TrainingProgram::arguments_of(int64_t chunk) {
+  if (sharded_) return sharded_->arguments(*feed_, begin_of(chunk), length_of(chunk), bad_shard_);
+  return feed_->arguments(begin_of(chunk), length_of(chunk));
+}
+
+int TrainingProgram::find_bad_shard(int64_t batch) {
+  if (!sharded_) return 0;
+  const std::optional<int64_t> own = sharded_->bad_shard(*feed_, begin_of(batch), length_of(batch));
+  const std::vector<std::string> all = ranks_->gather(own ? str(*own) : "");
+  const auto found = std::find_if(all.begin(), all.end(), [](const std::string& one) { return !one.empty(); });
+  is_bad_shard_known_ = found != all.end();
+  if (!is_bad_shard_known_) return bad_rank_ = 0;
+  bad_shard_ = std::stoll(*found);
+  return bad_rank_ = static_cast<int>(found - all.begin());
+}
+
+std::string TrainingProgram::bad_shard_text() const {
+  if (!is_bad_shard_known_) return "";
+  return str(", shard ", bad_shard_ + 1, " of ", experiment_.trainer.shards,
+             ranks_->size() == 1 ? "" : str(" at ", ranks_->name_of(bad_rank_)));
+}
+
 void TrainingProgram::begin_epoch(RandomState& random, int64_t epoch) {
   if (experiment_.trainer.shuffle && !is_batch_method()) feed_->begin_epoch(random);
   feed_->set_epoch(epoch);
@@ -302,6 +193,7 @@ void TrainingProgram::begin_epoch(RandomState& random, int64_t epoch) {
 }
 void TrainingProgram::clear_carried_state() {
   thtrain::clear_carried_state(model_);
+  if (sharded_) sharded_->clear_carried_state();
 }
 
 int64_t TrainingProgram::steps_of_first(int64_t batches) const {
@@ -310,6 +202,7 @@ int64_t TrainingProgram::steps_of_first(int64_t batches) const {
 
 void TrainingProgram::step(int64_t batch, std::span<const Tensor> arguments) {
   if (is_batch_method()) return iterate();
+  if (sharded_) return sharded_->step(*feed_, begin_of(batch), length_of(batch));
   function_of(batch)(arguments);
 }
 
@@ -335,6 +228,7 @@ double TrainingProgram::try_step() {
 
 void TrainingProgram::watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback) {
   const int64_t chunk = chunk_of(batch);
+  if (sharded_) return sharded_->watch(*feed_, begin_of(chunk), length_of(chunk), bad_shard_, callback);
   if (is_batch_method()) batch_training_->clear_sums();
   function_of(chunk).watch(arguments_of(chunk), callback);
 }
@@ -357,6 +251,7 @@ void TrainingProgram::begin_errors() {
 }
 
 void TrainingProgram::await_errors() {
+  if (!std::exchange(has_awaited_, true)) return compile_in_turn([this] { await_errors(); });
   evaluator_->wait(feed_->examples(), train_count(), experiment_.trainer.batch_size);
   if (has_valid()) evaluator_->wait(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
   if (counts_test()) evaluator_->wait(test_, used_of(test_.size()), experiment_.trainer.batch_size);
@@ -378,7 +273,10 @@ std::optional<MetricValues> TrainingProgram::measure(Examples& examples, int64_t
   if (count == 0) return {};
   std::optional<AveragedWeights> scope;
   if (const WeightAverage* of_weights = average(); of_weights && averaged) scope.emplace(*of_weights);
-  std::vector<MetricValue> values = evaluator_->measure(examples, count, experiment_.trainer.batch_size, stops_);
+  std::optional<Ranks::Patience> compiles;
+  if (!std::exchange(has_measured_, true)) compiles.emplace(*ranks_);
+  std::vector<MetricValue> values =
+      evaluator_->measure(examples, count, experiment_.trainer.batch_size, stops_, *ranks_);
   MetricValues out{.error = *values.front().number, .loss = *values.back().number};
   for (size_t i = 1; i + 1 < values.size(); ++i) out.others.push_back(*values[i].number);
   return out;
@@ -416,7 +314,8 @@ std::vector<kernel::Choice> TrainingProgram::all_choices() {
 
 Fingerprint TrainingProgram::fingerprint() const {
   auto text = [](const kernel::Choice& c) { return str(c.key.text(), ": ", c.candidate, " (", c.version, ")"); };
-  Fingerprint out = {{"program", step_->identity()}, {kChoicesEntry, join(choices(), ", ", text)}};
+  Fingerprint out = {{"program", sharded_ ? sharded_->identity() : step_->identity()},
+                     {kChoicesEntry, join(choices(), ", ", text)}};
   for (auto& entry : data_fingerprint()) out.push_back(std::move(entry));
   return out;
 }

@@ -15,6 +15,7 @@
 #include "trainers/measures.h"
 #include "trainers/outputs.h"
 #include "trainers/schedules.h"
+#include "trainers/sharded_step.h"
 
 namespace thtrain {
 
@@ -35,9 +36,21 @@ class TrainingProgram {
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
   /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; an output of
   /// the model has no objective.
-  /// Of `first`, the weights of the phase before, those of the model's names replace its own first weights.
+  /// Of `first`, the weights of the phase before, those of the model's names replace its own first weights. `ranks`:
+  /// the processes that train together; null: this one alone.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
-                  const std::vector<std::pair<std::string, Tensor>>& first = {});
+                  const std::vector<std::pair<std::string, Tensor>>& first = {},
+                  const std::shared_ptr<Ranks>& ranks = nullptr);
+
+  Ranks& ranks() const { return *ranks_; }
+  /// The step in shards; null where trainer.shards is 0.
+  ShardedStep* sharded() { return sharded_ ? &*sharded_ : nullptr; }
+  const ShardedStep* sharded() const { return sharded_ ? &*sharded_ : nullptr; }
+  /// Where step() found a loss that is not finite: looks for the shard, which watch_step() and arguments() then are of.
+  /// All ranks call it. The rank that has it; rank 0 where it is nobody's.
+  int find_bad_shard(int64_t batch);
+  /// ", shard 2 of 4 at rank 1 (node7)", after find_bad_shard(); "" without shards.
+  std::string bad_shard_text() const;
 
   Model& model() { return model_; }
   const Model& model() const { return model_; }
@@ -71,8 +84,10 @@ class TrainingProgram {
   int64_t steps_of_first(int64_t batches) const;
   /// One minibatch: adds its loss to loss_sum() and changes the weights. Of a batch method one iteration: loss_sum()
   /// becomes the loss of all training examples, penalties included.
-  void step(int64_t batch) { step(batch, is_batch_method() ? std::span<const Tensor>() : arguments(batch)); }
-  /// The same with what arguments(batch) gave; a batch method reads its own.
+  void step(int64_t batch) {
+    step(batch, is_batch_method() || sharded_ ? std::span<const Tensor>() : arguments(batch));
+  }
+  /// The same with what arguments(batch) gave; a batch method and shards read their own.
   void step(int64_t batch, std::span<const Tensor> arguments);
   /// Of a batch method: what step() calls after each chunk, with the chunks done of this evaluation and of all.
   struct ChunkProgress {
@@ -86,11 +101,11 @@ class TrainingProgram {
   /// Of an optimizer that has one, from now on; a schedule that is applied changes it again.
   void set_learning_rate(double rate) { training_step_->optimizer().set_number("learning_rate", rate); }
   /// From now on step() is timed, step of the program by step; of full minibatches.
-  void start_profile() { step_->start_profile(); }
-  Profile profile() const { return step_->profile(); }
-  const ProgramInfo& step_info() const { return step_->info(); }
+  void start_profile() { main_step().start_profile(); }
+  Profile profile() const { return main_step().profile(); }
+  const ProgramInfo& step_info() const { return main_step().info(); }
   /// Is the reference training, because the compiler is still at work in the background?
-  bool is_compiling() const { return experiment_.compiler.background && !step_->is_native() && !is_reference(); }
+  bool is_compiling() const { return experiment_.compiler.background && !main_step().is_native() && !is_reference(); }
   /// The same call with a callback around each step of the program.
   void watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback);
   /// Of the minibatches of the epoch so far; NaN or infinite as soon as one loss is.
@@ -119,11 +134,11 @@ class TrainingProgram {
   bool has_valid() const { return valid_.size() > 0; }
 
   ModelSummary summary() const;
-  Explanation explain() const { return step_->explain(); }
+  Explanation explain() const { return main_step().explain(); }
   /// The function that counts the errors on the validation examples. UserError where there are none.
   Explanation explain_errors();
   /// What has several implementations in the training step, and which was taken.
-  const std::vector<kernel::Choice>& choices() const { return step_->info().choices; }
+  const std::vector<kernel::Choice>& choices() const { return main_step().info().choices; }
   /// Those of the function that counts errors too.
   std::vector<kernel::Choice> all_choices();
   /// Hashes of the program's graph and of the data, and the candidates that it takes.
@@ -148,10 +163,19 @@ class TrainingProgram {
   void make_outputs(const Dataset& data);
   void make_steps(const Dataset& data);
   void make_evaluator(const Dataset& data);
+  struct StepParts;
+  StepParts step_parts(int64_t count);
   Function make_step(int64_t count, Graph* graph);
+  Expr weight_of(const Minibatch& batch, ModelPass& pass) const;
+  ShardGraph shard_graph(int64_t count);
+  void make_sharded(bool has_rest);
+  void compile_in_turn(const std::function<void()>& compile);
+  /// Of a minibatch, or of a shard of it.
+  const Function& main_step() const { return sharded_ ? sharded_->function() : *step_; }
+  Function& main_step() { return sharded_ ? sharded_->function() : *step_; }
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
-  std::span<const Tensor> arguments_of(int64_t chunk) { return feed_->arguments(begin_of(chunk), length_of(chunk)); }
+  std::span<const Tensor> arguments_of(int64_t chunk);
   Function& function_of(int64_t chunk);
   void iterate();
   std::vector<Update> chunk_updates(const Minibatch& batch, ModelPass& pass, const ObjectiveStep& step,
@@ -170,6 +194,7 @@ class TrainingProgram {
   std::string minibatch_text(const Shape& one, bool is_sequence) const;
 
   const Experiment& experiment_;
+  std::shared_ptr<Ranks> ranks_;
   FloatXScope floatx_;
   int64_t kernels_before_;
   ModelInput input_;
@@ -187,7 +212,11 @@ class TrainingProgram {
   int64_t chunks_ = 0;                        // minibatches of all training examples that count
   int64_t bad_chunk_ = 0;                     // of the last iteration, where its loss is not finite
   Graph graph_;                               // of step_
-  std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
+  std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end; none in shards
+  std::optional<ShardedStep> sharded_;
+  int64_t bad_shard_ = 0;
+  int bad_rank_ = 0;
+  bool is_bad_shard_known_ = false, has_measured_ = false, has_awaited_ = false;
   std::vector<TrainedOutput> outputs_;
   std::vector<std::string> sequences_;  // layers that give sequences
   int64_t known_steps_ = -1;            // of the training sequences, where all have so many

@@ -39,7 +39,7 @@ ModelSummary TrainingProgram::summary() const {
     out.optimizer_bytes += static_cast<int64_t>(state.get_value(true).bytes());
   out.data_bytes = feed_->examples().bytes() + valid_.bytes() + test_.bytes();
   if (train_sample_) out.data_bytes += train_sample_->bytes();
-  const ProgramInfo& info = step_->info();
+  const ProgramInfo& info = main_step().info();
   out.arena_bytes = info.arena_bytes;
   out.arena_lower_bound = info.memory_bound;
   out.train_examples = feed_->examples().size();

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "compiler/runtime/function.h"
 #include "trainers/evaluate.h"
 #include "trainers/hooks.h"
+#include "trainers/ranks/ranks.h"
 #include "trainers/run_folder.h"
 
 namespace thtrain {
@@ -29,6 +31,8 @@ struct TrainOptions {
   bool accept_edits = false;
   /// Times the training step, step of its program by step: TrainSummary::profile.
   bool profile = false;
+  /// The processes that train together; null: this one alone. Rank 0 writes the folder; the others read from it.
+  std::shared_ptr<Ranks> ranks = {};
   /// What `seconds_to_first_step` counts from.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
@@ -82,6 +86,17 @@ class NonFiniteLoss : public Error {
 
  private:
   int64_t epoch_, step_;
+};
+
+/// May this process write the folder of the run?
+inline bool writes_folder(const TrainOptions& options) {
+  return !options.ranks || options.ranks->is_first();
+}
+
+/// What ends a rank where another one has said why the run ends.
+class EndedByOther : public Error {
+ public:
+  using Error::Error;
 };
 
 /// Trains from the beginning. `folder` is new (RunFolder::create); its lock is given back at the end. UserError: the

@@ -11,24 +11,28 @@
 #include "bench/published.h"
 #include "bench/report.h"
 #include "bench/run.h"
+#include "bench/scale.h"
 #include "bench/streams.h"
 #include "bench/worker.h"
 #include "bench/workloads.h"
 #include "cli/command.h"
+#include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/file.h"
 #include "compiler/host/cpu.h"
 #include "reports/font.h"
+#include "trainers/load_data.h"
 
 namespace thtrain {
 
 namespace {
 
 struct BenchArguments {
-  std::string name;  // of the benchmark, or "maths" or "paper"
+  std::string name;  // of the benchmark, or "maths", "paper" and the like
   BenchOptions options;
-  std::vector<std::string> configs = {};  // of "conv"; empty: its own
+  std::vector<std::string> configs = {};  // of "conv", empty: its own; of "scale" an experiment file and overrides
+  ScaleNetwork network = {};              // of "scale"
   std::string figures = {};               // the folder for those of "paper"; "": the current one
   std::string markdown = {};              // the page whose section is written anew; "": none
   std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
@@ -203,6 +207,21 @@ int run_streams(const BenchArguments& arguments) {
   return kDone;
 }
 
+int run_scale(const BenchArguments& arguments) {
+  if (arguments.configs.empty())
+    throw UserError(Message{.what = "bench scale: CONFIG is missing",
+                            .expected = "an experiment file, and overrides: thtrain bench scale lab.toml "
+                                        "trainer.shards=4"});
+  const std::vector<std::string> overrides(arguments.configs.begin() + 1, arguments.configs.end());
+  const LoadedExperiment loaded = load_experiment(arguments.configs.front(), overrides);
+  const Experiment& experiment = phase_of(loaded.experiment, 0);
+  const ShardedStepTimes step =
+      measure_sharded_step(experiment, load_data(experiment, loaded.config_folder), loaded.config_folder,
+                           arguments.options.quick ? 0.05 : std::max(1.0, arguments.options.seconds));
+  print_text(arguments.json ? scale_json(step, arguments.network) : scale_table(step, arguments.network));
+  return kDone;
+}
+
 // On one thread unless something else is asked for.
 int run_choices(const BenchArguments& arguments) {
   const BenchOptions& o = arguments.options;
@@ -248,6 +267,7 @@ static int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   forget_forced_kernels();
   check_isa(arguments);
+  if (arguments.name == "scale") return run_scale(arguments);
   const BenchOptions options = with_configs(arguments);
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
@@ -261,7 +281,7 @@ static int run_bench_command(const BenchArguments& arguments) {
 static std::vector<std::string> bench_names() {
   std::vector<std::string> out;
   for (const Bench& bench : benches()) out.push_back(bench.name);
-  out.insert(out.end(), {"choices", "maths", "paper", "streams"});
+  out.insert(out.end(), {"choices", "maths", "paper", "scale", "streams"});
   return out;
 }
 
@@ -276,7 +296,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       .add_option("CONFIG", arguments->configs,
                   "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
                   "images; filters, their width and height; batch; strides; zeros around), or layers of "
-                  "convnet-benchmarks, 1 to 5; without it seven")
+                  "convnet-benchmarks, 1 to 5; without it seven. `scale`: an experiment file, then key=value")
       ->type_name("");
   auto list = [&](CLI::Option* option, const char* type) {
     option->delimiter(',')->allow_extra_args(false)->type_name(type);
@@ -318,6 +338,18 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
   command.add_option("--seed", arguments->seed, "`choices`: draws the computations; without it 0")
       ->type_name("N")
       ->check(number("--seed", int64_t{0}, int64_t{0xffffffff}));
+  command
+      .add_option_function<double>(
+          "--latency", [arguments](double us) { arguments->network.latency = us / 1e6; },
+          "`scale`: microseconds of an empty message between ranks; without it 2")
+      ->type_name("US")
+      ->check(number("--latency", 0.0, 1e6));
+  command
+      .add_option_function<double>(
+          "--bandwidth", [arguments](double rate) { arguments->network.bandwidth = rate * 1e9; },
+          "`scale`: gigabytes in a second between ranks; without it 10")
+      ->type_name("GB")
+      ->check(number("--bandwidth", 1e-6, 1e6));
   command.add_flag("--untimed", arguments->untimed, "`choices`: only what is chosen without tuning; nothing is timed");
   command.add_flag("--quick", o.quick, "small cases, and little time for each");
   command.add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
@@ -344,6 +376,7 @@ CommandSpec bench_command() {
           "measure the speed of thtrain and of other libraries",
           {{"thtrain bench mlp", "training steps, compared with every peer that is installed"},
            {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},
+           {"thtrain bench scale lab.toml trainer.shards=64", "what a step would take by up to 1,024 processes"},
            {"thtrain bench conv i3x64x64,k128x7x7,b64", "the three passes of a convolution"}},
           declare_bench};
 }

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "cli/command.h"
 #include "cli/sweep/check_points.h"
@@ -28,6 +30,7 @@ struct SweepArguments {
   std::string resume = {};           // the folder of a sweep to go on with
   std::optional<int64_t> jobs = {};  // not given: as many as fit the cores
   std::optional<int64_t> threads = {};  // of a run; not given: OMP_NUM_THREADS, else 1
+  std::string launch = {};              // words before the command of each run
   bool dry_run = false, json = false, quiet = false;
   LrRangeArguments lr_range = {};
   std::vector<std::string> command_line = {};  // for sweep.json
@@ -39,6 +42,12 @@ std::string absolute_path(const std::string& path) {
   if (error)
     throw UserError(Message{.what = "the working folder is gone", .hint = "go to a folder that exists, and try again"});
   return out.lexically_normal().string();
+}
+
+// Divided at spaces.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
 // What --threads says, else OMP_NUM_THREADS, else one.
@@ -289,6 +298,7 @@ static void refuse_with_lr_range(const SweepArguments& arguments) {
                       : !arguments.resume.empty() ? "--resume"
                       : arguments.jobs            ? "--jobs"
                       : arguments.threads         ? "--threads"
+                      : !arguments.launch.empty() ? "--launch"
                       : arguments.dry_run         ? "--dry-run"
                                                   : nullptr;
   if (!given) return;
@@ -334,6 +344,7 @@ static int run_sweep(const SweepArguments& arguments) {
                         .jobs = jobs,
                         .threads = threads,
                         .epochs = checked.epochs,
+                        .launch = words_of(arguments.launch),
                         .quiet = arguments.quiet,
                         .lines = !arguments.json});
     interrupted = leader.lead();
@@ -359,6 +370,8 @@ static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
   command.add_option("--threads", arguments->threads, "threads of each run; without it OMP_NUM_THREADS, or 1")
       ->type_name("N")
       ->check(number_in("sweep", "--threads", int64_t{1}, int64_t{kMaxThreads}));
+  command.add_option("--launch", arguments->launch, "what the command of each run begins with, as in \"srun -n1 -c2\"")
+      ->type_name("WORDS");
   command.add_flag("--dry-run", arguments->dry_run, "check all runs and list them; start none");
   command.add_flag("--json", arguments->json,
                    "print the results as one JSON object, and nothing else on standard output");
@@ -373,6 +386,7 @@ CommandSpec sweep_command() {
           {{"thtrain sweep lab.toml trainer.learning_rate=0.1,0.03 seed=1..3", "six runs"},
            {"thtrain sweep lab.toml model.layers.0.units=100,200 trainer.epochs=5", "two runs of 5 epochs each"},
            {"thtrain sweep lab.toml --lr-range", "the loss over rising learning rates, and a suggestion"},
+           {"thtrain sweep lab.toml seed=1..64 --launch \"srun -n1\" --jobs 16", "16 at once, on other machines"},
            {"thtrain sweep --resume runs/lab-sweep-1", "go on with a sweep that was stopped"}},
           declare_sweep};
 }

@@ -9,20 +9,26 @@
 #include "cli/commands/check.h"
 #include "cli/commands/train.h"
 #include "cli/interrupt.h"
+#include "cli/job.h"
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
 #include "cli/tuning_progress.h"
+#include "compiler/base/build_info.h"
+#include "compiler/base/content_hash.h"
 #include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
+#include "compiler/libraries/threads.h"
 #include "reports/profile_report.h"
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
 #include "trainers/inspect.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
+#include "trainers/run/alike.h"
 #include "trainers/run/restore.h"
+#include "trainers/shards.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -108,22 +114,51 @@ void extend(LoadedExperiment& loaded, const TrainArguments& arguments, TrainOpti
   options.accept_edits = true;
 }
 
+// Of a rank that prints nothing.
+int quiet_result(const TrainSummary& summary, const InterruptWatch& interrupt) {
+  return summary.interrupted ? interrupt.exit_code() : kDone;
+}
+
+// Before anything is written: of all phases.
+void check_job(const Experiment& experiment, Ranks& ranks) {
+  for (size_t i = 0; i < phase_count(experiment); ++i) check_ranks(phase_of(experiment, i), ranks);
+  require_alike(ranks, {{"thtrain", std::string(build_id)},
+                        {"experiment", content_hash({resolved_toml(experiment)})},
+                        {"threads", str(thread_count(static_cast<int>(experiment.compiler.threads)))}});
+}
+
+// All ranks read the folder that the first one made.
+RunFolder open_shared(Ranks& ranks, const std::string& path) {
+  std::error_code error;
+  const bool is_there = fs::exists(fs::path(path) / "config.toml", error);
+  const std::vector<std::string> all = ranks.gather(is_there ? "seen" : "");
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (all[static_cast<size_t>(rank)].empty())
+      throw UserError(Message{.what = str(ranks.name_of(rank), " does not see the folder of the run: ", path),
+                              .expected = "a file system that all ranks share",
+                              .hint = "--run-dir names a folder on one"});
+  return RunFolder::open(path);
+}
+
 int resume_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
+  Ranks& ranks = *train_options.ranks;
   LoadedExperiment loaded = load_run(arguments.run_dir, {});
-  loaded.run->lock();
+  if (ranks.is_first()) loaded.run->lock();
   extend(loaded, arguments, train_options);
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
+  check_job(loaded.experiment, ranks);
   PhaseData data(loaded.experiment, [&](const Experiment& phase) {
     LoadedExperiment one = loaded;
     one.experiment = phase;
-    return load_run_data(one, true);
+    return load_run_data(one, ranks.is_first());
   });
   options.epochs = loaded.experiment.trainer.epochs;
   const TuningProgress tuning(0, options.quiet);
   Progress progress(options);
-  InterruptWatch interrupt;
+  InterruptWatch interrupt(ranks.size() > 1);
   train_options.stop = interrupt.flag();
+  if (!ranks.is_first()) return quiet_result(resume_phases(data, *loaded.run, {}, train_options), interrupt);
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   if (!arguments.experiment.overrides.empty() && arguments.experiment.config.empty())
     hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {  // nothing refused it
@@ -165,13 +200,15 @@ void refuse_folder(const std::string& path) {
 }
 
 int new_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
+  Ranks& ranks = *train_options.ranks;
   refuse_folder(arguments.experiment.config);
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
+  check_job(experiment, ranks);
   std::set<std::string> warned;
   PhaseData data(experiment, [&](const Experiment& phase) {
     Dataset out = load_data(phase, loaded.config_folder);
-    if (warned.insert(phase_name(phase)).second) print_warnings(phase, out);
+    if (ranks.is_first() && warned.insert(phase_name(phase)).second) print_warnings(phase, out);
     return out;
   });
   data.of(0);
@@ -180,10 +217,15 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
       experiment, [&](size_t i) -> const Dataset& { return data.of(i); }, loaded.config_folder);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
-  InterruptWatch interrupt;
+  InterruptWatch interrupt(ranks.size() > 1);
   train_options.stop = interrupt.flag();
+  if (!ranks.is_first()) {
+    RunFolder folder = open_shared(ranks, ranks.from_first(""));
+    return quiet_result(train_phases(data, folder, {}, train_options), interrupt);
+  }
   std::optional<FolderGuard> location;
   RunFolder folder = make_folder(arguments, loaded, location);
+  if (ranks.size() > 1) open_shared(ranks, ranks.from_first(fs::absolute(folder.path()).string()));
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
     location->keep();
@@ -205,12 +247,21 @@ static int try_train(const TrainArguments& arguments) {
 
 int run_train(const TrainArguments& arguments) {
   if (arguments.dry_run) return try_train(arguments);
-  if (arguments.folds != 0) return train_folds(arguments);
+  if (arguments.folds != 0) {
+    const std::shared_ptr<Ranks> ranks = join_job();
+    if (ranks->size() > 1)
+      throw UserError(Message{.what = "--folds trains in one process after the other",
+                              .expected = "one process",
+                              .got = str(ranks->size(), " that were started together")});
+    return train_folds(arguments);
+  }
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
   TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,
                              .accept_edits = arguments.accept_edits,
                              .profile = arguments.profile,
                              .started = arguments.started};
+  train_options.ranks = join_job();
+  if (!train_options.ranks->is_first()) options.quiet = true;
   if (!arguments.resume) return new_run(arguments, options, train_options);
   if (arguments.run_dir.empty())
     throw UserError(Message{.what = "--resume needs the folder of the run to go on with",

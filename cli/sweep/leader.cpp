@@ -44,6 +44,7 @@ SweepLeader::SweepLeader(const SweepFolder& folder, const SweepPoints& points, s
       points_(points),
       runs_(runs),
       options_(std::move(options)),
+      processes_(options_.launch),
       began_(Clock::now()),
       has_bar_(!options_.quiet && is_terminal(stderr)) {
   done_before_ = done();

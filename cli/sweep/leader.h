@@ -13,12 +13,13 @@
 namespace thtrain {
 
 struct LeadOptions {
-  std::string config;           // the experiment's file, as runs are given it
-  int jobs = 1;                 // runs at once
-  std::vector<int> threads;     // of each point
-  std::vector<int64_t> epochs;  // of each point, at most: what the estimate of the rest counts by
-  bool quiet = false;           // no progress line, and none for each run
-  bool lines = true;            // a line on standard output for each run that ends
+  std::string config;               // the experiment's file, as runs are given it
+  int jobs = 1;                     // runs at once
+  std::vector<int> threads;         // of each point
+  std::vector<int64_t> epochs;      // of each point, at most: what the estimate of the rest counts by
+  std::vector<std::string> launch;  // words that the command of each run begins with
+  bool quiet = false;               // no progress line, and none for each run
+  bool lines = true;                // a line on standard output for each run that ends
 };
 
 /// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left", cut to `width` characters; negative seconds: not

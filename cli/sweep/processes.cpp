@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 
 #include "compiler/base/error.h"
@@ -51,7 +52,8 @@ bool Processes::start(int64_t id, const std::vector<std::string>& arguments, int
   ::fstat(file.get(), &status);
   if (!S_ISREG(status.st_mode)) throw no_log(log);
   ::fcntl(file.get(), F_SETFL, O_APPEND);
-  std::vector<std::string> words = {"/proc/self/exe"};
+  std::vector<std::string> words = launch_;
+  words.push_back(launch_.empty() ? "/proc/self/exe" : std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());
   auto process = std::make_unique<Process>(Launch{.words = std::move(words),
                                                   .environment = {{"OMP_NUM_THREADS", std::to_string(threads)}},
@@ -62,7 +64,8 @@ bool Processes::start(int64_t id, const std::vector<std::string>& arguments, int
   if (process->error() != 0)
     throw UserError(Message{.what = "the process of a run cannot be started",
                             .got = system_error_text(process->error()),
-                            .hint = "--jobs lets fewer run at once"});
+                            .hint = launch_.empty() ? "--jobs lets fewer run at once"
+                                                    : str("--launch begins the command with ", launch_.front())});
   running_.push_back({id, log, status.st_size, std::move(process)});
   return true;
 }

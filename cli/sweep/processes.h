@@ -23,6 +23,8 @@ struct EndedProcess {
 class Processes {
  public:
   Processes() = default;
+  /// Words that come before the program's own path, of a launcher that waits for it.
+  explicit Processes(std::vector<std::string> launch) : launch_(std::move(launch)) {}
   /// Ends those that still run by SIGTERM, and waits for them.
   ~Processes();
   Processes(const Processes&) = delete;
@@ -47,6 +49,7 @@ class Processes {
     int64_t log_start;  // bytes that were there before
     std::unique_ptr<Process> process;
   };
+  std::vector<std::string> launch_;
   std::vector<Running> running_;
 };
 

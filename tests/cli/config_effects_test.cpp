@@ -195,6 +195,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer.momentum_schedule"] = {.with = {"trainer.momentum=0.5"}, .values = w["trainer.schedule"].values};
     for (const char* key : {"schedule", "momentum_schedule"}) add_schedules(w, str("trainer.", key));
     w["trainer.batch_size"] = {.values = {"2", "4"}};
+    w["trainer.shards"] = {.values = {"1", "2"}};
     w["trainer.patience"] = {.with = {"trainer.epochs=9"}, .values = {"2", "4"}};
     w["trainer.patience_increase"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"5.0"}};
     w["trainer.improvement_threshold"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"0.0"}};

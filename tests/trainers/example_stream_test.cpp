@@ -77,6 +77,42 @@ TEST(ExampleStream, InOrderOverPasses) {
   for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(pass_of(stream, 30, 10), expected);
 }
 
+// Two processes share the shards of each minibatch; the second one of 3 begins within the last, shorter minibatch too.
+TEST(ExampleStream, PartsAreThoseOfTheOrder) {
+  Data data(103);
+  for (int64_t window : {0, 1, 8, 40, 500})
+    for (int64_t from : {0, 30})
+      for (const ShardRange& shards : {ShardRange{4, 0, 2}, ShardRange{4, 2, 4}, ShardRange{16, 5, 6}}) {
+        SCOPED_TRACE(str("window ", window, ", from ", from, ", shards from ", shards.first));
+        ExampleStream stream = data.stream(true, window);
+        const ExampleStream::Plan plan{.count = 103, .batch = 10, .shards = shards};
+        stream.set_plan(plan);
+        RandomState random(1), expected(1);
+        for (int pass = 0; pass < 3; ++pass) {
+          stream.begin_pass(random);
+          const std::vector<int64_t> order = draw_order(expected, 103, window).examples;
+          for (int64_t start = pass == 0 ? from : 0; start < 103; start += 10)
+            for (int64_t shard = shards.first; shard < shards.last; ++shard) {
+              const int64_t length = std::min<int64_t>(10, 103 - start), count = shards.length_of(shard, length);
+              if (count == 0) continue;
+              const auto first = order.begin() + start + shards.begin_of(shard, length);
+              EXPECT_EQ(rows_of(stream.at(start + shards.begin_of(shard, length), count)),
+                        std::vector<int64_t>(first, first + count));
+            }
+        }
+      }
+}
+
+TEST(ExampleStream, APassMayBeginBehindTheFirstExample) {
+  Data data(35);
+  ExampleStream stream = data.stream(false, 0);
+  stream.set_plan({.count = 35, .batch = 10, .begin = 20});
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(rows_of(stream.at(20, 10)).front(), 20);
+    EXPECT_EQ(rows_of(stream.at(30, 5)), (std::vector<int64_t>{30, 31, 32, 33, 34}));
+  }
+}
+
 // As a resumed run begins.
 TEST(ExampleStream, BeginsAnywhereInAPass) {
   Data data(103);

@@ -127,7 +127,7 @@ TEST(AugmentedFeed, MinibatchesAreTheChangesOfTheirExamples) {
       ASSERT_EQ(data.train.input_shape(), (Shape{24, 26}));
       const auto augmentation = augmentation_of(e, data.train);
       Feed feed(Examples(data.train, {24 * 26}, DType::kFloat32, streamed), "train", shuffled, 0, augmentation);
-      feed.set_plan(77, 10);
+      feed.set_plan({77, 10});
       const Batch images = data.train.whole_images().read(0, 77, DType::kFloat32);
       RandomState random(3), same(3);
       // Epoch by epoch, from within one, one again, and another one in the middle of it.

@@ -112,7 +112,7 @@ TEST(SequenceFeed, MinibatchesEndWithTheirLongestSequence) {
       for (bool shuffled : {false, true}) {
         const Split split = six_sequences(targets);
         Feed feed(Examples(split, {2}, k32, streamed), "train", shuffled);
-        feed.set_plan(6, 2);
+        feed.set_plan({6, 2});
         RandomState random(7), same(7);
         std::vector<int64_t> order = {0, 1, 2, 3, 4, 5};
         if (shuffled) {

@@ -52,6 +52,16 @@ void RunCheckpoints::save() {
   for (const NamedArrays& arrays : {training_.weight_arrays(), training_.step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
+  if (ShardedStep* sharded = training_.program.sharded()) sharded->gather_state();
+  if (context_.writes()) write();
+  training_.best_is_written = true;
+  last_ = position();
+  saved_step_ = training_.state.step;
+  saved_ = EpochClock::Clock::now();
+  observed_.clear();
+}
+
+void RunCheckpoints::write() {
   write_lost_files();
   const std::function<void()> check = context_.folder.in_place_check();
   if (!training_.best_is_written && !training_.best.empty()) write_npz(best_path(), training_.best, check);
@@ -61,10 +71,11 @@ void RunCheckpoints::save() {
   if (last_ && *last_ != now) set_aside_checkpoint(context_.folder, *last_, keep);
   write_checkpoint(context_.folder.checkpoint(), checkpoint(), check);
   remove_kept_checkpoints(context_.folder, now, keep);
-  last_ = now;
-  saved_step_ = training_.state.step;
-  saved_ = EpochClock::Clock::now();
-  observed_.clear();
+}
+
+bool RunCheckpoints::is_due() const {
+  const double seconds = training_.experiment.trainer.checkpoint_seconds;
+  return seconds > 0 && seconds_between(saved_, EpochClock::Clock::now()) >= seconds;
 }
 
 void RunCheckpoints::save_within_epoch() {
@@ -75,8 +86,7 @@ void RunCheckpoints::save_within_epoch() {
 void RunCheckpoints::save_if_due(bool epoch_finished) {
   const TrainerConfig& c = training_.experiment.trainer;
   const bool by_epochs = epoch_finished && c.checkpoint_epochs > 0 && training_.state.epochs % c.checkpoint_epochs == 0;
-  const bool by_time =
-      c.checkpoint_seconds > 0 && seconds_between(saved_, EpochClock::Clock::now()) >= c.checkpoint_seconds;
+  const bool by_time = training_.has_ranks() ? training_.program.sharded()->agreed().save : is_due();
   if (!by_epochs && !by_time) return;
   epoch_finished ? save() : save_within_epoch();
 }
@@ -85,6 +95,7 @@ void RunCheckpoints::keeping_state(const std::function<void()>& read) {
   try {
     read();
   } catch (const UserError&) {
+    if (training_.has_ranks()) throw;  // the others do not know of it yet
     try {
       save_within_epoch();
     } catch (const Error&) {  // a file was changed: the checkpoint before stays
@@ -94,6 +105,7 @@ void RunCheckpoints::keeping_state(const std::function<void()>& read) {
 }
 
 void RunCheckpoints::write_lost_files() {
+  if (!context_.writes()) return;
   const RunFolder& folder = context_.folder;
   folder.require_in_place();
   auto mend = [&](const std::string& path, const std::function<void()>& write) {

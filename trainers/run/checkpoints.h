@@ -33,6 +33,8 @@ class RunCheckpoints {
   void save();
   /// With the time so far of an epoch that is begun.
   void save_within_epoch();
+  /// By trainer.checkpoint_seconds.
+  bool is_due() const;
   /// As trainer.checkpoint_epochs and trainer.checkpoint_seconds say.
   void save_if_due(bool epoch_finished);
   /// Calls `read`. Where it throws that data cannot be read, there is a checkpoint of the steps that are done: whoever
@@ -55,6 +57,7 @@ class RunCheckpoints {
  private:
   std::string best_path() const;
   Checkpoint checkpoint() const;
+  void write();
   KeptCheckpoint position() const;
 
   Training& training_;

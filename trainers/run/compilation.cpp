@@ -52,7 +52,8 @@ void RunCompilation::begin_measurements() {
 }
 
 bool RunCompilation::await_measurements() {
-  const bool waits = training_.program.is_compiling_errors();
+  // Whether it waits is an accident of each rank.
+  const bool waits = training_.program.is_compiling_errors() && !training_.has_ranks();
   const EpochClock::Pause pause(clock_);
   if (waits) checkpoints_.save();
   try {
@@ -60,7 +61,7 @@ bool RunCompilation::await_measurements() {
   } catch (const Interrupted&) {
     return false;
   } catch (const Error&) {
-    if (!waits) checkpoints_.save();
+    if (!waits && !training_.has_ranks()) checkpoints_.save();
     throw;
   }
   return true;

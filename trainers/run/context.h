@@ -15,6 +15,8 @@ struct RunContext {
   std::string config;  // the experiment as checkpoints keep it: config_text()
 
   bool stop_wanted() const { return options.stop && options.stop->load(std::memory_order_relaxed) != 0; }
+  /// May this process write the folder?
+  bool writes() const { return writes_folder(options); }
   /// A line for people.
   void tell(const std::string& line) const {
     if (hooks.on_message) hooks.on_message(line);

@@ -26,6 +26,7 @@ bool RunEvaluation::ends_by_time() const {
   const RunState& state = training_.state;
   if (trainer.max_seconds == 0) return false;
   const bool is_last = state.batch == training_.program.batches() && state.epochs + 1 >= trainer.epochs;
+  if (training_.has_ranks()) return !is_last && training_.program.sharded()->agreed().end;
   return !is_last && training_.is_time_spent(clock_.seconds());
 }
 

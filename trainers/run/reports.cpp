@@ -7,6 +7,7 @@
 namespace thtrain {
 
 void RunReports::begin(bool was_resumed) {
+  if (!context_.writes()) return;
   events_.begin(was_resumed);
   if (was_resumed) report_resume_point();
 }
@@ -24,11 +25,12 @@ void RunReports::report_resume_point() const {
 }
 
 void RunReports::begin_training() {
-  plots_.draw_augmented();
+  if (context_.writes()) plots_.draw_augmented();
   progress_.begin();
 }
 
 void RunReports::after_epoch() {
+  if (!context_.writes()) return;
   const EpochReport& report = training_.state.history.back();
   plots_.draw_filters();
   events_.write_epoch_events();

@@ -191,6 +191,7 @@ void restore(Training& training, const RunContext& context, const Checkpoint& ch
                             .got = join(differing, "\n"),
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
   take_limits(training, context, checkpoint);
+  if (!context.writes()) return;
   if (const int64_t missing = rewrite_metrics(folder.metrics(), training.histories()); missing > 0)
     context.tell(str("warning: ", printable(folder.metrics()), " has lost the lines of ", missing,
                      missing == 1 ? " epoch" : " epochs", " that the checkpoint does not hold any more"));

@@ -6,6 +6,7 @@
 
 #include "compiler/host/cache.h"
 #include "compiler/runtime/bad_value_source.h"
+#include "trainers/run/alike.h"
 #include "trainers/run/divergence.h"
 #include "trainers/run/restore.h"
 
@@ -15,11 +16,12 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
          const TrainOptions& options, const Experiment& whole, PhaseStart start)
     : context_{folder, hooks, options, config_text(whole, folder)},
       kernels_before_(compile_stats().kernels_compiled),
-      training_(experiment, whole, data, folder.facts().config_folder, std::move(start)),
+      training_(experiment, whole, data, folder.facts().config_folder, std::move(start), options.ranks),
       checkpoints_(training_, context_, clock_),
       compilation_(training_, context_, clock_, checkpoints_),
       evaluation_(training_, clock_, checkpoints_, compilation_),
       reports_(training_, context_, data) {
+  require_alike(training_.program.ranks(), training_.fingerprint);
   summary_.metric = training_.program.metric_names()[0];
   summary_.run_dir = folder.path();
   summary_.phase = training_.phase;
@@ -34,7 +36,8 @@ void Run::restore(const Checkpoint& checkpoint) {
 // Who was asked to stop before does one step all the same, and what is measured after it: a run that is always asked to
 // ends.
 TrainSummary Run::go() {
-  if (!context_.stop_wanted()) training_.program.stop_measuring_where([this] { return context_.stop_wanted(); });
+  if (!context_.stop_wanted() && !training_.has_ranks())
+    training_.program.stop_measuring_where([this] { return context_.stop_wanted(); });
   try {
     begin();
     train();
@@ -64,11 +67,11 @@ void Run::begin() {
   checkpoints_.begin();
   if (!was_resumed_) checkpoints_.save();
   folder.set_metric(training_.program.metric_names()[0]);
-  folder.write_facts(training_.experiment.seed, training_.fingerprint);
+  if (context_.writes()) folder.write_facts(training_.experiment.seed, training_.fingerprint);
   reports_.begin(was_resumed_);
   // Of the last weights of a run that was over, and now goes on.
   std::error_code ignored;
-  if (was_resumed_ && !training_.monitor.has_best() && !training_.is_over())
+  if (context_.writes() && was_resumed_ && !training_.monitor.has_best() && !training_.is_over())
     std::filesystem::remove(folder.best(), ignored);
   if (context_.hooks.on_start) context_.hooks.on_start(training_.program.summary());
   has_begun_ = true;
@@ -95,7 +98,8 @@ void Run::train_epoch() {
     after_step();
     compilation_.begin_measurements();
     if (!unless_stopped(evaluation_.after_step())) return;
-    if (context_.stop_wanted()) interrupted_ = true;
+    if (training_.has_ranks() ? training_.program.sharded()->agreed().stop : context_.stop_wanted())
+      interrupted_ = true;
     if (state.batch == batches || state.stopped_early) break;
     if (interrupted_) return;
     checkpoints_.save_if_due(false);
@@ -128,14 +132,28 @@ void Run::step() {
   } else {
     state.report.learning_rate =
         training_.experiment.trainer.learning_rate() * program.schedules().learning_rate_factor();
-    checkpoints_.keeping_state([&] { arguments = program.arguments(state.batch); });
+    if (!program.sharded()) checkpoints_.keeping_state([&] { arguments = program.arguments(state.batch); });
   }
   try {
-    program.step(state.batch, arguments);
+    if (program.sharded())
+      step_in_shards();
+    else
+      program.step(state.batch, arguments);
   } catch (const BadValueError& error) {
     checkpoints_.fail_guarded(error, str("minibatch ", program.chunk_of(state.batch) + 1, " of ", program.chunks(),
                                          ", step ", state.step + 1));
   }
+}
+
+// The first steps of processes begin when the slowest one is ready.
+void Run::step_in_shards() {
+  TrainingProgram& program = training_.program;
+  std::optional<Ranks::Patience> begins;
+  if (summary_.seconds_to_first_step == 0) begins.emplace(program.ranks());
+  program.sharded()->wish({.stop = context_.stop_wanted(),
+                           .save = context_.writes() && checkpoints_.is_due(),
+                           .end = training_.is_time_spent(clock_.seconds())});
+  checkpoints_.keeping_state([&] { program.step(training_.state.batch); });
 }
 
 void Run::after_step() {
@@ -166,7 +184,8 @@ void Run::finish_epoch() {
   report.epoch = state.epochs + 1;
   report.train_loss = state.loss_sum / static_cast<double>(state.batch);
   clock_.add_to(report);
-  append_metrics(context_.folder.metrics(), report, training_.program.metric_names(), training_.phase);
+  if (context_.writes())
+    append_metrics(context_.folder.metrics(), report, training_.program.metric_names(), training_.phase);
   state.history.push_back(report);
   drop_earlier(state.history, state.earlier);
   reports_.after_epoch();
@@ -181,8 +200,9 @@ void Run::finish() {
   if (interrupted_ && training_.state.batch > 0) clock_.add_to(training_.state.report);
   if (!interrupted_) unless_stopped(evaluation_.at_end());
   checkpoints_.save();
-  if (!interrupted_ && !training_.monitor.has_best()) checkpoints_.write_last_as_best();
+  if (!interrupted_ && context_.writes() && !training_.monitor.has_best()) checkpoints_.write_last_as_best();
   summarize();
+  if (!context_.writes()) return;
   if (!reports_.at_end(interrupted_, summary_.plot)) interrupted_ = summary_.interrupted = true;
   checkpoints_.write_lost_files();
   if (!context_.folder.has_checkpoint()) checkpoints_.save();

@@ -33,6 +33,7 @@ class Run {
   void train_epoch();
   void begin_epoch();
   void step();
+  void step_in_shards();
   void after_step();
   void finish_epoch();
   void finish();

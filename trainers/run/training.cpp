@@ -11,12 +11,12 @@ static EpochReport empty_report(int64_t epoch, const MetricNames& metrics) {
 }
 
 Training::Training(const Experiment& of_phase, const Experiment& whole, const Dataset& data,
-                   const std::string& config_folder, PhaseStart begin)
+                   const std::string& config_folder, PhaseStart begin, const std::shared_ptr<Ranks>& ranks)
     : experiment(of_phase),
       phase(phase_name(of_phase)),
       is_last_phase(begin.before.size() + 1 >= phase_count(whole)),
       start(std::move(begin)),
-      program(of_phase, data, config_folder, start.weights),
+      program(of_phase, data, config_folder, start.weights, ranks),
       monitor(of_phase.trainer, program.batches(), program.metric_names()[0].larger_is_better),
       fingerprint(machine_fingerprint(of_phase.compiler.threads)),
       next_random(start.random.value_or(program.model().random())) {

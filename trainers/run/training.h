@@ -28,7 +28,7 @@ struct Training {
   /// Builds and compiles. The training is before its first minibatch. `whole` is the run's experiment, and `of_phase`
   /// that of the phase. UserError as TrainingProgram.
   Training(const Experiment& of_phase, const Experiment& whole, const Dataset& data, const std::string& config_folder,
-           PhaseStart start);
+           PhaseStart start, const std::shared_ptr<Ranks>& ranks);
 
   const Experiment& experiment;  // of the phase
   std::string phase;             // its name; "" without phases
@@ -49,6 +49,8 @@ struct Training {
   /// Are trainer.max_seconds spent? `more`: seconds of this epoch that `state` does not count yet.
   bool is_time_spent(double more = 0) const;
 
+  /// Do several processes train together? Then they stop, save and end by what all of them know after a step.
+  bool has_ranks() const { return program.ranks().size() > 1; }
   /// Their values, which the next step changes.
   NamedArrays weight_arrays() const;
   NamedArrays step_arrays() const;

@@ -9,7 +9,8 @@
 
 namespace thtrain {
 
-void keep_table_facts(const RunFolder& folder, const Dataset& data) {
+void keep_table_facts(const RunFolder& folder, const Dataset& data, const TrainOptions& options) {
+  if (!writes_folder(options)) return;
   std::error_code ignored;
   const bool is_table = !data.columns.empty() || !data.class_names.empty();
   if (is_table && !std::filesystem::exists(folder.table(), ignored))
@@ -29,8 +30,9 @@ static std::optional<Evaluation> evaluate_unless_stopped(const Experiment& exper
 void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder,
                    const TrainOptions& options) {
   const TrainerConfig& trainer = experiment.trainer;
-  if (summary.interrupted || std::none_of(trainer.metrics.begin(), trainer.metrics.end(),
-                                          [](const auto& metric) { return metric.name() == "confusion_matrix"; }))
+  if (summary.interrupted || !writes_folder(options) ||
+      std::none_of(trainer.metrics.begin(), trainer.metrics.end(),
+                   [](const auto& metric) { return metric.name() == "confusion_matrix"; }))
     return;
   for (const auto& [part, split] : {std::pair(Part::kTest, &data.test), std::pair(Part::kValid, &data.valid)})
     if (split->size() >= (trainer.full_batches_only ? trainer.batch_size : 1)) {

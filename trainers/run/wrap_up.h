@@ -13,7 +13,7 @@ struct RunUnlock {
 };
 
 /// The folder's table.json, where it is not there and the data is a table.
-void keep_table_facts(const RunFolder& folder, const Dataset& data);
+void keep_table_facts(const RunFolder& folder, const Dataset& data, const TrainOptions& options);
 /// TrainSummary::confusion of a run that is over; the summary is interrupted where the user asks to stop meanwhile.
 void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder,
                    const TrainOptions& options);

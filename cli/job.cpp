@@ -1,0 +1,29 @@
+#include "cli/job.h"
+
+#include <chrono>
+#include <thread>
+
+#include "trainers/ranks/open_ranks.h"
+
+namespace thtrain {
+
+static std::shared_ptr<Ranks> g_job;  // main() has to end it, whatever was thrown
+
+std::shared_ptr<Ranks> join_job() {
+  if (!g_job) g_job = open_ranks();
+  return g_job;
+}
+
+std::string before_report() {
+  if (!g_job || g_job->is_first()) return "";
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  return str(g_job->name(), ": ");
+}
+
+void leave_job(bool failed, int exit_code) {
+  if (!g_job) return;
+  if (failed) g_job->abort(exit_code);
+  g_job.reset();
+}
+
+}  // namespace thtrain

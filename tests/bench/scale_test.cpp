@@ -1,0 +1,40 @@
+// What a step of many ranks is predicted to take.
+#include "bench/scale.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace thtrain::scale_test {
+
+const ShardedStepTimes kStep{
+    .shards = 4, .examples = 100, .bytes = 1'000'000, .computing = 0.008, .optimizer = 0.001, .adding = 1e-10};
+const ScaleNetwork kNetwork{.latency = 1e-5, .bandwidth = 1e9};
+
+TEST(BenchScale, ExchangeIsThatOfHalvingAndDoubling) {
+  EXPECT_EQ(predicted_exchange(kStep, kNetwork, 1), 0);
+  // Half of the bytes there and back, and half of them added.
+  EXPECT_DOUBLE_EQ(predicted_exchange(kStep, kNetwork, 2), 2 * (1e-5 + 5e-4) + 5e-5);
+  EXPECT_DOUBLE_EQ(predicted_exchange(kStep, kNetwork, 4), 2 * (2e-5 + 7.5e-4) + 7.5e-5);
+}
+
+TEST(BenchScale, RanksShareTheShardsAsFarAsTheyGo) {
+  const std::vector<PredictedStep> steps = predicted_steps(kStep, kNetwork);
+  ASSERT_EQ(steps.size(), 11);
+  EXPECT_DOUBLE_EQ(steps[0].shared, 0.009);
+  EXPECT_DOUBLE_EQ(steps[2].shared, 0.002 + steps[2].exchange + 0.001);
+  EXPECT_EQ(steps[3].shared, 0);
+  EXPECT_EQ(steps.back().ranks, 1024);
+  EXPECT_DOUBLE_EQ(steps.back().each, 0.008 + steps.back().exchange + 0.001);
+}
+
+TEST(BenchScale, TheTableHasARowForEachNumberOfRanks) {
+  const std::string table = scale_table(kStep, kNetwork);
+  EXPECT_NE(table.find("a minibatch of 100 examples in 4 shards, 8.000 ms, optimizer 1.000 ms"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("| 2 | 1.070 | 6.070 | 1.48 | 10.070 | 19861 |"), std::string::npos) << table;
+  EXPECT_NE(table.find("| 8 |"), std::string::npos);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 16);
+}
+
+}  // namespace thtrain::scale_test

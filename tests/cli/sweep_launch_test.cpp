@@ -1,0 +1,34 @@
+// `thtrain sweep --launch`: each run by a launcher.
+#include "tests/cli/sweep_workshop.h"
+
+namespace thtrain {
+namespace {
+
+const std::vector<std::string> kWords = {
+    "sweep", "tiny.toml", "trainer.learning_rate=0.1,0.01", "--jobs", "2", "--threads", "1", "--run-dir"};
+
+TEST_F(CliSweep, ALauncherStartsItsRuns) {
+  workshop.write("launch.sh", "echo \"$1\" >> launched\nshift\nexec \"$@\"\n");
+  std::vector<std::string> plain = kWords, launched = kWords;
+  plain.push_back("plain");
+  launched.insert(launched.end(), {"by", "--launch", "sh launch.sh  -n1"});
+  ASSERT_EQ(workshop.run(plain).code, 0);
+  const Ended ended = workshop.run(launched);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(workshop.read("launched"), "-n1\n-n1\n");
+  EXPECT_EQ(without_seconds_column(workshop.read("by/sweep.csv")),
+            without_seconds_column(workshop.read("plain/sweep.csv")));
+  for (const char* run : {"/learning_rate=0.1/best.npz", "/learning_rate=0.01/best.npz"})
+    EXPECT_EQ(workshop.read(str("by", run)), workshop.read(str("plain", run)));
+}
+
+TEST_F(CliSweep, ALauncherThatIsNotThereFailsItsRuns) {
+  std::vector<std::string> words = kWords;
+  words.insert(words.end(), {"by", "--launch", "no-such-launcher -n1"});
+  const Ended ended = workshop.run(words);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.out.find("the process of a run cannot be started"), std::string::npos) << ended.out;
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,123 @@
+// A step of training whose minibatch is computed in shards, by one process or by several: the same bits.
+//
+// Each shard has its own cost, gradients and statistics, by a function of its examples alone. Those of the minibatch
+// are the means over the shards, each weighted by the weight of its examples, and summed by a binary tree over the
+// shards (trainers/ranks/shard_tree.h). A second function takes the step.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/runtime/function.h"
+#include "nn/model.h"
+#include "nn/outputs.h"
+#include "nn/training_step.h"
+#include "trainers/feed.h"
+#include "trainers/ranks/shard_tree.h"
+#include "trainers/shard_range.h"
+
+namespace thtrain {
+
+/// The expressions of one shard.
+struct ShardGraph {
+  std::vector<In> inputs;
+  Expr cost, weight;            // scalars of floatX: the mean, and what it counts
+  std::vector<Expr> gradients;  // of the optimizer's parameters
+  std::vector<Update> updates;  // of what layers and the objective keep
+};
+
+/// What a rank would like all of them to do after this step. All know of all wishes then.
+struct Wishes {
+  bool stop = false, save = false, end = false;  // end: the time is spent
+};
+
+class ShardedStep {
+ public:
+  /// Of so many examples.
+  using Build = std::function<ShardGraph(int64_t count)>;
+  struct Options {
+    ShardRange shards;  // this process' own
+    int64_t batch_size = 0;
+    int64_t rest = 0;  // examples of the last minibatch, where it is shorter
+    FunctionOptions function;
+  };
+  /// `step` is there once `build` was called. The feed, the model and the ranks stay alive.
+  ShardedStep(Options options, Build build, const std::optional<TrainingStep>& step, const Shared& loss_sum,
+              const Model& model, const WeightedObjectives& objectives, Ranks& ranks);
+
+  /// Examples `begin` to `begin + length`: adds their cost to loss_sum and changes the weights. Where an example cannot
+  /// be read, nothing is changed.
+  void step(Feed& feed, int64_t begin, int64_t length);
+  void wish(const Wishes& wishes) { wishes_ = wishes; }
+  /// Of the last step.
+  const Wishes& agreed() const { return agreed_; }
+  /// What each shard keeps for itself: random generators and carried state.
+  const NamedState& state() const { return copies_; }
+  /// Brings the other ranks' shards into state(): before a checkpoint. All ranks call it.
+  void gather_state();
+  void clear_carried_state();
+
+  /// The first of this process' shards of a minibatch whose cost is not finite.
+  std::optional<int64_t> bad_shard(Feed& feed, int64_t begin, int64_t length);
+  void watch(Feed& feed, int64_t begin, int64_t length, int64_t shard,
+             const std::function<void(const StepEvent&)>& callback);
+  /// Of that shard.
+  std::span<const Tensor> arguments(Feed& feed, int64_t begin, int64_t length, int64_t shard) const;
+
+  /// Seconds that steps took so far: this process' shards, the exchange with other ranks, and the optimizer.
+  struct Times {
+    double shards = 0, exchange = 0, apply = 0;
+  };
+  const Times& times() const { return times_; }
+  /// Of what each rank sends and receives a part of, in each step.
+  int64_t bytes() const { return static_cast<int64_t>(tree_->bytes()); }
+
+  /// Of the full shards of full minibatches.
+  Function& function() { return function_of(options_.shards.length_of(0, options_.batch_size)); }
+  const Function& function() const { return const_cast<ShardedStep*>(this)->function(); }
+  /// Of both functions.
+  std::string identity() const { return str(function().identity(), ' ', apply_->identity()); }
+  /// What one call of function() computes.
+  const Graph& graph() const { return graph_; }
+
+ private:
+  /// A shared variable of which each shard has its own value.
+  struct OwnState {
+    std::string name;
+    Shared variable;
+    bool is_carried = false;
+  };
+  Function& function_of(int64_t count);
+  void sort_updates(const std::vector<Update>& updates, const Model& model, const NamedState& of_objective);
+  void make_apply(const TrainingStep& step);
+  void compute_shard(Feed& feed, int64_t begin, int64_t length, int64_t shard, std::vector<Tensor>& next);
+  const Shared& copy_of(int64_t shard, size_t index) const {
+    return copies_[static_cast<size_t>(shard) * own_.size() + index].second;
+  }
+  void use_copies(int64_t shard) const;
+
+  Options options_;
+  Build build_;
+  Shared loss_sum_;
+  Ranks& ranks_;
+  std::map<int64_t, Function> functions_;  // by the number of examples
+  Graph graph_;
+  DType dtype_ = DType::kFloat32;
+  std::vector<Shared> averaged_;  // statistics of layers: their means over the shards
+  std::vector<OwnState> own_;
+  NamedState copies_;  // own_ of shard 0, own_ of shard 1, ...
+  int64_t gradients_ = 0;
+  std::optional<ShardTree> tree_;
+  std::optional<Function> apply_;
+  std::vector<Tensor> apply_arguments_;  // parts of the tree's sum
+  Wishes wishes_, agreed_;
+  Times times_;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,73 @@
+#include "trainers/shards.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "nn/objectives/contrastive_divergence.h"
+#include "nn/recurrent.h"
+
+namespace thtrain {
+
+static int64_t largest_divisor(int64_t shards, int64_t most) {
+  int64_t out = 1;
+  while (out * 2 <= std::min(shards, most)) out *= 2;
+  return out;
+}
+
+ShardRange own_shards(int64_t shards, const Ranks& ranks) {
+  const int64_t size = ranks.size();
+  if (shards % size != 0 || (shards == 0 && size > 1))
+    throw UserError(Message{.what = str(size, " processes cannot share ", shards, " shards of each minibatch"),
+                            .expected = "a number of processes that divides trainer.shards",
+                            .got = str(size),
+                            .hint = str("start ", largest_divisor(shards, size), " processes, or set trainer.shards = ",
+                                        std::bit_ceil(static_cast<uint64_t>(size)))});
+  const int64_t each = std::max<int64_t>(shards, 1) / size;
+  return {.count = std::max<int64_t>(shards, 1), .first = ranks.rank() * each, .last = (ranks.rank() + 1) * each};
+}
+
+void check_ranks(const Experiment& experiment, const Ranks& ranks) {
+  if (ranks.size() == 1) return;
+  const TrainerConfig& trainer = experiment.trainer;
+  if (trainer.shards == 0)
+    throw UserError(Message{
+        .what = str(ranks.size(), " processes were started together, and trainer.shards does not say how they share ",
+                    "minibatches"),
+        .expected = str("trainer.shards, a power of two that ", ranks.size(), " divides"),
+        .hint = str("trainer.shards = ", std::bit_ceil(static_cast<uint64_t>(ranks.size())),
+                    " gives the same bits with 1, 2, 4, ... processes")});
+  own_shards(trainer.shards, ranks);
+  if (experiment.compiler.device != CompilerConfig::Device::kCpu)
+    throw UserError(Message{.what = "several processes train on processors alone, not on devices",
+                            .expected = "compiler.device = \"cpu\"",
+                            .config = experiment.compiler.at("device")});
+}
+
+void check_shards(const Experiment& experiment, Findings& findings) {
+  const TrainerConfig& trainer = experiment.trainer;
+  if (trainer.shards == 0) return;
+  auto refuse = [&](std::string what, std::string expected, ConfigPosition position) {
+    findings.add({.what = std::move(what), .expected = std::move(expected), .config = std::move(position)});
+  };
+  if (!std::has_single_bit(static_cast<uint64_t>(trainer.shards)))
+    refuse("trainer.shards is no power of two", "1, 2, 4, 8, ...", trainer.at("shards"));
+  if (trainer.shards > trainer.batch_size)
+    refuse("a minibatch has fewer examples than shards", str("at most ", trainer.batch_size), trainer.at("shards"));
+  if (trainer.optimizer.has_value() && trainer.optimizer->batch_method())
+    refuse(str("trainer.shards does not go with the batch method \"", trainer.optimizer.name(), "\""),
+           "an optimizer that takes a step for each minibatch", trainer.at("shards"));
+  if (experiment.compiler.background)
+    refuse("trainer.shards does not go with compiler.background, whose bits depend on time",
+           "compiler.background = false", experiment.compiler.at("background"));
+  for (const OutputLossConfig& output : output_losses(experiment)) {
+    const auto* machine = dynamic_cast<const ContrastiveDivergence::Options*>(&*output.objective);
+    if (machine && machine->persistent)
+      refuse("trainer.shards does not go with persistent chains, which are those of whole minibatches",
+             "persistent = false", trainer.at("shards"));
+    if (experiment.loss.outputs.size() > 1 && !output.class_weights.empty())
+      refuse("trainer.shards does not go with class weights of one of several outputs",
+             "weights of examples, or one output", output.at("class_weights"));
+  }
+}
+
+}  // namespace thtrain
