@@ -47,7 +47,7 @@ std::string uses_of(const Step& step, const kernel::KernelCall& call) {
     seen.push_back(use);
     out += str(out.empty() ? "" : ", ", use.second ? "~" : "", use.first);
   }
-  return out;
+  return out.empty() ? "0" : out;  // a list of none has no length that a template could find
 }
 
 }  // namespace thtrain
