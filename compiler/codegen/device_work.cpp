@@ -8,7 +8,9 @@ bool DeviceWork::may_fail(const Step& step) {
 }
 
 bool DeviceWork::can_read_failure(const Step& step) {
-  const kernel::Block& body = std::get<kernel::KernelCall>(step.code).function->body;
+  const auto* call = std::get_if<kernel::KernelCall>(&step.code);
+  if (!call) return false;
+  const kernel::Block& body = call->function->body;
   return !may_fail(step) || !(kernel::contains<kernel::Barrier>(body) || kernel::contains<kernel::Shuffle>(body));
 }
 

@@ -56,7 +56,8 @@ class CudaForms : public CppForms {
   std::string run(const KernelRun& r) const override {
     const bool takes_failure = r.may_fail || r.reads_failure;
     std::string out = str(takes_failure ? "launch_checked(ctx, " : "launch(ctx, ", r.number, " /* ", r.kernel, " */, ",
-                          takes_failure ? (r.may_fail ? "1, " : "0, ") : "", r.blocks, ", ", r.threads);
+                          takes_failure ? str((r.may_fail ? 1 : 0) + (r.reads_failure ? 2 : 0), ", ") : "", "{", r.uses,
+                          "}, ", r.blocks, ", ", r.threads);
     for (const std::string& list : {r.buffers, r.lengths, join(r.numbers, ", ")})
       if (!list.empty()) out += ", " + list;
     return out + ");";

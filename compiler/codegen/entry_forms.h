@@ -22,8 +22,8 @@ class EntryForms {
     std::vector<std::string> numbers;  // constants
     std::string range = {};
     std::string grain = {}, multiple = {};  // of the parts that threads take; empty: one thread takes all
-    // Of a device, in place of these: the kernel's number, the grid, the threads of a block.
-    std::string number = {}, blocks = {}, threads = {};
+    // Of a device, in place of these: the kernel's number, the buffers that it uses, the grid, the threads of a block.
+    std::string number = {}, uses = {}, blocks = {}, threads = {};
     bool may_fail = false, reads_failure = false;
   };
   virtual std::string run(const KernelRun& run) const = 0;

@@ -114,48 +114,56 @@ constexpr EntryHelper kEntryHelpers[] = {
      "  if (ctx->probe) ctx->probe(ctx, step, after, buffers, iterations);\n"
      "}\n"},
     {"launch", In::kCuda,
-     "// Launches a kernel; arguments have the types of its parameters.\n"
-     "template <class... Arguments>\n"
-     "static inline void launch(ThContext* ctx, int kernel, long blocks, int threads, Arguments... arguments) {\n"
+     "// Launches a kernel that uses these buffers (those of complements it writes); arguments have the types of its\n"
+     "// parameters.\n"
+     "template <int Uses, class... Arguments>\n"
+     "static inline void launch(ThContext* ctx, int kernel, const int (&uses)[Uses], long blocks, int threads,\n"
+     "                          Arguments... arguments) {\n"
      "  void* list[] = {&arguments..., 0};\n"
-     "  if (blocks > 0) ctx->device->launch(ctx, kernel, 0, blocks, threads, list);\n"
+     "  static const unsigned sizes[] = {sizeof arguments..., 0};\n"
+     "  if (blocks > 0)\n"
+     "    ctx->device->launch(ctx, kernel, 0, uses, Uses, blocks, threads, list, sizes, sizeof...(Arguments));\n"
      "}\n"},
     {"launch_checked", In::kCuda,
-     "// The same for a kernel that takes the word of failure last: it has checks, or is behind one that has some.\n"
-     "template <class... Arguments>\n"
-     "static inline void launch_checked(ThContext* ctx, int kernel, int may_fail, long blocks, int threads,\n"
-     "                                  Arguments... arguments) {\n"
+     "// The same for a kernel that takes the word of failure last: it has checks (1), or is behind one that has (2).\n"
+     "template <int Uses, class... Arguments>\n"
+     "static inline void launch_checked(ThContext* ctx, int kernel, int checks, const int (&uses)[Uses], long blocks,\n"
+     "                                  int threads, Arguments... arguments) {\n"
      "  long* failure = ctx->device->failure;\n"
      "  void* list[] = {&arguments..., &failure, 0};\n"
-     "  if (blocks > 0) ctx->device->launch(ctx, kernel, may_fail, blocks, threads, list);\n"
+     "  static const unsigned sizes[] = {sizeof arguments..., sizeof failure};\n"
+     "  if (blocks > 0)\n"
+     "    ctx->device->launch(ctx, kernel, checks, uses, Uses, blocks, threads, list, sizes, sizeof...(Arguments) + "
+     "1);\n"
      "}\n"},
     {"copy_in", In::kCuda,
-     "static inline void copy_in(ThContext* ctx, void* to, const void* from, long bytes) {\n"
-     "  ctx->device->copy_in(ctx, to, from, bytes);\n"
+     "static inline void copy_in(ThContext* ctx, const int (&uses)[2], void* to, const void* from, long bytes) {\n"
+     "  ctx->device->copy_in(ctx, uses, to, from, bytes);\n"
      "}\n"},
     {"copy_out", In::kCuda,
-     "static inline void copy_out(ThContext* ctx, void* to, const void* from, long bytes) {\n"
-     "  ctx->device->copy_out(ctx, to, from, bytes);\n"
+     "static inline void copy_out(ThContext* ctx, const int (&uses)[2], void* to, const void* from, long bytes) {\n"
+     "  ctx->device->copy_out(ctx, uses, to, from, bytes);\n"
      "}\n"},
     {"done", In::kCuda,
-     "// Waits for all that was asked for so far: false where something has failed.\n"
-     "static inline bool done(ThContext* ctx) {\n"
-     "  ctx->device->wait(ctx);\n"
+     "// Waits for all that was asked for so far: false where something has failed. Each place has a number.\n"
+     "static inline bool done(ThContext* ctx, int place) {\n"
+     "  ctx->device->wait(ctx, place);\n"
      "  return !ctx->failure.word;\n"
      "}\n"},
     {"checks_held", In::kCuda,
      "// Waits for the kernels with checks: false where one has failed.\n"
-     "static inline bool checks_held(ThContext* ctx) {\n"
-     "  ctx->device->check(ctx);\n"
+     "static inline bool checks_held(ThContext* ctx, int place) {\n"
+     "  ctx->device->check(ctx, place);\n"
      "  return !ctx->failure.word;\n"
      "}\n"},
     {"number_at", In::kCuda,
-     "// A number on the device.\n"
+     "// A number on the device, of that buffer.\n"
      "template <class T>\n"
-     "static inline T number_at(ThContext* ctx, const T* at) {\n"
+     "static inline T number_at(ThContext* ctx, int buffer, const T* at) {\n"
      "  T out = 0;\n"
-     "  ctx->device->copy_out(ctx, &out, at, sizeof out);\n"
-     "  ctx->device->wait(ctx);\n"
+     "  const int uses[] = {buffer, buffer};\n"
+     "  ctx->device->copy_out(ctx, uses, &out, at, sizeof out);\n"
+     "  ctx->device->wait(ctx, -1);\n"
      "  return out;\n"
      "}\n"},
 };

@@ -1,22 +1,9 @@
 #include "compiler/cuda/device.h"
 
 #include "compiler/base/error.h"
+#include "compiler/cuda/device_calls.h"
 
 namespace thtrain::cuda {
-
-/// Calls a function of the driver for the device, which throws where that is refused.
-#define TH_CALL(device, function, ...)                                            \
-  do {                                                                            \
-    (device).use();                                                               \
-    check((device).driver(), (device).driver().function(__VA_ARGS__), #function); \
-  } while (false)
-
-/// What a destructor calls: nothing is done about a refusal, as of a context that an error has spoiled.
-#define TH_RELEASE(device, function, ...)                  \
-  do {                                                     \
-    (device).driver().cuCtxSetCurrent((device).context()); \
-    (device).driver().function(__VA_ARGS__);               \
-  } while (false)
 
 // ---- Device
 
@@ -45,6 +32,18 @@ int Device::attribute(Attribute attribute) const {
 int Device::compute_capability() const {
   return 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
          attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::string Device::name() const {
+  char out[256] = "";
+  if (driver_.cuDeviceGetName) check(driver_, driver_.cuDeviceGetName(out, sizeof out, number_), "cuDeviceGetName");
+  return out;
+}
+
+std::string Device::driver_version() const {
+  int version = 0;
+  check(driver_, driver_.cuDriverGetVersion(&version), "cuDriverGetVersion");
+  return str(version / 1000, ".", version % 1000 / 10);
 }
 
 void Device::use() const {
@@ -146,11 +145,12 @@ void Stream::launch_with(CUfunc_st* kernel, unsigned blocks, unsigned threads, v
   TH_CALL(device_, cuLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, handle_, parameters, nullptr);
 }
 
+void Stream::launch(CUgraphExec_st* graph) {
+  TH_CALL(device_, cuGraphLaunch, graph, handle_);
+}
+
 void Stream::wait() {
   TH_CALL(device_, cuStreamSynchronize, handle_);
 }
-
-#undef TH_CALL
-#undef TH_RELEASE
 
 }  // namespace thtrain::cuda

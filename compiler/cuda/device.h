@@ -20,8 +20,10 @@ class Device {
 
   const Driver& driver() const { return driver_; }
   CUctx_st* context() const { return context_; }
-  size_t bytes() const;            // of its memory
-  int compute_capability() const;  // 90 for 9.0
+  size_t bytes() const;                // of its memory
+  int compute_capability() const;      // 90 for 9.0
+  std::string name() const;            // "NVIDIA H200"
+  std::string driver_version() const;  // "13.0"
   /// From here on, calls of this thread are of this device. All below do it by themselves.
   void use() const;
   /// Until all streams have done their work.
@@ -114,6 +116,7 @@ class Stream {
     launch_with(kernel, blocks, threads, parameters);
   }
   void launch_with(CUfunc_st* kernel, unsigned blocks, unsigned threads, void** parameters);
+  void launch(CUgraphExec_st* graph);
   void wait();
 
  private:

@@ -13,6 +13,11 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
+struct CUDA_KERNEL_NODE_PARAMS_v2_st;  // graph_nodes.h
+struct CUDA_MEMCPY3D_st;
 struct _nvrtcProgram;  // NOLINT: their name
 
 namespace thtrain::cuda {

@@ -80,6 +80,7 @@ std::array<int, KernelRates::kCount> KernelRates::values() const {
 }
 
 std::string Target::text() const {
+  if (is_device()) return str("isa=", isa, ",cores=", cores);
   if (kind != Kind::kCpu) return str("isa=", isa, ",cores=", cores, replays_calls ? ",replays" : "");
   return str("isa=", isa, ",vectors=", vector_bytes, ",caches=", size_text(first_cache_bytes), "/",
              size_text(second_cache_bytes), "/", size_text(last_cache_bytes), ",cores=", cores,
@@ -110,7 +111,8 @@ static Target without_vectors(Target::Kind kind, std::string isa, int cores) {
           .vector_bytes = 0,
           .first_cache_bytes = 0,
           .cores = cores,
-          .memory = {.store_prefetch_lines = 0}};
+          .memory = {.store_prefetch_lines = 0},
+          .replays_calls = kind == Target::Kind::kCuda};
 }
 
 Target c99_target(int cores) {

@@ -91,7 +91,7 @@ struct Target {
   DeviceLimits device = {};
   /// Is a call recorded, and then replayed? Then the steps of a program read and write the same addresses in each call,
   /// and nothing that changes from call to call is passed by value: docs/decisions/0019. A processor's are not: it
-  /// reads arguments and slices where they lie.
+  /// reads arguments and slices where they lie. A device's are: its work is a graph.
   bool replays_calls = false;
 
   Language language() const;

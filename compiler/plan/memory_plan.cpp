@@ -97,6 +97,7 @@ int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, 
       at = std::max(at, other.end);
     }
     program.buffers[b].arena_offset = at;
+    program.buffers[b].arena_bytes = bytes;
     total = std::max(total, at + bytes);
     auto behind = [](int64_t index, const Taken& other) { return index < other.begin; };
     placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {at, at + bytes, live_ranges[b]});

@@ -28,7 +28,8 @@ struct Buffer {
   bool allocated = false;  // by the context, once its lengths are known: those of outputs and temporaries that the data
                            // decides and that have no bound
   size_t region = 0;  // number of the region that a temporary belongs to: it lives within one iteration of that region
-  bool on_device = false;  // in memory of a device, else in the host's (place_transfers.h)
+  bool on_device = false;   // in memory of a device, else in the host's (place_transfers.h)
+  int64_t arena_bytes = 0;  // that it has in the arena, where they are known
 };
 
 /// A value: elements of a buffer under a layout.

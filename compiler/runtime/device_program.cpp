@@ -1,8 +1,11 @@
 #include "compiler/runtime/device_program.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/cuda/cubin.h"
@@ -11,6 +14,8 @@
 
 namespace thtrain {
 namespace {
+
+constexpr int kMayFail = 1, kReadsWord = 2;  // of a launch: device_abi.h
 
 const ProgramDevice& emulated_device() {
   static const ProgramDevice* const once = [] {
@@ -53,6 +58,13 @@ const ProgramDevice& device_of(const kernel::Target& target) {
   return target.is_emulated() ? emulated_device() : real_device(target.device_number());
 }
 
+std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Target& target) {
+  const cuda::Device& device = device_of(target).device;
+  return {{"device", str(device.name(), ", sm_", device.compute_capability())},
+          {"driver", device.driver_version()},
+          {"kernels by", target.is_emulated() ? "the host's compiler" : cuda::cubin_compiler().version}};
+}
+
 // ---- DeviceProgram
 
 DeviceProgram::DeviceProgram(const ProgramDevice& on, const SourceText& source, std::span<const Tensor> constants)
@@ -91,34 +103,70 @@ void DeviceCalls::guarded(ThContext* context, F f) {
   }
 }
 
+static bool wants_graphs() {
+  const char* text = std::getenv("THTRAIN_DEVICE_GRAPHS");
+  return !text || std::string_view(text) != "0";
+}
+
 DeviceCalls::DeviceCalls(const ProgramDevice& on)
-    : ThDevice{}, on_(on), stream_(on.device), word_(on.device, sizeof failed_) {
+    : ThDevice{}, on_(on), stream_(on.device), word_(on.device, sizeof failed_), uses_graphs_(wants_graphs()) {
   failure = reinterpret_cast<long*>(word_.address());
   stream_.fill(word_.address(), 0, sizeof failed_);
-  launch = [](ThContext* context, int kernel, int may_fail, long blocks, int threads, void** arguments) {
+  buffers = [](ThContext* context, const long(*ranges)[2], int count) {
+    guarded(context, [&](DeviceCalls& self) {
+      if (self.ranges_ == ranges) return;
+      self.ranges_ = ranges;
+      self.word_number_ = count;
+      std::vector<long> all(ranges[0], ranges[0] + 2 * count);
+      all.insert(all.end(), {LONG_MAX - 1, LONG_MAX});
+      self.dependencies_.set_ranges(all);
+    });
+  };
+  launch = [](ThContext* context, int kernel, int checks, const int* uses, int use_count, long blocks, int threads,
+              void** arguments, const unsigned* sizes, int argument_count) {
     guarded(context, [&](DeviceCalls& self) {
       const auto number = static_cast<size_t>(kernel);
       self.launched_.push_back(number);
-      self.may_have_failed_ = self.may_have_failed_ || may_fail != 0;
+      self.may_have_failed_ = self.may_have_failed_ || (checks & kMayFail) != 0;
       TH_CHECK(blocks <= UINT32_MAX, blocks, " blocks of ", self.program_->name(number));
-      self.stream_.launch_with(self.program_->kernel(number), static_cast<unsigned>(blocks),
-                               static_cast<unsigned>(threads), arguments);
+      cuda::Work work{.kind = cuda::Work::Kind::kKernel,
+                      .kernel = self.program_->kernel(number),
+                      .blocks = static_cast<unsigned>(blocks),
+                      .threads = static_cast<unsigned>(threads)};
+      for (int i = 0; i < argument_count; ++i) {
+        work.offsets.push_back(static_cast<unsigned>(work.arguments.size()));
+        work.arguments.append(static_cast<const char*>(arguments[i]), sizes[i]);
+        work.arguments.resize((work.arguments.size() + 7) / 8 * 8);
+      }
+      self.add(std::move(work), {uses, static_cast<size_t>(use_count)}, checks);
     });
   };
-  copy_in = [](ThContext* context, void* to, const void* from, long bytes) {
+  copy_in = [](ThContext* context, const int* uses, void* to, const void* from, long bytes) {
     guarded(context, [&](DeviceCalls& self) {
-      if (bytes > 0) self.stream_.copy_in(cuda::address_of(to), from, static_cast<size_t>(bytes));
+      if (bytes > 0)
+        self.add({.kind = cuda::Work::Kind::kCopyIn,
+                  .device = cuda::address_of(to),
+                  .host = from,
+                  .bytes = static_cast<size_t>(bytes)},
+                 {uses, 2});
     });
   };
-  copy_out = [](ThContext* context, void* to, const void* from, long bytes) {
+  copy_out = [](ThContext* context, const int* uses, void* to, const void* from, long bytes) {
     guarded(context, [&](DeviceCalls& self) {
-      if (bytes > 0) self.stream_.copy_out(to, cuda::address_of(from), static_cast<size_t>(bytes));
+      if (bytes > 0)
+        self.add({.kind = cuda::Work::Kind::kCopyOut,
+                  .device = cuda::address_of(from),
+                  .host = to,
+                  .bytes = static_cast<size_t>(bytes)},
+                 {uses, 2});
     });
   };
-  wait = [](ThContext* context) { guarded(context, [&](DeviceCalls& self) { self.read_failure(context); }); };
-  check = [](ThContext* context) {
+  wait = [](ThContext* context, int place) {
+    guarded(context, [&](DeviceCalls& self) { self.read_failure(context, place); });
+  };
+  check = [](ThContext* context, int place) {
     guarded(context, [&](DeviceCalls& self) {
-      if (self.may_have_failed_) self.read_failure(context);
+      if (self.may_have_failed_) self.read_failure(context, place);
     });
   };
   allocate = [](ThContext* context, int slot, long bytes) {
@@ -134,6 +182,26 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
   };
 }
 
+void DeviceCalls::add(cuda::Work work, std::span<const int> uses, int checks) {
+  std::vector<cuda::Access> accesses;
+  for (const int use : uses) accesses.push_back({use < 0 ? ~use : use, use < 0});
+  if (checks != 0) accesses.push_back({word_number_, (checks & kMayFail) != 0});
+  work.waits_for = dependencies_.add(accesses);
+  work_.push_back(std::move(work));
+}
+
+// A single piece of work is no graph, and neither are those of a place whose form changes more often than not.
+void DeviceCalls::launch_work(int place) {
+  constexpr long kTried = 8;
+  std::vector<cuda::Work> work = std::exchange(work_, {});
+  dependencies_.clear();
+  if (work.size() < 2 || place < 0 || !uses_graphs_) return launch_one_by_one(work, stream_);
+  cuda::Graph& graph = graphs_.try_emplace(place, on_.device).first->second;
+  if (graph.builds() >= kTried && 2 * graph.builds() > graph.launches() && !graph.fits(work))
+    return launch_one_by_one(work, stream_);
+  graph.launch(std::move(work), stream_);
+}
+
 void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes) {
   program_ = &program;
   if (host_memory_.bytes() < host_bytes)
@@ -141,6 +209,8 @@ void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes) {
   host_arena = static_cast<char*>(host_memory_.raw());
   constants = program.constants();
   thrown_ = nullptr;
+  work_.clear();
+  dependencies_.clear();
   if (may_have_failed_) stream_.fill(word_.address(), 0, sizeof failed_);  // a call that ended early left it so
   may_have_failed_ = false;
 }
@@ -164,10 +234,13 @@ void DeviceCalls::finish() {
   }
 }
 
-void DeviceCalls::read_failure(ThContext* context) {
-  if (!may_have_failed_) return finish();
-  stream_.copy_out(failed_, word_.address(), sizeof failed_);
+void DeviceCalls::read_failure(ThContext* context, int place) {
+  if (may_have_failed_)
+    add({.kind = cuda::Work::Kind::kCopyOut, .device = word_.address(), .host = failed_, .bytes = sizeof failed_}, {},
+        kReadsWord);
+  launch_work(place);
   finish();
+  if (!may_have_failed_) return;
   may_have_failed_ = false;
   if (failed_[0] == 0) return;
   stream_.fill(word_.address(), 0, sizeof failed_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/codegen/entry_abi.h"
@@ -12,6 +14,7 @@
 #include "compiler/codegen/device_text/device_abi.h"
 #include "compiler/codegen/source_text.h"
 #include "compiler/cuda/device_memory.h"
+#include "compiler/cuda/graph.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/target.h"
 
@@ -28,6 +31,10 @@ struct ProgramDevice {
 
 /// Opens it at the first call. UserError where it is not there.
 const ProgramDevice& device_of(const kernel::Target& target);
+
+/// What the bits of a run there depend on besides the program, by name: "device" = "NVIDIA H200, sm_90", "driver" =
+/// "13.0", "kernels by" = "NVRTC 13.0".
+std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Target& target);
 
 /// A program's kernels and constants on its device. Immutable: functions and threads share it.
 class DeviceProgram {
@@ -48,7 +55,8 @@ class DeviceProgram {
   std::vector<void*> addresses_;
 };
 
-/// ThContext::device of one function: its stream, its word of failure, and memory whose size the data decides.
+/// ThContext::device of one function: its stream, its word of failure, and memory whose size the data decides. What is
+/// asked for between two waits of the entry is launched as one graph.
 class DeviceCalls : public ThDevice {
  public:
   explicit DeviceCalls(const ProgramDevice& on);
@@ -58,24 +66,34 @@ class DeviceCalls : public ThDevice {
   const ProgramDevice& on() const { return on_; }
   /// Before a call of the entry.
   void begin(const DeviceProgram& program, size_t host_bytes);
-  /// Until all is done that was asked for. Throws what went wrong on the device.
+  /// Until all is done that was launched. Throws what went wrong on the device.
   void finish();
   /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.
   void end_early();
   void free();
+  /// The graphs that it has launched, by the places of the entry.
+  const std::map<int, cuda::Graph>& graphs() const { return graphs_; }
   /// What it has beside the arena: on the host, and of lengths that the data decides.
   std::vector<Tensor> memory() const;
 
  private:
   template <class F>
   static void guarded(ThContext* context, F f);
-  void read_failure(ThContext* context);
+  void add(cuda::Work work, std::span<const int> uses, int checks = 0);
+  void launch_work(int place);
+  void read_failure(ThContext* context, int place);
 
   const ProgramDevice& on_;
   cuda::Stream stream_;
   cuda::DeviceBuffer word_;
   const DeviceProgram* program_ = nullptr;
-  long failed_[3] = {};  // what was read of the word
+  const void* ranges_ = nullptr;  // that the entry has told
+  cuda::Dependencies dependencies_;
+  int word_number_ = 0;  // of the word of failure, among the buffers
+  std::vector<cuda::Work> work_;
+  std::map<int, cuda::Graph> graphs_;
+  const bool uses_graphs_;  // not with THTRAIN_DEVICE_GRAPHS=0: then work goes to the stream piece by piece
+  long failed_[3] = {};     // what was read of the word
   bool may_have_failed_ = false;
   std::vector<size_t> launched_;  // kernels since the last wait
   std::exception_ptr thrown_;

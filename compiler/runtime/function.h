@@ -87,6 +87,12 @@ struct Explanation {
   std::shared_ptr<const Program> plan;
 };
 
+/// A part of a device's program that is launched as one graph.
+struct GraphInfo {
+  size_t nodes = 0;
+  long launches = 0, builds = 0, changes = 0;  // how often it was made, and nodes of it were changed
+};
+
 /// Facts about a compiled program.
 struct ProgramInfo {
   bool from_cache = false;                   // found finished: no pass ran
@@ -95,6 +101,7 @@ struct ProgramInfo {
   int64_t memory_bound = -1;                 // bytes live at the peak
   std::vector<std::string> reference_steps;  // ops that run through the reference
   std::vector<kernel::Choice> choices;       // who computes what has several implementations
+  std::vector<GraphInfo> graphs;             // that calls have launched so far, in the program's order
   double seconds_passes = 0, seconds_compile = 0;
 };
 

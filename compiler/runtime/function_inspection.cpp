@@ -73,6 +73,10 @@ const ProgramInfo& Function::info() const {
     s.info.seconds_passes = program->seconds_passes;
     if (s.program) s.info.seconds_compile = s.program->seconds_compile;
   }
+  s.info.graphs.clear();
+  if (s.device)
+    for (const auto& [place, graph] : s.device->graphs())
+      s.info.graphs.push_back({graph.nodes(), graph.launches(), graph.builds(), graph.changes()});
   return s.info;
 }
 

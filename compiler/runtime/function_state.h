@@ -125,7 +125,7 @@ Tensor operand_of(const Function::State& state, const Step& step, size_t k, void
 
 /// Before the host looks at what steps have written: until a device has done its work.
 inline void wait_for_device(ThContext* context) {
-  if (context->device) context->device->wait(context);
+  if (context->device) context->device->wait(context, -1);
 }
 
 /// Takes the program that another thread compiles, if it is done, or waits for it. InternalError where it did not

@@ -127,6 +127,8 @@ Status release(DeviceNumber number) {
     if (stream->context == &context) m.queues.remove(stream->queue);
   remove_of(m.streams, context);
   remove_of(m.events, context);
+  remove_of(m.executables, context);
+  remove_of(m.graphs, context);
   remove_of(m.modules, context);
   context.memory = nullptr;
   context.checker = nullptr;
@@ -173,23 +175,17 @@ Status no_memory(const char* what, size_t bytes) {
 
 Status copy_in(DeviceAddress to, const void* from, size_t bytes, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& c) {
-    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-    return enqueue(m, c, stream, [=, &c] {
-      std::memcpy(c.memory->reached(to), from, bytes);
-      if (c.checker) c.checker->written(to, bytes);
-    });
+    std::function<void()> run;
+    const Status status = copy_in_work(c, to, from, bytes, run);
+    return status == CUDA_SUCCESS ? enqueue(m, c, stream, std::move(run)) : status;
   });
 }
 
 Status copy_out(void* to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& c) {
-    if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
-    return enqueue(m, c, stream, [=, &c] {
-      std::memcpy(to, c.memory->reached(from), bytes);
-      if (!c.checker || c.checker->is_written(from, bytes)) return;
-      c.status = CUDA_ERROR_LAUNCH_FAILED;
-      c.complaint = str("the host is given ", bytes, " bytes that nobody has written, or some of them");
-    });
+    std::function<void()> run;
+    const Status status = copy_out_work(c, to, from, bytes, run);
+    return status == CUDA_SUCCESS ? enqueue(m, c, stream, std::move(run)) : status;
   });
 }
 
@@ -217,6 +213,26 @@ Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* st
 }
 
 }  // namespace
+
+Status copy_in_work(CUctx_st& c, DeviceAddress to, const void* from, size_t bytes, std::function<void()>& run) {
+  if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
+  run = [=, &c] {
+    std::memcpy(c.memory->reached(to), from, bytes);
+    if (c.checker) c.checker->written(to, bytes);
+  };
+  return CUDA_SUCCESS;
+}
+
+Status copy_out_work(CUctx_st& c, void* to, DeviceAddress from, size_t bytes, std::function<void()>& run) {
+  if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
+  run = [=, &c] {
+    std::memcpy(to, c.memory->reached(from), bytes);
+    if (!c.checker || c.checker->is_written(from, bytes)) return;
+    c.status = CUDA_ERROR_LAUNCH_FAILED;
+    c.complaint = str("the host is given ", bytes, " bytes that nobody has written, or some of them");
+  };
+  return CUDA_SUCCESS;
+}
 
 uint64_t seed_of_streams() {
   const char* text = std::getenv("THTRAIN_EMULATED_STREAMS");
@@ -253,6 +269,7 @@ const Driver& driver() {
                   .cuMemsetD8Async = fill};
     add_streams(out);
     add_kernels(out);
+    add_graphs(out);
     return out;
   }();
   return once;

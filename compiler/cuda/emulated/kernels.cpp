@@ -102,24 +102,32 @@ Status launch_kernel(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsi
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** parameters,
                      void** extra) {
   return in_context([&](Machine& m, CUctx_st& context) {
-    const bool is_known = std::ranges::any_of(m.modules, [&](const auto& module) {
-      return module.second->context == &context &&
-             std::ranges::any_of(module.second->functions, [&](const auto& f) { return &f.second == function; });
-    });
-    if (!is_known) return no_handle("kernel");
-    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared_bytes != 0 || extra)
-      return refuse(CUDA_ERROR_INVALID_VALUE, "a launch has one dimension, and no shared memory of its own");
-    if (grid_x == 0 || grid_x > kMostBlocks || block_x == 0 || block_x > kMostThreads)
-      return refuse(CUDA_ERROR_INVALID_VALUE, str(grid_x, " blocks of ", block_x, " threads"));
-    Arguments arguments = arguments_of(*function->kernel, parameters, context);
-    if (!arguments.trouble.empty()) return refuse(CUDA_ERROR_INVALID_VALUE, arguments.trouble);
-    return enqueue(m, context, stream, [&context, function, arguments = std::move(arguments), grid_x, block_x] {
-      run_launch(context, *function, arguments, grid_x, block_x);
-    });
+    std::function<void()> run;
+    const Status status = kernel_launch(
+        context, {function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, parameters, extra}, run);
+    return status == CUDA_SUCCESS ? enqueue(m, context, stream, std::move(run)) : status;
   });
 }
 
 }  // namespace
+
+Status kernel_launch(CUctx_st& context, const KernelNode& p, std::function<void()>& run) {
+  const bool is_known = std::ranges::any_of(machine()->modules, [&](const auto& module) {
+    return module.second->context == &context &&
+           std::ranges::any_of(module.second->functions, [&](const auto& f) { return &f.second == p.kernel; });
+  });
+  if (!is_known) return no_handle("kernel");
+  if (p.grid_y != 1 || p.grid_z != 1 || p.block_y != 1 || p.block_z != 1 || p.shared_bytes != 0 || p.extra)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "a launch has one dimension, and no shared memory of its own");
+  if (p.blocks == 0 || p.blocks > kMostBlocks || p.threads == 0 || p.threads > kMostThreads)
+    return refuse(CUDA_ERROR_INVALID_VALUE, str(p.blocks, " blocks of ", p.threads, " threads"));
+  Arguments arguments = arguments_of(*p.kernel->kernel, p.parameters, context);
+  if (!arguments.trouble.empty()) return refuse(CUDA_ERROR_INVALID_VALUE, arguments.trouble);
+  run = [&context, function = p.kernel, arguments = std::move(arguments), blocks = p.blocks, threads = p.threads] {
+    run_launch(context, *function, arguments, blocks, threads);
+  };
+  return CUDA_SUCCESS;
+}
 
 void add_kernels(Driver& driver) {
   driver.cuModuleLoadData = load_module;

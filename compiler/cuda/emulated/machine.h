@@ -13,6 +13,7 @@
 #include "compiler/cuda/emulated/memory.h"
 #include "compiler/cuda/emulated/module.h"
 #include "compiler/cuda/emulated/queues.h"
+#include "compiler/cuda/graph_nodes.h"
 
 // A handle is a pointer to one of these.
 struct CUctx_st {
@@ -39,6 +40,24 @@ struct CUmod_st {
   thtrain::cuda::emulated::LoadedModule loaded = {};
   std::map<std::string, CUfunc_st> functions = {};
 };
+struct CUgraphNode_st {
+  char mark = 0;  // a handle has an address of its own, and no more
+};
+struct CUgraph_st {
+  struct Node {
+    std::function<void()> run = {};
+    CUfunc_st* kernel = nullptr;  // null: a copy
+    std::vector<size_t> waits_for = {};
+  };
+  CUctx_st* context = nullptr;
+  std::vector<Node> nodes = {};
+  std::vector<std::unique_ptr<CUgraphNode_st>> handles = {};
+};
+struct CUgraphExec_st {
+  CUctx_st* context = nullptr;
+  const CUgraph_st* graph = nullptr;  // that it was made of
+  std::vector<CUgraph_st::Node> nodes = {};
+};
 
 namespace thtrain::cuda::emulated {
 
@@ -57,6 +76,8 @@ struct Machine {
   std::map<const void*, std::unique_ptr<CUstream_st>> streams;
   std::map<const void*, std::unique_ptr<CUevent_st>> events;
   std::map<const void*, std::unique_ptr<CUmod_st>> modules;
+  std::map<const void*, std::unique_ptr<CUgraph_st>> graphs;
+  std::map<const void*, std::unique_ptr<CUgraphExec_st>> executables;
 };
 
 /// Guards the machine.
@@ -99,8 +120,14 @@ Status enqueue(Machine& machine, CUctx_st& context, CUstream_st* stream, std::fu
 /// Runs all that the context's streams have to do.
 Status drain(Machine& machine, const CUctx_st& context);
 
+// What a launch or a copy does, asked for in a stream or as a node of a graph. Not CUDA_SUCCESS: it was refused.
+Status kernel_launch(CUctx_st& context, const KernelNode& parameters, std::function<void()>& run);
+Status copy_in_work(CUctx_st& context, DeviceAddress to, const void* from, size_t bytes, std::function<void()>& run);
+Status copy_out_work(CUctx_st& context, void* to, DeviceAddress from, size_t bytes, std::function<void()>& run);
+
 /// Puts these functions into the table.
 void add_streams(Driver& driver);
 void add_kernels(Driver& driver);
+void add_graphs(Driver& driver);
 
 }  // namespace thtrain::cuda::emulated

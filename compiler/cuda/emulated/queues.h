@@ -29,10 +29,10 @@ class Queues {
   void remove(Queue* queue);
   /// Runs what may run, drawn by the seed, until the condition holds.
   void run_until(const std::function<bool()>& condition);
-
- private:
+  /// The next number of the seed's.
   uint64_t draw();
 
+ private:
   uint64_t state_;
   std::vector<std::unique_ptr<Queue>> queues_;
 };

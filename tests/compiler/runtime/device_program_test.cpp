@@ -180,8 +180,12 @@ TEST(DeviceProgramDeathTest, AKernelThatSpoilsTheDeviceIsNamed) {
     calls.begin(program, 0);
     long* out = calls.failure;
     void* arguments[] = {&out, nullptr};
-    calls.launch(&context, 0, 0, 1, 1, arguments);
-    calls.wait(&context);
+    const long range[1][2] = {{0, 1}};
+    const int use = ~0;
+    const unsigned size = sizeof out;
+    calls.buffers(&context, range, 1);
+    calls.launch(&context, 0, 0, &use, 1, 1, 1, arguments, &size, 1);
+    calls.wait(&context, 0);
     try {
       calls.end_early();
     } catch (const InternalError& error) {
