@@ -9,7 +9,9 @@
 #include "compiler/host/cpu.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
+#include "compiler/runtime/device_program.h"
 #include "compiler/tuning/machine.h"
+#include "trainers/program.h"
 
 namespace thtrain {
 
@@ -20,6 +22,11 @@ Fingerprint machine_fingerprint(int64_t threads) {
           {"vector_bytes", std::to_string(machine().lanes_of(DType::kUInt8))},
           {"blas", str(blas().version, " ", blas().corename)},
           {"compiler", cache().compiler_text()}};
+}
+
+Fingerprint device_fingerprint(const CompilerConfig& config) {
+  const std::optional<kernel::Target> target = device_target(config);
+  return target ? device_facts(*target) : Fingerprint();
 }
 
 std::string* find_entry(Fingerprint& fingerprint, std::string_view name) {

@@ -11,12 +11,16 @@
 
 namespace thtrain {
 
+struct CompilerConfig;
+
 /// Names and values, for people and for comparing: "threads" = "2".
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// thtrain's build, threads, processor, width of vectors, BLAS kernels and compiler, as a function compiled now would
 /// see them. `threads` as in the experiment (0: chosen here).
 Fingerprint machine_fingerprint(int64_t threads);
+/// Of the device that computes: card, driver and what compiles its kernels. Nothing where the processor does.
+Fingerprint device_fingerprint(const CompilerConfig& config);
 
 /// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
 inline constexpr const char* kNativeEntry = "native code";

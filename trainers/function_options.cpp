@@ -25,8 +25,7 @@ static void load_candidate_files(const CompilerConfig& config) {
   if (!wrong.empty()) throw UserError(std::move(wrong));
 }
 
-// UserError at the key where there is no such device.
-static std::optional<kernel::Target> target_of(const CompilerConfig& config) {
+std::optional<kernel::Target> device_target(const CompilerConfig& config) {
   if (config.device == CompilerConfig::Device::kCpu) return std::nullopt;  // this machine's
   if (config.device == CompilerConfig::Device::kEmulated) return kernel::emulated_cuda_target(machine().cores);
   const int number = static_cast<int>(config.device) - static_cast<int>(CompilerConfig::Device::kCuda);
@@ -42,7 +41,7 @@ static std::optional<kernel::Target> target_of(const CompilerConfig& config) {
 
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {
   FunctionOptions out;
-  out.target = target_of(config);
+  out.target = device_target(config);
   switch (config.mode) {
     case CompilerConfig::Mode::kNative:
       out.mode = Mode::kNative;

@@ -21,6 +21,9 @@ namespace thtrain {
 
 /// The lists of candidates of an experiment.
 CandidateLists candidate_lists(const CompilerConfig& config);
+/// The device that compiler.device names; none where that is the processor. UserError at the key where there is no such
+/// device.
+std::optional<kernel::Target> device_target(const CompilerConfig& config);
 /// What [compiler] says, for a function of that name.
 FunctionOptions function_options(const CompilerConfig& config, std::string name);
 

@@ -20,7 +20,8 @@ Training::Training(const Experiment& of_phase, const Experiment& whole, const Da
       monitor(of_phase.trainer, program.batches(), program.metric_names()[0].larger_is_better),
       fingerprint(machine_fingerprint(of_phase.compiler.threads)),
       next_random(start.random.value_or(program.model().random())) {
-  const Fingerprint of_program = program.fingerprint();
+  const Fingerprint of_device = device_fingerprint(of_phase.compiler), of_program = program.fingerprint();
+  fingerprint.insert(fingerprint.end(), of_device.begin(), of_device.end());
   fingerprint.insert(fingerprint.end(), of_program.begin(), of_program.end());
   fingerprint.insert(fingerprint.end(), start.later.begin(), start.later.end());
   state.random = next_random;
