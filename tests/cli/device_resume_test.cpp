@@ -10,8 +10,8 @@ TEST(CliDeviceResume, TheFolderPinsTheDevice) {
   Workshop workshop;
   auto trained = [&](const char* run, const char* epochs) {
     return workshop.run({"train", THTRAIN_SOURCE_DIR "/configs/labs/mlp_digits.toml", "compiler.device=emulated",
-                         std::string("trainer.epochs=") + epochs, "data.n_train=200", "data.n_valid=100", "data.n_test=100",
-                         "--run-dir", run, "--quiet"});
+                         std::string("trainer.epochs=") + epochs, "data.n_train=200", "data.n_valid=100",
+                         "data.n_test=100", "--run-dir", run, "--quiet"});
   };
   ASSERT_EQ(trained("whole", "3").code, 0);
   ASSERT_EQ(trained("parts", "1").code, 0);

@@ -69,6 +69,7 @@ GarbageCall garbage_call(std::string name, F function) {
 
 /// Builders of expressions; derivatives, functions, arrays and generators; nn and trainers.
 void add_builders(std::vector<GarbageCall>& calls);
+void add_control(std::vector<GarbageCall>& calls);
 void add_array_builders(std::vector<GarbageCall>& calls);
 void add_graphs(std::vector<GarbageCall>& calls);
 void add_streams(std::vector<GarbageCall>& calls);

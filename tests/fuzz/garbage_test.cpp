@@ -18,6 +18,7 @@ namespace {
 std::vector<GarbageCall> all_calls() {
   std::vector<GarbageCall> calls;
   add_builders(calls);
+  add_control(calls);
   add_array_builders(calls);
   add_sparse(calls);
   add_graphs(calls);
