@@ -236,7 +236,7 @@ class Fields : public FieldTable {
 template <class T>
 const Schema& schema_of() {
   static const Schema schema = [] {
-    static const T defaults{};
+    static T defaults;
     Schema out;
     out.defaults = &defaults;
     out.section = [](void* object) -> Section& {

@@ -26,10 +26,10 @@ namespace thtrain {
 
 /// The expressions of one shard.
 struct ShardGraph {
-  std::vector<In> inputs;
-  Expr cost, weight;            // scalars of floatX: the mean, and what it counts
-  std::vector<Expr> gradients;  // of the optimizer's parameters
-  std::vector<Update> updates;  // of what layers and the objective keep
+  std::vector<In> inputs = {};
+  Expr cost = {}, weight = {};       // scalars of floatX: the mean, and what it counts
+  std::vector<Expr> gradients = {};  // of the optimizer's parameters
+  std::vector<Update> updates = {};  // of what layers and the objective keep
 };
 
 /// What a rank would like all of them to do after this step. All know of all wishes then.

@@ -94,6 +94,7 @@ class Garbage {
   static size_t count_of(Disconnected) { return 4; }
   static size_t count_of(NullGradients) { return 3; }
   static size_t count_of(SparseFormat) { return 2; }
+  static size_t count_of(FftNorm) { return 3; }
 
   int64_t integer();
   double number();

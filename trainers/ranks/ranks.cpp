@@ -29,6 +29,13 @@ std::string Ranks::name_of(int rank) const {
   return hosts_.empty() ? str("rank ", rank) : str("rank ", rank, " (", hosts_[static_cast<size_t>(rank)], ')');
 }
 
+[[noreturn]] static void fail_silent(const std::string& peer, int64_t seconds, const std::string& waiting) {
+  Message message{.what = str(peer, " has sent nothing for ", seconds, " seconds, and ", waiting, " waits for it")};
+  message.expected = "processes that do their steps together";
+  message.hint = "it hangs, or its machine is lost; THTRAIN_RANK_SECONDS sets how long ranks wait";
+  throw RankFailure(std::move(message));
+}
+
 // A core that others need is left to them: first for a moment, then for longer. Who waits for a rank that waits itself,
 // in a later stage, gives up later: so the one that says it names the right rank.
 void Ranks::wait_for(int peer, int stage) {
@@ -41,11 +48,7 @@ void Ranks::wait_for(int peer, int stage) {
     if (waited.count() > 0.05) std::this_thread::sleep_for(std::chrono::microseconds(200));
     constexpr double kSecondsOfStage = 2;
     if (waited.count() < seconds_ * (patience_ > 0 ? kMostPatient : 1) + kSecondsOfStage * stage) continue;
-    throw RankFailure(
-        Message{.what = str(name_of(peer), " has sent nothing for ", static_cast<int64_t>(waited.count()),
-                            " seconds, and ", name(), " waits for it"),
-                .expected = "processes that do their steps together",
-                .hint = "it hangs, or its machine is lost; THTRAIN_RANK_SECONDS sets how long ranks wait"});
+    fail_silent(name_of(peer), static_cast<int64_t>(waited.count()), name());
   }
 }
 

@@ -91,41 +91,59 @@ Expr polygamma(int64_t n, const Operand& operand) {
   return where(gt(x, 0), (sum + rest) * (sign * std::tgamma(order + 1)), std::numeric_limits<double>::quiet_NaN());
 }
 Expr trigamma(const Operand& x) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
   return polygamma(1, x);
 }
 
 Expr i0(const Operand& x) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
   return exp(abs(x)) * i0e(x);
 }
 Expr i1(const Operand& x) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
   return exp(abs(x)) * i1e(x);
 }
 
 Expr logit(const Operand& p) {
+  const Origin origin = Origin::here(p.where());
+  InheritOrigin inherit(origin);
   return log(p) - log1p(neg(p));
 }
 
 Expr log1mexp(const Operand& operand) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Expr x = is_float(operand.expr().dtype()) ? operand.expr() : cast(operand, floatX());
   const Expr is_small = lt(x, std::numbers::ln2);
   return where(is_small, log(neg(expm1(neg(where(is_small, x, 1.0))))), log1p(neg(exp(neg(where(is_small, 1.0, x))))));
 }
 
 Expr xlogx(const Operand& x) {
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
   return xlogy0(x, x);
 }
 Expr xlogy0(const Operand& of_x, const Operand& of_y) {
+  const Origin origin = Origin::here(of_x.where());
+  InheritOrigin inherit(origin);
   std::vector<Expr> both = resolve({&of_x, &of_y});
   const Expr &x = both[0], is_zero = eq(x, 0);
   return where(is_zero, 0.0, x * log(where(is_zero, 1.0, both[1])));
 }
 
 Expr angle(const Operand& z) {
+  const Origin origin = Origin::here(z.where());
+  InheritOrigin inherit(origin);
   const Expr value = is_complex(z.expr().dtype()) || is_float(z.expr().dtype()) ? z.expr() : cast(z, floatX());
   return arctan2(imag(value), real(value));
 }
 
 Expr complex_from_polar(const Operand& modulus, const Operand& angle) {
+  const Origin origin = Origin::here(modulus.where());
+  InheritOrigin inherit(origin);
   std::vector<Expr> both = resolve({&modulus, &angle});
   return complex(both[0] * cos(both[1]), both[0] * sin(both[1]));
 }

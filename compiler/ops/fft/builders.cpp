@@ -93,6 +93,8 @@ Expr of_lengths(Expr x, const std::vector<size_t>& axes, const LengthList& lengt
 
 Expr complex_fft(const Operand& operand, const std::vector<int64_t>& axes, const LengthList& lengths, FftNorm norm,
                  Direction direction, const char* builder) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Call call{builder, operand.where()};
   const Expr x = complex_of(operand.expr());
   const std::vector<size_t> numbers = axes_of(x, axes, call);
@@ -109,6 +111,8 @@ Expr along_last(const Expr& x, size_t axis, F&& f) {
 
 Expr real_fft(const Operand& operand, const std::vector<int64_t>& axes, const LengthList& lengths, FftNorm norm,
               const char* builder) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Call call{builder, operand.where()};
   Expr x = operand.expr();
   if (is_complex(x.dtype()))
@@ -134,6 +138,8 @@ Expr real_fft(const Operand& operand, const std::vector<int64_t>& axes, const Le
 
 Expr real_ifft(const Operand& operand, const std::vector<int64_t>& axes, const LengthList& lengths, FftNorm norm,
                const char* builder) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   const Call call{builder, operand.where()};
   Expr x = complex_of(operand.expr());
   std::vector<size_t> numbers = axes_of(x, axes, call);
@@ -158,6 +164,8 @@ LengthList list_of(const std::optional<Length>& n) {
 }
 
 Expr shifted(const Operand& operand, const std::vector<int64_t>& axes, Direction direction, const char* builder) {
+  const Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
   Expr x = operand.expr();
   for (size_t axis : axes_of(x, axes, {builder, operand.where()})) {
     const Expr half = floor_div(length(x, static_cast<int64_t>(axis)), 2);
@@ -167,7 +175,10 @@ Expr shifted(const Operand& operand, const std::vector<int64_t>& axes, Direction
 }
 
 // 0, 1, ... over n spacing; from the number of `positive` ones on, minus n.
-Expr frequencies(const Dim& n, const Dim& count, double spacing, bool is_both, DType dtype) {
+Expr frequencies(const Dim& n, const Dim& count, double spacing, bool is_both, DType dtype,
+                 const std::source_location& where_called) {
+  const Origin origin = Origin::here(where_called);
+  InheritOrigin inherit(origin);
   const Expr length = apply(length_op(), {}, {{"dim", Dims{n}}}),
              k = arange(apply(length_op(), {}, {{"dim", Dims{count}}}));
   const Expr number = is_both ? where(k * 2 < length, k, k - length) : k;
@@ -221,11 +232,11 @@ Expr fftshift(const Operand& x, const std::vector<int64_t>& axes) {
 Expr ifftshift(const Operand& x, const std::vector<int64_t>& axes) {
   return shifted(x, axes, Direction::kBack, "ifftshift");
 }
-Expr fftfreq(const Length& n, double spacing, std::optional<DType> dtype) {
-  return frequencies(n.dim(), n.dim(), spacing, true, dtype.value_or(floatX()));
+Expr fftfreq(const Length& n, double spacing, std::optional<DType> dtype, std::source_location where) {
+  return frequencies(n.dim(), n.dim(), spacing, true, dtype.value_or(floatX()), where);
 }
-Expr rfftfreq(const Length& n, double spacing, std::optional<DType> dtype) {
-  return frequencies(n.dim(), floor_div(n.dim(), 2) + 1, spacing, false, dtype.value_or(floatX()));
+Expr rfftfreq(const Length& n, double spacing, std::optional<DType> dtype, std::source_location where) {
+  return frequencies(n.dim(), floor_div(n.dim(), 2) + 1, spacing, false, dtype.value_or(floatX()), where);
 }
 
 }  // namespace thtrain

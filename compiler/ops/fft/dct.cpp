@@ -64,7 +64,9 @@ Expr third_type(const Expr& x, int64_t n) {
 Expr cosine_transform(const Operand& operand, int64_t type, const std::optional<Length>& n, int64_t axis, FftNorm norm,
                       bool inverse, const char* builder) {
   Expr x = operand.expr();
-  const std::source_location& where = operand.where();
+  const std::source_location where = operand.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
   if (type != 2 && type != 3) fail_build(where, str(builder, ": type ", type), "type 2 or 3", value_text(x));
   if (is_complex(x.dtype()))
     fail_build(where, str(builder, ": the values are complex"), "real numbers", value_text(x),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <source_location>
 #include <vector>
 
 #include "compiler/ops/operand.h"
@@ -11,8 +12,8 @@ namespace thtrain {
 
 // ---- transforms of Fourier -----------------------------------------------------------------------------------------
 
-/// Which of the two directions divides by the number of elements N: the one back, none but both by sqrt(N), or the
-/// one there. The names are NumPy's.
+/// What divides by the number of elements N: the inverse transform, both transforms by sqrt(N), or the forward one. The
+/// names are NumPy's.
 enum class FftNorm { kBackward, kOrtho, kForward };
 
 /// y[k] = sum over j of x[j] e^(-2 pi i j k / n) along an axis, as NumPy's fft: n is the axis' length, or x is cut or
@@ -46,11 +47,13 @@ Expr fftshift(const Operand& x, const std::vector<int64_t>& axes = {});
 Expr ifftshift(const Operand& x, const std::vector<int64_t>& axes = {});
 /// The frequencies of fft's and of rfft's results for n samples that are `spacing` apart: 0, 1, ..., -1 over n spacing.
 /// Of floatX where no dtype is given.
-Expr fftfreq(const Length& n, double spacing = 1, std::optional<DType> dtype = {});
-Expr rfftfreq(const Length& n, double spacing = 1, std::optional<DType> dtype = {});
+Expr fftfreq(const Length& n, double spacing = 1, std::optional<DType> dtype = {},
+             std::source_location where = std::source_location::current());
+Expr rfftfreq(const Length& n, double spacing = 1, std::optional<DType> dtype = {},
+              std::source_location where = std::source_location::current());
 
-/// The cosine transform of type 2, 2 times the sum of x[j] cos(pi k (2 j + 1) / 2 n), or of type 3, the one back, as
-/// SciPy's dct; idct(x, t) is the inverse of dct(x, t). With kOrtho both are rotations. By rfft and irfft.
+/// The cosine transform of type 2, 2 times the sum of x[j] cos(pi k (2 j + 1) / 2 n), or of type 3, its inverse times
+/// 2 n, as SciPy's dct; idct(x, t) is the inverse of dct(x, t). With kOrtho both are orthogonal. By rfft and irfft.
 Expr dct(const Operand& x, int64_t type = 2, std::optional<Length> n = {}, int64_t axis = -1,
          FftNorm norm = FftNorm::kBackward);
 Expr idct(const Operand& x, int64_t type = 2, std::optional<Length> n = {}, int64_t axis = -1,

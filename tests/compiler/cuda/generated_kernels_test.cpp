@@ -19,7 +19,7 @@ namespace {
 /// Blocks and threads of the launch that an entry has.
 std::pair<unsigned, unsigned> grid_of(const SourceText& source) {
   std::smatch found;
-  const std::regex launch("launch\\(ctx, 0 /\\* " + source.kernels[0].name + " \\*/, (\\d+)L?, (\\d+)L?,");
+  const std::regex launch("launch\\(ctx, 0 /\\* " + source.kernels[0].name + " \\*/, \\{[^}]*\\}, (\\d+)L?, (\\d+)L?,");
   if (!std::regex_search(source.entry, found, launch)) return {0, 0};
   return {static_cast<unsigned>(std::stoul(found[1])), static_cast<unsigned>(std::stoul(found[2]))};
 }
