@@ -374,7 +374,11 @@ void columns_of(long count, long n, long inner, bool inverse, T scale, const T* 
 template <class T>
 void transform(Kind kind, const Axes& axes, bool inverse, T scale, const T* in, T* out, int threads) {
   const auto& [count, n, inner] = axes;
-  if (axes.numbers() == 0) return;
+  if (axes.numbers() == 0) {  // a spectrum of no numbers has one element
+    if (kind == Kind::kRealToHalf && axes.n[2] == 0)
+      std::fill_n(out, 2 * axes.count * axes.n[0] * axes.n[1] * axes.inner, T(0));
+    return;
+  }
   const bool is_real = kind == Kind::kRealToHalf;
   const long last = is_real ? n[2] / 2 + 1 : n[2], of_slab = n[1] * last * inner,
              in_slab = is_real ? n[1] * n[2] : 2 * of_slab;

@@ -150,7 +150,8 @@ std::vector<Tensor> reference_of_transform(const ReferenceArgs& args) {
     T* const to = out.data<T>();
     for (int64_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<size_t>(i);
-      const Number value = all[transform.kind == kRealToHalf ? at / half * n + at % half : at] * scale;
+      const size_t from = transform.kind == kRealToHalf ? at / half * n + at % half : at;
+      const Number value = all.empty() ? Number() : all[from] * scale;  // a spectrum of no numbers has one element
       if constexpr (is_complex_v<T>)
         to[i] = T(value);
       else
@@ -396,6 +397,7 @@ const Op& irfft_op() {
             args.require(x.rank() >= 1, "a scalar has no axis");
             const Dims& length = args.props.get<Dims>("length");
             args.require(length.size() == 1, "there is no length");
+            require_length(args, length[0]);
             args.require_equal(x.dims.back(), floor_div(length[0], 2) + 1, "the spectrum has another length");
             Type out = x;
             out.dtype = real_dtype(x.dtype);

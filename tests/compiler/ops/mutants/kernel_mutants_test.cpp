@@ -32,6 +32,7 @@ constexpr size_t kBatch = 150;    // compile time grows faster than the text
 struct Survivors {
   std::string why;
   std::vector<std::string> mutants;
+  bool are_the_same = false;  // by mathematics: no test could find them, and they do not count
 };
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
@@ -45,7 +46,8 @@ const std::vector<Survivors>& survivors() {
       {"between the polynomials of the tails, which no draw reaches: edge cases do, and are not drawn here",
        {"erfcinv: branches swapped", "erfcinv: fabs for sqrt", "erfinv: branches swapped", "erfinv: fabs for sqrt"}},
       {"what is left of a number is an angle, and any whole number near it serves",
-       {"gammaln: floor for rint", "gammaln: trunc for rint", "psi: floor for rint", "psi: trunc for rint"}},
+       {"gammaln: floor for rint", "gammaln: trunc for rint", "psi: floor for rint", "psi: trunc for rint"},
+       true},
       {"in rows of one block: what its extremum is compared with is one of its elements, and its number is 0",
        {"argmax: >= for >", "argmax: || for &&", "argmin: <= for <", "argmin: || for &&",
         "argmin: a number one larger"}},
@@ -245,8 +247,11 @@ TEST(KernelMutants, AreCaught) {
     for (const auto& [name, found] : batch.caught(target)) caught[name] = caught[name] || found;
   }
   std::set<std::string> expected;
-  size_t count = 0;
-  for (const Survivors& row : survivors()) expected.insert(row.mutants.begin(), row.mutants.end());
+  size_t count = 0, same = 0;
+  for (const Survivors& row : survivors()) {
+    expected.insert(row.mutants.begin(), row.mutants.end());
+    if (row.are_the_same) same += row.mutants.size();
+  }
   for (const auto& [name, found] : caught) {
     count += found;
     const bool survives = expected.erase(name) != 0;
@@ -254,7 +259,7 @@ TEST(KernelMutants, AreCaught) {
   }
   EXPECT_TRUE(expected.empty()) << "listed, but not made: " << join(expected, "; ");
   std::cout << "kernels: " << caught.size() << " mutants, " << count << " caught\n";
-  EXPECT_GE(static_cast<double>(count), kLeastCaught * static_cast<double>(caught.size()));
+  EXPECT_GE(static_cast<double>(count), kLeastCaught * static_cast<double>(caught.size() - same));
 }
 
 }  // namespace
