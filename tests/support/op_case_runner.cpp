@@ -113,6 +113,8 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
     for (int64_t k = 0; k < value.size(); ++k) {
       // An infinity or NaN here and there: one is enough for a whole slice.
       double x = special[random() % (k % 16 == 5 ? special.size() : finite)];
+      if (op.scalar && k % 8 == 2 && !op.scalar->edge_cases.empty())
+        x = op.scalar->edge_cases[(seed + static_cast<size_t>(k / 8)) % op.scalar->edge_cases.size()];
       if (chance(random) >= share) x = random() % 2 ? 0.0 : -0.0;
       // Which parts of a complex product are NaN with an infinity follows from its order.
       if (&op == &prod_op() && is_complex(type.dtype) && std::isinf(x)) x = 1;

@@ -174,7 +174,7 @@ const Op& erfinv_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (kHalfOfRootOfPi * exp(sqr(g.out())))}; },
       .low = -0.9,
       .high = 0.9,
-      .edge_cases = {1e-10, 0.5, 0.99, 0.999999, 1, -1, 1.5},
+      .edge_cases = {1e-10, 0.5, 0.99, 0.9995, 0.999999, 1 - 1e-10, 1 - 1e-15, 1, -1, 1.5},
       .ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
@@ -195,7 +195,7 @@ const Op& erfcinv_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (-kHalfOfRootOfPi * exp(sqr(g.out())))}; },
       .low = 0.1,
       .high = 1.9,
-      .edge_cases = {1e-10, 1e-30, 0.5, 1, 1.5, 1.999, 2, 2.5},
+      .edge_cases = {1e-4, 1e-10, 1e-30, 1e-100, 1e-300, 0.5, 1, 1.5, 1.999, 2, 2.5},
       .ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;

@@ -32,7 +32,6 @@ constexpr size_t kBatch = 150;    // compile time grows faster than the text
 struct Survivors {
   std::string why;
   std::vector<std::string> mutants;
-  bool are_the_same = false;  // by mathematics: no test could find them, and they do not count
 };
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
@@ -42,12 +41,10 @@ const std::vector<Survivors>& survivors() {
       {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
        {"abs: <= for <", "erfcinv: <= for <", "erfcx: <= for <", "erfinv: <= for <", "gammaln: <= for <",
-        "gammaln: >= for >", "i0e: <= for <", "i1e: <= for <", "sigmoid: <= for <", "softplus: <= for <"}},
-      {"between the polynomials of the tails, which no draw reaches: edge cases do, and are not drawn here",
-       {"erfcinv: branches swapped", "erfcinv: fabs for sqrt", "erfinv: branches swapped", "erfinv: fabs for sqrt"}},
+        "gammaln: >= for >", "i0e: <= for <", "sigmoid: <= for <", "softplus: <= for <"}},
+      {"erfinv of doubles ends before the last polynomial", {"erfinv: branches swapped"}},
       {"what is left of a number is an angle, and any whole number near it serves",
-       {"gammaln: floor for rint", "gammaln: trunc for rint", "psi: floor for rint", "psi: trunc for rint"},
-       true},
+       {"gammaln: floor for rint", "gammaln: trunc for rint", "psi: floor for rint", "psi: trunc for rint"}},
       {"in rows of one block: what its extremum is compared with is one of its elements, and its number is 0",
        {"argmax: >= for >", "argmax: || for &&", "argmin: <= for <", "argmin: || for &&",
         "argmin: a number one larger"}},
@@ -247,11 +244,8 @@ TEST(KernelMutants, AreCaught) {
     for (const auto& [name, found] : batch.caught(target)) caught[name] = caught[name] || found;
   }
   std::set<std::string> expected;
-  size_t count = 0, same = 0;
-  for (const Survivors& row : survivors()) {
-    expected.insert(row.mutants.begin(), row.mutants.end());
-    if (row.are_the_same) same += row.mutants.size();
-  }
+  size_t count = 0;
+  for (const Survivors& row : survivors()) expected.insert(row.mutants.begin(), row.mutants.end());
   for (const auto& [name, found] : caught) {
     count += found;
     const bool survives = expected.erase(name) != 0;
@@ -259,7 +253,7 @@ TEST(KernelMutants, AreCaught) {
   }
   EXPECT_TRUE(expected.empty()) << "listed, but not made: " << join(expected, "; ");
   std::cout << "kernels: " << caught.size() << " mutants, " << count << " caught\n";
-  EXPECT_GE(static_cast<double>(count), kLeastCaught * static_cast<double>(caught.size() - same));
+  EXPECT_GE(static_cast<double>(count), kLeastCaught * static_cast<double>(caught.size()));
 }
 
 }  // namespace
