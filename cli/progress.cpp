@@ -175,6 +175,7 @@ static std::string summary_json(const TrainSummary& summary) {
       .add("plot", summary.plot);
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (!summary.phase.empty()) out.add("phase", summary.phase);
+  if (summary.paused) out.add("paused", true);
   if (summary.out_of_time) out.add("out_of_time", true);
   if (summary.diverged) out.add("diverged", true);
   if (summary.confusion) {
@@ -216,7 +217,8 @@ void Progress::print_summary(const TrainSummary& summary) {
 }
 
 void Progress::print_values(const TrainSummary& summary) {
-  std::string how = summary.interrupted     ? str("interrupted in epoch ", summary.stop_epoch)
+  std::string how = summary.paused          ? str("paused after epoch ", summary.stop_epoch)
+                    : summary.interrupted   ? str("interrupted in epoch ", summary.stop_epoch)
                     : summary.out_of_time   ? str("out of time in epoch ", summary.stop_epoch)
                     : summary.stopped_early ? str("stopped early after epoch ", summary.stop_epoch)
                     : !summary.converged.empty()

@@ -11,13 +11,14 @@
 
 namespace thtrain {
 
-static constexpr std::array<std::pair<RunEnd, const char*>, 11> kEnds = {{{RunEnd::kRunning, "running"},
+static constexpr std::array<std::pair<RunEnd, const char*>, 12> kEnds = {{{RunEnd::kRunning, "running"},
                                                                           {RunEnd::kFinished, "finished"},
                                                                           {RunEnd::kConverged, "converged"},
                                                                           {RunEnd::kPatience, "patience"},
                                                                           {RunEnd::kMaxSeconds, "max_seconds"},
                                                                           {RunEnd::kDiverged, "diverged"},
                                                                           {RunEnd::kInterrupted, "interrupted"},
+                                                                          {RunEnd::kPaused, "paused"},
                                                                           {RunEnd::kNonFinite, "not finite"},
                                                                           {RunEnd::kFailed, "failed"},
                                                                           {RunEnd::kKilled, "killed"},
@@ -41,6 +42,7 @@ bool is_over(RunEnd end) {
 }
 
 RunEnd end_of(const TrainSummary& summary) {
+  if (summary.paused) return RunEnd::kPaused;
   if (summary.interrupted) return RunEnd::kInterrupted;
   if (summary.diverged) return RunEnd::kDiverged;
   if (summary.out_of_time) return RunEnd::kMaxSeconds;

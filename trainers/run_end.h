@@ -20,13 +20,14 @@ enum class RunEnd {
   kMaxSeconds,   // trainer.max_seconds were spent
   kDiverged,     // training ended, but its loss is far above that of the beginning or not finite
   kInterrupted,  // by a signal; a checkpoint was written
+  kPaused,       // after the epochs that were asked for; a checkpoint was written
   kNonFinite,    // the loss or a weight was not finite
   kFailed,       // another error
   kKilled,       // the process went without a word
   kUnfinished,   // it was interrupted or killed: a run of an earlier version, which did not say
 };
-/// "running", "finished", "converged", "patience", "max_seconds", "diverged", "interrupted", "not finite", "failed",
-/// "killed", "not finished"
+/// "running", "finished", "converged", "patience", "max_seconds", "diverged", "interrupted", "paused", "not finite",
+/// "failed", "killed", "not finished"
 const char* text_of(RunEnd end);
 std::optional<RunEnd> run_end_of(std::string_view text);
 /// Did training end by itself?

@@ -29,6 +29,8 @@ struct TrainOptions {
   bool allow_different_bits = false;
   /// Resume although the experiment was edited since the last checkpoint.
   bool accept_edits = false;
+  /// Not 0: the run pauses when it has so many epochs, with a checkpoint; resume() goes on. Of a run without phases.
+  int64_t until_epoch = 0;
   /// Times the training step, step of its program by step: TrainSummary::profile.
   bool profile = false;
   /// The processes that train together; null: this one alone. Rank 0 writes the folder; the others read from it.
@@ -55,7 +57,8 @@ struct TrainSummary {
   /// The step from which on native code ran, where compiler.background began with the reference; counted from 1.
   std::optional<int64_t> native_from_step = {};
   std::string phase = {};      // the last one that was begun; "" without phases. Counts and values are of it
-  bool interrupted = false;    // by TrainOptions::stop
+  bool interrupted = false;    // by TrainOptions::stop, or paused
+  bool paused = false;         // at TrainOptions::until_epoch
   bool out_of_time = false;    // trainer.max_seconds were spent
   bool stopped_early = false;  // the patience was spent
   /// At its end the validation loss is not finite, or the training loss more than ten times that of a model that knows

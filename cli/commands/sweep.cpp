@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "cli/command.h"
@@ -29,8 +30,9 @@ struct SweepArguments {
   std::string run_dir = {};          // "": the last one of this command that is not over, or a new one in output.root
   std::string resume = {};           // the folder of a sweep to go on with
   std::optional<int64_t> jobs = {};  // not given: as many as fit the cores
-  std::optional<int64_t> threads = {};  // of a run; not given: OMP_NUM_THREADS, else 1
-  std::string launch = {};              // words before the command of each run
+  std::optional<int64_t> threads = {};                                 // of a run; not given: OMP_NUM_THREADS, else 1
+  std::string launch = {};                                             // words before the command of each run
+  std::optional<int64_t> random = {}, random_seed = {}, halving = {};  // SweepSearch
   bool dry_run = false, json = false, quiet = false;
   LrRangeArguments lr_range = {};
   std::vector<std::string> command_line = {};  // for sweep.json
@@ -48,6 +50,15 @@ std::string absolute_path(const std::string& path) {
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};
+}
+
+SweepSearch search_of(const SweepArguments& arguments) {
+  if (arguments.random_seed && !arguments.random)
+    throw UserError(Message{.what = "thtrain sweep: --random-seed has no use without --random",
+                            .expected = "--random N, for N runs whose values are drawn"});
+  return {.random = arguments.random.value_or(0),
+          .random_seed = arguments.random_seed.value_or(1),
+          .halving = arguments.halving.value_or(0)};
 }
 
 // What --threads says, else OMP_NUM_THREADS, else one.
@@ -89,7 +100,8 @@ Asked asked_of(const SweepArguments& arguments) {
                .config_file = config,
                .config_path = absolute_path(config),
                .words = arguments.experiment.overrides,
-               .threads = threads_of_a_run(arguments)},
+               .threads = threads_of_a_run(arguments),
+               .search = search_of(arguments)},
               {},
               config};
     if (!arguments.run_dir.empty() && SweepFolder::is_at(arguments.run_dir))
@@ -102,6 +114,11 @@ Asked asked_of(const SweepArguments& arguments) {
                             arguments.run_dir.empty() ? "an experiment file" : "--run-dir", " are both given"),
                 .expected = "one of them",
                 .hint = "the folder of the sweep holds what its command line said"});
+  if (search_of(arguments) != SweepSearch())
+    throw UserError(Message{
+        .what = str("thtrain sweep: --resume and", arguments.random ? " --random" : " --halving", " are both given"),
+        .expected = "one of them",
+        .hint = "the folder of the sweep holds what its command line said"});
   SweepFolder folder = SweepFolder::open(arguments.resume);
   const SweepFacts& facts = folder.facts();
   const bool is_here = absolute_path(facts.config_file) == facts.config_path;
@@ -132,10 +149,10 @@ UserError other_data(const std::string& folder, const std::string& then, const s
 // The sweep in `folder` must be the one that is asked for.
 void require_same(const SweepFolder& folder, const SweepFacts& asked, const SweepArguments& arguments) {
   const SweepFacts& there = folder.facts();
-  if (there.words != asked.words || there.config_path != asked.config_path)
+  if (there.words != asked.words || there.config_path != asked.config_path || there.search != asked.search)
     throw UserError(Message{.what = str(folder.path(), ": the sweep in this folder is another one"),
-                            .expected = str(there.config_path, ' ', join(there.words, " ")),
-                            .got = str(asked.config_path, ' ', join(asked.words, " ")),
+                            .expected = str(there.config_path, ' ', join(there.words, " "), there.search.options()),
+                            .got = str(asked.config_path, ' ', join(asked.words, " "), asked.search.options()),
                             .hint = str("`thtrain sweep --resume ", printable(folder.path()),
                                         "` goes on with it; --run-dir names another folder")});
   if (there.hash != asked.hash)
@@ -152,13 +169,15 @@ void require_same(const SweepFolder& folder, const SweepFacts& asked, const Swee
                             .hint = "the number of threads decides the last bits of results"});
 }
 
-std::vector<SweepRun> runs_in(const SweepFolder& folder, const SweepPoints& points) {
+std::vector<SweepRun> runs_in(const SweepFolder& folder, const SweepPoints& points,
+                              const std::optional<Halving>& halving) {
   std::vector<SweepRun> out;
   for (int64_t i = 0; i < points.count(); ++i) {
     const std::string name = points.name(i);
     out.push_back({.point = i, .name = name, .folder = folder.run(name)});
     read_record(out.back(), points);
   }
+  if (halving) halving->advance(out);
   return out;
 }
 
@@ -169,7 +188,7 @@ bool has_waiting(const std::vector<SweepRun>& runs) {
 
 // The folder that was named, or the last one of the same command that has something left to do; none: a new one.
 std::optional<SweepFolder> folder_there(const Asked& asked, const SweepPoints& points, const CheckedSweep& checked,
-                                        const SweepArguments& arguments) {
+                                        const std::optional<Halving>& halving, const SweepArguments& arguments) {
   if (asked.folder) {
     require_same(*asked.folder, asked.facts, arguments);
     return asked.folder;
@@ -186,8 +205,8 @@ std::optional<SweepFolder> folder_there(const Asked& asked, const SweepPoints& p
   const SweepFacts& facts = there->facts();
   const bool is_same = facts.words == asked.facts.words && facts.hash == asked.facts.hash &&
                        facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads &&
-                       (facts.data.empty() || facts.data == asked.facts.data);
-  return is_same && has_waiting(runs_in(*there, points)) ? there : std::nullopt;
+                       facts.search == asked.facts.search && (facts.data.empty() || facts.data == asked.facts.data);
+  return is_same && has_waiting(runs_in(*there, points, halving)) ? there : std::nullopt;
 }
 
 SweepFolder new_folder(const Asked& asked, const CheckedSweep& checked, const SweepArguments& arguments) {
@@ -218,6 +237,14 @@ std::vector<int> threads_of(const CheckedSweep& checked, int threads, const Swee
   return out;
 }
 
+std::optional<Halving> halving_of(const SweepSearch& search, const CheckedSweep& checked) {
+  if (search.halving == 0) return {};
+  if (checked.has_phases)
+    throw UserError(Message{.what = "thtrain sweep: --halving has no use in an experiment of several phases",
+                            .expected = "no [[phase]]"});
+  return Halving(search.halving, *std::ranges::max_element(checked.epochs));
+}
+
 // The exit code of the first run that failed.
 int code_of(const std::vector<SweepRun>& runs) {
   for (const SweepRun& run : runs)
@@ -246,13 +273,14 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
     return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
   };
   const int code = interrupted != 0 ? interrupted : code_of(runs);
-  const int64_t finished = count(State::kDone), failed = count(State::kFailed);
+  const int64_t finished = count(State::kDone), failed = count(State::kFailed), dropped = count(State::kDropped);
   if (json) {
     JsonObject out;
     out.add("sweep_dir", folder.path());
     if (has_csv) out.add("csv", folder.csv());
     if (has_csv && has_seeds(points)) out.add("seeds_csv", folder.seeds_csv());
     out.add("finished", finished).add("failed", failed);
+    if (dropped > 0) out.add("dropped", dropped);
     out.add("interrupted", interrupted != 0).add_raw("runs", results_json(points, runs));
     if (has_seeds(points)) out.add_raw("seeds", seeds_json(points, runs));
     print_text(out.line() + '\n');
@@ -261,6 +289,7 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
   std::string text = interrupted != 0 ? "" : results_table(points, runs) + seeds_table(points, runs);
   text += str(finished, " of ", count_text(points.count(), "run"), " finished");
   if (failed > 0) text += str(", ", failed, " failed");
+  if (dropped > 0) text += str(", ", dropped, " dropped");
   text += str("\nsweep folder ", printable(folder.path()), '\n');
   if (has_csv) text += str("table ", printable(folder.csv()), '\n');
   if (has_csv && has_seeds(points)) text += str("means ", printable(folder.seeds_csv()), '\n');
@@ -270,10 +299,11 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
 }
 
 // `--dry-run`: the result of each run so far, and what is done with it.
-int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& points, SweepPlan plan, bool json) {
+int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& points,
+              const std::optional<Halving>& halving, SweepPlan plan, bool json) {
   std::vector<SweepRun> runs;
   if (folder) {
-    runs = runs_in(*folder, points);
+    runs = runs_in(*folder, points, halving);
     if (has_waiting(runs)) folder->check_logs();
     plan.head = str("sweep ", folder->path());
   } else {
@@ -299,6 +329,8 @@ static void refuse_with_lr_range(const SweepArguments& arguments) {
                       : arguments.jobs            ? "--jobs"
                       : arguments.threads         ? "--threads"
                       : !arguments.launch.empty() ? "--launch"
+                      : arguments.random          ? "--random"
+                      : arguments.halving         ? "--halving"
                       : arguments.dry_run         ? "--dry-run"
                                                   : nullptr;
   if (!given) return;
@@ -318,21 +350,22 @@ static int run_sweep(const SweepArguments& arguments) {
   }
   require_lr_range(arguments.lr_range);
   Asked asked = asked_of(arguments);
-  const SweepPoints points(asked.facts.words);
+  const SweepPoints points(asked.facts.words, asked.facts.search);
   const CheckedSweep checked = check_points(asked.config, points, arguments.quiet);
   asked.facts.hash = checked.hash;
   asked.facts.data = checked.files;
   for (int64_t i = 0; i < points.count(); ++i) asked.facts.runs.push_back(points.name(i));
+  const std::optional<Halving> halving = halving_of(asked.facts.search, checked);
   const int of_a_run = asked.folder ? asked.folder->facts().threads : asked.facts.threads;
   const std::vector<int> threads = threads_of(checked, of_a_run, arguments);
   const int most_threads = *std::max_element(threads.begin(), threads.end());
   const int jobs = static_cast<int>(arguments.jobs.value_or(std::max(1, cpu().cores / most_threads)));
-  const std::optional<SweepFolder> there = folder_there(asked, points, checked, arguments);
+  const std::optional<SweepFolder> there = folder_there(asked, points, checked, halving, arguments);
   SweepPlan plan{.head = str("sweep of ", asked.config), .jobs = jobs, .threads = threads, .epochs = checked.epochs};
-  if (arguments.dry_run) return tell_plan(there, points, std::move(plan), arguments.json);
+  if (arguments.dry_run) return tell_plan(there, points, halving, std::move(plan), arguments.json);
   SweepFolder folder = there ? *there : new_folder(asked, checked, arguments);
   folder.lock();
-  std::vector<SweepRun> runs = runs_in(folder, points);
+  std::vector<SweepRun> runs = runs_in(folder, points, halving);
   if (has_waiting(runs)) folder.check_logs();
   plan.head = str("sweep ", folder.path());
   if (!arguments.json && !arguments.quiet) print_text(list_text(plan, points, runs));
@@ -345,6 +378,7 @@ static int run_sweep(const SweepArguments& arguments) {
                         .threads = threads,
                         .epochs = checked.epochs,
                         .launch = words_of(arguments.launch),
+                        .halving = halving,
                         .quiet = arguments.quiet,
                         .lines = !arguments.json});
     interrupted = leader.lead();
@@ -372,6 +406,17 @@ static Command declare_sweep(CLI::App& command, const Invocation& invocation) {
       ->check(number_in("sweep", "--threads", int64_t{1}, int64_t{kMaxThreads}));
   command.add_option("--launch", arguments->launch, "what the command of each run begins with, as in \"srun -n1 -c2\"")
       ->type_name("WORDS");
+  command.add_option("--random", arguments->random, "N points with drawn values, instead of all combinations")
+      ->type_name("N")
+      ->check(number_in("sweep", "--random", int64_t{1}, kMaxSweepRuns));
+  command.add_option("--random-seed", arguments->random_seed, "of what --random draws; 1 unless given")
+      ->type_name("N")
+      ->check(number_in("sweep", "--random-seed", int64_t{0}, std::numeric_limits<int64_t>::max()));
+  command
+      .add_option("--halving", arguments->halving,
+                  "rounds: after so many epochs, then twice as many, ..., the better half of the runs goes on")
+      ->type_name("EPOCHS")
+      ->check(number_in("sweep", "--halving", int64_t{1}, int64_t{1'000'000'000}));
   command.add_flag("--dry-run", arguments->dry_run, "check all runs and list them; start none");
   command.add_flag("--json", arguments->json,
                    "print the results as one JSON object, and nothing else on standard output");
@@ -385,6 +430,9 @@ CommandSpec sweep_command() {
           "train an experiment with each combination of several values, several runs at once",
           {{"thtrain sweep lab.toml trainer.learning_rate=0.1,0.03 seed=1..3", "six runs"},
            {"thtrain sweep lab.toml model.layers.0.units=100,200 trainer.epochs=5", "two runs of 5 epochs each"},
+           {"thtrain sweep lab.toml trainer.learning_rate=log:0.001..1 --random 20", "20 runs with drawn values"},
+           {"thtrain sweep lab.toml trainer.learning_rate=log:0.001..1 --random 64 --halving 2",
+            "64 for 2 epochs, the better 32 for 4, ..."},
            {"thtrain sweep lab.toml --lr-range", "the loss over rising learning rates, and a suggestion"},
            {"thtrain sweep lab.toml seed=1..64 --launch \"srun -n1\" --jobs 16", "16 at once, on other machines"},
            {"thtrain sweep --resume runs/lab-sweep-1", "go on with a sweep that was stopped"}},

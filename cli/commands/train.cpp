@@ -120,7 +120,11 @@ int quiet_result(const TrainSummary& summary, const InterruptWatch& interrupt) {
 }
 
 // Before anything is written: of all phases.
-void check_job(const Experiment& experiment, Ranks& ranks) {
+void check_job(const Experiment& experiment, Ranks& ranks, int64_t until_epoch) {
+  if (until_epoch > 0 && phase_count(experiment) > 1)
+    throw UserError(Message{.what = "--until-epoch has no use in an experiment of several phases",
+                            .expected = "no [[phase]]",
+                            .hint = "a phase ends after its own trainer.epochs"});
   for (size_t i = 0; i < phase_count(experiment); ++i) check_ranks(phase_of(experiment, i), ranks);
   require_alike(ranks, {{"thtrain", std::string(build_id)},
                         {"experiment", content_hash({resolved_toml(experiment)})},
@@ -147,7 +151,7 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   extend(loaded, arguments, train_options);
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
-  check_job(loaded.experiment, ranks);
+  check_job(loaded.experiment, ranks, arguments.until_epoch);
   PhaseData data(loaded.experiment, [&](const Experiment& phase) {
     LoadedExperiment one = loaded;
     one.experiment = phase;
@@ -204,7 +208,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   refuse_folder(arguments.experiment.config);
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
-  check_job(experiment, ranks);
+  check_job(experiment, ranks, arguments.until_epoch);
   std::set<std::string> warned;
   PhaseData data(experiment, [&](const Experiment& phase) {
     Dataset out = load_data(phase, loaded.config_folder);
@@ -247,6 +251,8 @@ static int try_train(const TrainArguments& arguments) {
 
 int run_train(const TrainArguments& arguments) {
   if (arguments.dry_run) return try_train(arguments);
+  if (arguments.folds != 0 && arguments.until_epoch != 0)
+    throw UserError(Message{.what = "--folds and --until-epoch are both given", .expected = "one of them"});
   if (arguments.folds != 0) {
     const std::shared_ptr<Ranks> ranks = join_job();
     if (ranks->size() > 1)
@@ -258,6 +264,7 @@ int run_train(const TrainArguments& arguments) {
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
   TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,
                              .accept_edits = arguments.accept_edits,
+                             .until_epoch = arguments.until_epoch,
                              .profile = arguments.profile,
                              .started = arguments.started};
   train_options.ranks = join_job();
@@ -271,6 +278,10 @@ int run_train(const TrainArguments& arguments) {
 }
 
 void add_run_flags(CLI::App& command, TrainArguments& into) {
+  command
+      .add_option("--until-epoch", into.until_epoch, "pause after so many epochs, with a checkpoint; `resume` goes on")
+      ->type_name("N")
+      ->check(number_in(command.get_name(), "--until-epoch", int64_t{1}, int64_t{1'000'000'000}));
   command.add_flag("--json", into.json, "print the summary as one JSON object, and nothing else on standard output");
   command.add_flag("--quiet", into.quiet, "show no progress bar and no line for each epoch");
   command.add_flag("--verbose", into.verbose, "show layers, memory, what was compiled, and the time to the first step");

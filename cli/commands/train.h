@@ -14,8 +14,9 @@ struct TrainArguments {
   ExperimentArguments experiment;  // of `resume` `config` is not set
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
-  int64_t folds = 0;     // 0: one run
-  bool dry_run = false;  // run_check() instead
+  int64_t until_epoch = 0;  // TrainOptions::until_epoch
+  int64_t folds = 0;        // 0: one run
+  bool dry_run = false;     // run_check() instead
   bool json = false, quiet = false, verbose = false, profile = false;
   bool allow_different_bits = false, accept_edits = false;
   std::vector<std::string> command_line = {};     // for run.json

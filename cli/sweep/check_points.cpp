@@ -123,7 +123,7 @@ struct PointsToBuild {
 PointsToBuild points_to_build(const SweepPoints& points, const std::vector<PointKeys>& keys) {
   PointsToBuild out;
   std::set<std::string> known;
-  for (size_t key = 0; key < points.keys().size(); ++key)
+  for (size_t key = 0; key < points.keys().size() && !points.is_drawn(); ++key)
     for (size_t value = 0; value < points.keys()[key].values.size(); ++value) {
       const int64_t point = points.point_of(key, value);
       if (known.insert(keys[static_cast<size_t>(point)].all).second) out.single.push_back(point);
@@ -131,12 +131,13 @@ PointsToBuild points_to_build(const SweepPoints& points, const std::vector<Point
   std::vector<bool> alone;
   for (const SweptKey& key : points.keys()) alone.push_back(is_independent(key.key));
   std::map<std::string, std::vector<int64_t>> by_data;
+  std::set<std::vector<std::string>> combined;
   for (int64_t point = 0; point < points.count(); ++point) {
-    const std::vector<size_t> at = points.indices(point);
-    bool is_first_of_alone = true;
-    for (size_t key = 0; key < at.size(); ++key) is_first_of_alone &= !alone[key] || at[key] == 0;
+    std::vector<std::string> values = points.values(point);
+    for (size_t key = 0; key < values.size(); ++key)
+      if (alone[key]) values[key].clear();
     const PointKeys& of_point = keys[static_cast<size_t>(point)];
-    if (is_first_of_alone && known.insert(of_point.all).second) by_data[of_point.data].push_back(point);
+    if (combined.insert(values).second && known.insert(of_point.all).second) by_data[of_point.data].push_back(point);
   }
   for (const auto& [data, of_data] : by_data)
     out.combinations.insert(out.combinations.end(), of_data.begin(), of_data.end());
@@ -220,6 +221,7 @@ CheckedSweep check_points(const std::string& config, const SweepPoints& points, 
       if (i == 0) out.root = experiment.output.root;
       out.threads.push_back(experiment.compiler.threads);
       out.epochs.push_back(0);
+      out.has_phases |= phase_count(experiment) > 1;
       std::string data;
       for (size_t phase = 0; phase < phase_count(experiment); ++phase) {
         out.epochs.back() += phase_of(experiment, phase).trainer.epochs;

@@ -14,6 +14,7 @@ struct CheckedSweep {
   std::string root;              // output.root of the first one
   std::vector<int64_t> threads;  // compiler.threads
   std::vector<int64_t> epochs;   // at most, of all phases
+  bool has_phases = false;       // one of them
   std::string hash;              // of all experiments with their defaults
   /// Each part of the data once, and behind them each file of first weights: the files, a colon, and what it is.
   std::vector<std::string> files;

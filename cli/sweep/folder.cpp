@@ -62,6 +62,9 @@ static std::string json_of(const SweepFacts& facts) {
       .add("config_file", facts.config_file)
       .add("config_path", facts.config_path)
       .add("words", facts.words)
+      .add("random", facts.search.random)
+      .add("random_seed", facts.search.random_seed)
+      .add("halving", facts.search.halving)
       .add("threads", facts.threads)
       .add("version", version)
       .add("build", build_id)
@@ -160,8 +163,14 @@ SweepFolder SweepFolder::open(const std::string& wanted) {
   };
   SweepFacts facts{list("command_line"),  values["config_file"], values["config_path"], list("words"), 0,
                    values["experiments"], list("runs"),          list("data")};
-  const std::string& threads = values["threads"];
-  std::from_chars(threads.data(), threads.data() + threads.size(), facts.threads);
+  auto number = [&](const char* name, auto& into) {
+    const std::string& text = values[name];  // "" in what an earlier version wrote
+    std::from_chars(text.data(), text.data() + text.size(), into);
+  };
+  number("threads", facts.threads);
+  number("random", facts.search.random);
+  number("random_seed", facts.search.random_seed);
+  number("halving", facts.search.halving);
   if (facts.config_path.empty() || facts.words.empty() || facts.threads < 1 || facts.hash.empty() || facts.runs.empty())
     throw UserError(Message{.what = str(file, ": this is not what a sweep writes"),
                             .expected = "the object that `thtrain sweep` wrote",

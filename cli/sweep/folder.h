@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/sweep/draws.h"
 #include "compiler/base/str.h"
 #include "trainers/run_lock.h"
 
@@ -27,6 +28,7 @@ struct SweepFacts {
   std::string hash = {};  // CheckedSweep::hash
   std::vector<std::string> runs = {};
   std::vector<std::string> data = {};  // CheckedSweep::data; empty in what an earlier version wrote
+  SweepSearch search = {};
 };
 
 class SweepFolder {

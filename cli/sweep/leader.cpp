@@ -61,6 +61,7 @@ int SweepLeader::lead() {
   for (;;) {
     hand_on_signals();
     take_ended();
+    if (handed_on_ == 0) begin_round();
     if (handed_on_ == 0) start_waiting();
     if (csv_is_old_ && (csv_written_ == Clock::time_point() || seconds_since(csv_written_) > kSecondsBetweenCsvs))
       try_to_write_csv(false);
@@ -99,6 +100,11 @@ void SweepLeader::take_ended() {
     run.message = ended.message;
     csv_is_old_ = true;
     read_record(run, points_);
+    if (run.state == State::kWaiting && run.until > 0 && run.record && run.record->end == RunEnd::kPaused) {
+      run.state = State::kPaused;
+      tell(run);
+      continue;
+    }
     const bool was_stopped = handed_on_ > 0 && ended.code > 128;
     if (run.state == State::kWaiting && was_stopped) continue;
     if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
@@ -110,6 +116,22 @@ void SweepLeader::take_ended() {
     }
     tell(run);
   }
+}
+
+// Where all runs of a round have ended, the next one begins.
+void SweepLeader::begin_round() {
+  if (!options_.halving || processes_.running() > 0 || count_of(runs_, State::kWaiting) > 0) return;
+  const int64_t before = count_of(runs_, State::kDropped);
+  options_.halving->advance(runs_);
+  const int64_t dropped = count_of(runs_, State::kDropped) - before;
+  if (dropped == 0) return;
+  csv_is_old_ = true;
+  if (options_.quiet || !options_.lines) return;
+  const auto next = std::ranges::find(runs_, State::kWaiting, &SweepRun::state);
+  const std::string until = next == runs_.end() ? ""
+                            : next->until == 0  ? ", the others go on to the end"
+                                                : str(", the others go on to ", count_text(next->until, "epoch"));
+  print_line(str("dropped ", count_text(dropped, "run"), until, '\n'));
 }
 
 void SweepLeader::start_waiting() {
@@ -128,10 +150,20 @@ void SweepLeader::start_waiting() {
 
 // A run that has a checkpoint goes on from it; what a process left that was killed before gives way to a new run.
 std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
-  if (run.record && RunFolder::open(run.folder).had_checkpoint()) return {"resume", "--", run.folder};
-  std::vector<std::string> out = {"train", str("--run-dir=", run.folder), "--", options_.config};
-  const std::vector<std::string> overrides = points_.overrides(run.point);
-  out.insert(out.end(), overrides.begin(), overrides.end());
+  std::vector<std::string> until;
+  if (run.until > 0) until = {str("--until-epoch=", run.until)};
+  std::vector<std::string> out;
+  auto add = [&out](const std::vector<std::string>& words) { out.insert(out.end(), words.begin(), words.end()); };
+  if (run.record && RunFolder::open(run.folder).had_checkpoint()) {
+    add({"resume"});
+    add(until);
+    add({"--", run.folder});
+    return out;
+  }
+  add({"train", str("--run-dir=", run.folder)});
+  add(until);
+  add({"--", options_.config});
+  add(points_.overrides(run.point));
   return out;
 }
 
@@ -151,8 +183,10 @@ bool SweepLeader::start(SweepRun& run) {
 
 void SweepLeader::tell(const SweepRun& run) {
   if (options_.quiet || !options_.lines) return;
-  const int64_t ended = count_of(runs_, State::kDone) + count_of(runs_, State::kFailed);
-  const std::string number = std::to_string(ended), all = std::to_string(runs_.size());
+  const int64_t ended =
+      count_of(runs_, State::kDone) + count_of(runs_, State::kFailed) + count_of(runs_, State::kPaused);
+  const std::string number = std::to_string(ended),
+                    all = std::to_string(std::ssize(runs_) - count_of(runs_, State::kDropped));
   std::string text = str(std::string(all.size() - number.size(), ' '), number, " of ", all, "  ", run.name);
   if (const std::string best = best_text(run); !best.empty()) text += "  " + best;
   if (run.record) text += "  " + seconds_text(run.record->seconds);
@@ -195,7 +229,7 @@ void SweepLeader::try_to_write_csv(bool is_last) {
 double SweepLeader::done() const {
   double out = 0;
   for (const SweepRun& run : runs_) {
-    if (run.state == State::kDone || run.state == State::kFailed) {
+    if (run.state == State::kDone || run.state == State::kFailed || run.state == State::kDropped) {
       out += 1;
     } else if (run.state == State::kRunning || run.record) {
       std::ifstream metrics(run.folder + "/metrics.jsonl", std::ios::binary);

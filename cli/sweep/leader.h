@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/sweep/folder.h"
+#include "cli/sweep/halving.h"
 #include "cli/sweep/processes.h"
 #include "cli/sweep/results.h"
 #include "cli/sweep/signal_watch.h"
@@ -13,13 +15,14 @@
 namespace thtrain {
 
 struct LeadOptions {
-  std::string config;               // the experiment's file, as runs are given it
-  int jobs = 1;                     // runs at once
-  std::vector<int> threads;         // of each point
-  std::vector<int64_t> epochs;      // of each point, at most: what the estimate of the rest counts by
-  std::vector<std::string> launch;  // words that the command of each run begins with
-  bool quiet = false;               // no progress line, and none for each run
-  bool lines = true;                // a line on standard output for each run that ends
+  std::string config;                   // the experiment's file, as runs are given it
+  int jobs = 1;                         // runs at once
+  std::vector<int> threads;             // of each point
+  std::vector<int64_t> epochs;          // of each point, at most: what the estimate of the rest counts by
+  std::vector<std::string> launch;      // words that the command of each run begins with
+  std::optional<Halving> halving = {};  // what lets runs wait for each other
+  bool quiet = false;                   // no progress line, and none for each run
+  bool lines = true;                    // a line on standard output for each run that ends
 };
 
 /// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left", cut to `width` characters; negative seconds: not
@@ -48,6 +51,7 @@ class SweepLeader {
   using Clock = std::chrono::steady_clock;
 
   void take_ended();
+  void begin_round();
   void hand_on_signals();
   void start_waiting();
   bool start(SweepRun& run);

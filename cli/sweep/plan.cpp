@@ -15,7 +15,8 @@ using State = SweepRun::State;
 constexpr size_t kMostRows = 100;
 
 std::string next_text(const SweepRun& run) {
-  if (run.state == State::kDone) return "nothing to do";
+  if (run.state == State::kDone || run.state == State::kDropped) return "nothing to do";
+  if (run.state == State::kPaused) return "waits for the round";
   if (run.state == State::kFailed) return run.record ? "is not tried again" : "cannot go on";
   if (!run.folder.empty() && is_locked(run.folder)) return "is waited for";
   return run.record && RunFolder::open(run.folder).had_checkpoint() ? "goes on" : "begins";
@@ -66,8 +67,8 @@ std::string list_text(const SweepPlan& plan, const SweepPoints& points, const st
 
 std::string plan_text(const SweepPlan& plan, const SweepPoints& points, const std::vector<SweepRun>& runs) {
   std::vector<std::string> counts;
-  for (const char* next :
-       {"nothing to do", "goes on", "begins", "is waited for", "is not tried again", "cannot go on"}) {
+  for (const char* next : {"nothing to do", "goes on", "begins", "waits for the round", "is waited for",
+                           "is not tried again", "cannot go on"}) {
     const auto count =
         std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return next_text(run) == next; });
     if (count > 0) counts.push_back(str(next, ": ", count_text(count)));

@@ -16,7 +16,7 @@ struct SweepPlan {
   std::vector<int64_t> epochs;  // of each point, at most, of all phases
 };
 
-/// "begins", "goes on", "is waited for", "nothing to do", "is not tried again", "cannot go on".
+/// "begins", "goes on", "waits for the round", "is waited for", "nothing to do", "is not tried again", "cannot go on".
 std::string next_text(const SweepRun& run);
 
 /// The head with the number of runs, and a line for each of them (of more than 100 the first 100): its number, its

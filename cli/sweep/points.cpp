@@ -8,9 +8,11 @@
 #include <set>
 #include <string_view>
 
+#include "cli/sweep/integer_range.h"
 #include "cli/text.h"
 #include "compiler/base/utf8.h"
 #include "config/config_node.h"
+#include "datasets/split_mix.h"
 
 namespace thtrain {
 
@@ -83,56 +85,6 @@ std::vector<SweptValue> parts_of(const std::string& word, size_t begin) {
   return out;
 }
 
-struct IntegerRange {
-  int64_t first = 0, last = 0, step = 1;
-};
-
-// "1..5" or "10..0..-2"; nothing where the text is none, also where a number does not fit in 64 bits.
-std::optional<IntegerRange> range_of(const std::string& text) {
-  IntegerRange out;
-  const char *at = text.data(), *end = at + text.size();
-  auto number = [&](int64_t& into) {
-    if (at < end && *at == '+') ++at;
-    const auto [stop, error] = std::from_chars(at, end, into);
-    const bool ok = error == std::errc();
-    at = stop;
-    return ok;
-  };
-  auto dots = [&] {
-    const bool ok = end - at >= 2 && at[0] == '.' && at[1] == '.';
-    at += ok ? 2 : 0;
-    return ok;
-  };
-  if (!number(out.first) || !dots() || !number(out.last)) return {};
-  if (at != end && (!dots() || !number(out.step))) return {};
-  return at == end ? std::optional(out) : std::nullopt;
-}
-
-// Of a range that is not empty, at most `most`.
-int64_t length_of(const IntegerRange& range, int64_t most) {
-  int64_t out = 1;
-  for (int64_t at = range.first; out < most; ++out)
-    if (__builtin_add_overflow(at, range.step, &at) || (range.step > 0 ? at > range.last : at < range.last)) break;
-  return out;
-}
-
-// "0.1..0.5": a range by its form, though range_of() reads none.
-bool is_range_of_other_numbers(const std::string& text) {
-  if (range_of(text)) return false;
-  int parts = 0;
-  for (size_t start = 0, end = 0; end != std::string::npos; start = end + 2, ++parts) {
-    end = text.find("..", start);
-    const std::string part = text.substr(start, end == std::string::npos ? end : end - start);
-    const size_t sign = part.starts_with('+') || part.starts_with('-');
-    if (sign == part.size() || !std::isdigit(static_cast<unsigned char>(part[sign]))) return false;
-    double number = 0;
-    const char *at = part.data() + sign, *last = part.data() + part.size();
-    const auto [stop, error] = std::from_chars(at, last, number);
-    if (error == std::errc::invalid_argument || stop != last) return false;
-  }
-  return parts == 2 || parts == 3;
-}
-
 std::string trimmed(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
@@ -153,7 +105,7 @@ std::string number_or_text(const std::string& text) {
 /// One word, taken apart.
 class Words {
  public:
-  explicit Words(const std::vector<std::string>& words) : words_(words) {
+  Words(const std::vector<std::string>& words, bool draws) : words_(words), draws_(draws) {
     for (size_t i = 0; i < words.size(); ++i) read(i);
     if (keys_.empty() && findings_.empty())
       throw UserError(Message{.what = "thtrain sweep: no key has several values",
@@ -161,6 +113,7 @@ class Words {
                               .hint = "`thtrain train` does a single run"});
     int64_t product = 1;
     for (const SweptKey& key : keys_) {
+      if (draws_) break;  // it counts those
       product *= static_cast<int64_t>(key.values.size());
       if (product <= kMaxSweepRuns) continue;
       findings_.add({.what = str("the sweep has more than ", count_text(kMaxSweepRuns), " runs"),
@@ -190,10 +143,40 @@ class Words {
            .config = position_of(word, index, word.find(key), word.find(key) + key.size()),
            .hint = str("it is first given as ", words_[first->second], ": write all of its values as one list")});
     const std::vector<SweptValue> parts = parts_of(word, equals + 1);
-    if (parts.size() == 1 && !range_of(parts[0].text) && !is_range_of_other_numbers(parts[0].text)) return;
+    const bool has_interval = std::ranges::any_of(parts, SweepInterval::is_meant, &SweptValue::text);
+    if (parts.size() == 1 && !has_interval && !range_of(parts[0].text) && !is_range_of_other_numbers(parts[0].text))
+      return;
     SweptKey swept{.key = key, .name = key, .values = {}, .word = index};
-    for (const SweptValue& part : parts) add(swept, part);
+    if (has_interval)
+      take_interval(swept, parts);
+    else
+      for (const SweptValue& part : parts) add(swept, part);
     keys_.push_back(std::move(swept));
+  }
+
+  void take_interval(SweptKey& swept, const std::vector<SweptValue>& parts) {
+    const SweptValue& part = *std::ranges::find_if(parts, SweepInterval::is_meant, &SweptValue::text);
+    const ConfigPosition position = position_of(words_[swept.word], swept.word, part.start, part.end);
+    swept.interval = SweepInterval::of(part.text);
+    if (!swept.interval)
+      findings_.add({.what = str(part.text, " is no interval"),
+                     .expected = "uniform:a..b or log:a..b with two numbers, a below b, of log: above 0",
+                     .config = position});
+    else if (parts.size() > 1)
+      findings_.add({.what = str(swept.key, " has an interval and other values"),
+                     .expected = "a list, or one interval",
+                     .config = position});
+    else if (!draws_)
+      findings_.add({.what = str("no values are drawn from the interval ", part.text),
+                     .expected = "--random N, for N runs whose values are drawn",
+                     .config = position,
+                     .hint = "a sweep without --random takes all combinations of lists"});
+    else if (swept.key == "seed")
+      findings_.add({.what = "seed has an interval",
+                     .expected = "a list of seeds, with each of which every point is run",
+                     .config = position,
+                     .hint = "as in seed=1..3"});
+    swept.values.push_back(part);
   }
 
   void add(SweptKey& swept, const SweptValue& part) {
@@ -242,6 +225,7 @@ class Words {
   }
 
   const std::vector<std::string>& words_;
+  bool draws_;
   std::vector<SweptKey> keys_;
   std::map<std::string, size_t> seen_;          // keys, and the words that they are in
   std::map<std::string, std::string> written_;  // "key=value" of lists, numbers alike, and how it was written first
@@ -282,9 +266,10 @@ bool is_name(const std::string& text) {
 
 }  // namespace
 
-SweepPoints::SweepPoints(std::vector<std::string> words) : words_(std::move(words)) {
-  keys_ = Words(words_).keys();
+SweepPoints::SweepPoints(std::vector<std::string> words, const SweepSearch& search) : words_(std::move(words)) {
+  keys_ = Words(words_, search.random > 0).keys();
   name_keys(keys_);
+  if (search.random > 0) draw(search);
   std::set<std::string> names;
   for (int64_t i = 0; i < count() && is_readable_; ++i) {
     const std::string name = readable_name(i);
@@ -292,13 +277,63 @@ SweepPoints::SweepPoints(std::vector<std::string> words) : words_(std::move(word
   }
 }
 
+// Which value each key has in a draw: of a list its index, of an interval that of a new value.
+void SweepPoints::draw(const SweepSearch& search) {
+  constexpr int64_t kDrawsOfAPoint = 100;  // before there are taken to be no more
+  std::vector<std::optional<SweptValue>> intervals;
+  size_t seeds = keys_.size();
+  for (size_t k = 0; k < keys_.size(); ++k) {
+    SweptKey& key = keys_[k];
+    intervals.push_back(key.interval ? std::optional(key.values.front()) : std::nullopt);
+    if (key.interval) key.values.clear();
+    if (key.key == "seed") seeds = k;
+  }
+  const size_t runs_of_a_point = seeds < keys_.size() ? keys_[seeds].values.size() : 1;
+  if (search.random > kMaxSweepRuns / static_cast<int64_t>(runs_of_a_point))
+    throw UserError(Message{.what = str("the sweep has more than ", count_text(kMaxSweepRuns), " runs"),
+                            .expected = str("at most ", count_text(kMaxSweepRuns), ", of all points with all seeds"),
+                            .got = str("--random ", search.random)});
+  std::set<std::vector<std::string>> seen;
+  int64_t failed = 0;
+  for (uint64_t n = 0; std::ssize(seen) < search.random && failed < kDrawsOfAPoint; ++n) {
+    std::vector<std::string> texts;
+    std::vector<size_t> point;
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      const double u = SplitMix::of(static_cast<uint64_t>(search.random_seed), k, n).uniform();
+      const std::vector<SweptValue>& list = keys_[k].values;
+      point.push_back(k == seeds || intervals[k] ? 0 : static_cast<size_t>(u * static_cast<double>(list.size())));
+      texts.push_back(intervals[k] ? keys_[k].interval->draw(u) : list[point[k]].text);
+    }
+    const bool is_new = seen.insert(texts).second;
+    failed = is_new ? 0 : failed + 1;
+    if (!is_new) continue;
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      if (!intervals[k]) continue;
+      point[k] = keys_[k].values.size();
+      keys_[k].values.push_back({texts[k], intervals[k]->start, intervals[k]->end});
+    }
+    for (size_t run = 0; run < runs_of_a_point; ++run) {
+      if (seeds < keys_.size()) point[seeds] = run;
+      drawn_.push_back(point);
+    }
+  }
+  if (std::ssize(seen) < search.random)
+    throw UserError(Message{
+        .what = str("there are too few different points for --random ", search.random),
+        .expected = "larger intervals, longer lists, or fewer points",
+        .got = str(count_text(std::ssize(seen), "point"), ", and then the same ones ", kDrawsOfAPoint, " times"),
+        .hint = "a sweep without --random takes all combinations of lists"});
+}
+
 int64_t SweepPoints::count() const {
+  if (is_drawn()) return std::ssize(drawn_);
   int64_t out = 1;
   for (const SweptKey& key : keys_) out *= static_cast<int64_t>(key.values.size());
   return out;
 }
 
 std::vector<size_t> SweepPoints::indices(int64_t point) const {
+  if (is_drawn()) return drawn_[static_cast<size_t>(point)];
   std::vector<size_t> out(keys_.size());
   for (size_t i = keys_.size(); i-- > 0;) {
     const auto size = static_cast<int64_t>(keys_[i].values.size());

@@ -77,6 +77,7 @@ void fail(SweepRun& run, const UserError& error) {
 }
 
 std::string end_text(const SweepRun& run) {
+  if (run.state == State::kDropped) return "dropped";
   if (run.state == State::kFailed && run.code > 128) return str("ended by signal ", run.code - 128);
   if (run.state == State::kFailed && !(run.record && run.record->end == RunEnd::kNonFinite)) return "failed";
   return run.record ? text_of(run.record->end) : "not begun";

@@ -13,10 +13,12 @@ namespace thtrain {
 
 /// One run of a sweep.
 struct SweepRun {
-  enum class State { kWaiting, kRunning, kDone, kFailed };
+  // Of a round of --halving (cli/sweep/halving.h): kPaused waits for the others, kDropped does not go on.
+  enum class State { kWaiting, kRunning, kPaused, kDone, kFailed, kDropped };
   int64_t point = 0;
   std::string name = {}, folder = {};
   State state = State::kWaiting;
+  int64_t until = 0;                     // epochs that it is to have; 0: all
   std::optional<RunRecord> record = {};  // none before its folder is there
   int code = 0;                          // of kFailed: the exit code of its process, 128 + a signal's number
   std::string message = {};              // of kFailed: why
@@ -30,7 +32,7 @@ void read_record(SweepRun& run, const SweepPoints& points);
 /// The run has failed by this error: `state`, `code` and `message`.
 void fail(SweepRun& run, const UserError& error);
 
-/// "finished", "not finite", "failed", "ended by signal 9", "not begun"; without the message.
+/// "finished", "not finite", "failed", "ended by signal 9", "not begun", "dropped"; without the message.
 std::string end_text(const SweepRun& run);
 /// "validation error 2.700000 % (epoch 29)"; "" where nothing was measured.
 std::string best_text(const SweepRun& run);

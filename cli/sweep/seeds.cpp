@@ -35,7 +35,7 @@ static SeedGroup group_of(const std::vector<const SweepRun*>& runs) {
       out.metric = run->record->metric;
       best.push_back(*run->record->best);
       if (run->record->test && std::isfinite(*run->record->test)) test.push_back(*run->record->test);
-    } else if (run->state == State::kDone || run->state == State::kFailed) {
+    } else if (run->state != State::kWaiting && run->state != State::kRunning && run->state != State::kPaused) {
       out.left_out.push_back(run);
     }
   }

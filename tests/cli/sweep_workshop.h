@@ -21,7 +21,7 @@ namespace thtrain {
 
 // "0.0  finished" and "0.001 s  finished" -> "S finished"
 inline std::string without_times(const std::string& text) {
-  static const std::regex time(" +[0-9.]+( s)?  (finished|not finite|failed|interrupted|killed)"),
+  static const std::regex time(" +[0-9.]+( s)?  (finished|not finite|failed|interrupted|killed|dropped)"),
       columns("epochs  seconds +end");
   return std::regex_replace(std::regex_replace(text, time, " S $2"), columns, "epochs S end");
 }

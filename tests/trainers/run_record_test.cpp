@@ -261,7 +261,8 @@ TEST(RunFolders, AreFoundBelowAFolder) {
 
 TEST(RunEnd, TextsAndTimesReadBack) {
   for (RunEnd end : {RunEnd::kRunning, RunEnd::kFinished, RunEnd::kConverged, RunEnd::kPatience, RunEnd::kMaxSeconds,
-                     RunEnd::kInterrupted, RunEnd::kNonFinite, RunEnd::kFailed, RunEnd::kKilled, RunEnd::kUnfinished})
+                     RunEnd::kInterrupted, RunEnd::kPaused, RunEnd::kNonFinite, RunEnd::kFailed, RunEnd::kKilled,
+                     RunEnd::kUnfinished})
     EXPECT_EQ(run_end_of(text_of(end)), end);
   EXPECT_EQ(run_end_of("over"), std::nullopt);
   EXPECT_EQ(utc_text(1795432571), "2026-11-23T11:16:11Z");  // date -u -d @1795432571

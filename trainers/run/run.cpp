@@ -81,7 +81,12 @@ void Run::begin() {
 
 void Run::train() {
   evaluation_.end_where_time_is_spent();
+  const int64_t until = context_.options.until_epoch;
   while (!training_.is_over() && !interrupted_) {
+    if (until > 0 && training_.state.epochs >= until) {
+      interrupted_ = summary_.paused = true;
+      return;
+    }
     train_epoch();
     if (!interrupted_ && !training_.is_over()) checkpoints_.save_if_due(true);
   }
