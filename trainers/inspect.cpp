@@ -1,6 +1,7 @@
 #include "trainers/inspect.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/refusals.h"
@@ -17,6 +18,24 @@ CheckReport check_experiment(const Experiment& given, const Dataset& data, const
   program.begin_epoch(random);
   const double loss = program.try_step();
   return {program.summary(), loss};
+}
+
+Profile profile_steps(const Experiment& given, const Dataset& data, const std::string& config_folder, double seconds) {
+  const Experiment experiment = checked_experiment(given);
+  if (experiment.trainer.shards > 0)
+    throw UserError(Message{.what = "a step in shards is not profiled",
+                            .expected = "trainer.shards = 0",
+                            .hint = "`thtrain bench scale` predicts the steps of several processes"});
+  TrainingProgram program(experiment, data, config_folder);
+  RandomState random = program.model().random();
+  program.begin_epoch(random);
+  program.try_step();
+  program.start_profile();
+  const auto began = std::chrono::steady_clock::now();
+  do {
+    program.try_step();
+  } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() < seconds);
+  return program.profile();
 }
 
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& given, const Dataset& data,

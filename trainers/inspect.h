@@ -21,6 +21,11 @@ struct CheckReport {
 /// start.
 CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
+/// Steps on the first minibatches, timed one by one after a first one that is not: at least one, and as many as fit in
+/// `seconds`. Of a batch method, of its function of a chunk of examples. UserError with trainer.shards.
+Profile profile_steps(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                      double seconds);
+
 /// What has several implementations in the training step and in the function that counts errors, each once.
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
                                           const std::string& config_folder);

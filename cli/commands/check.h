@@ -7,6 +7,7 @@ namespace thtrain {
 
 struct CheckArguments {
   ExperimentArguments experiment;
+  std::string predict = {};  // "cpu", or the name of a device (reports/predicted_time.h); "": nothing is predicted
   bool json = false;
 };
 /// Builds, compiles and runs one step of an experiment, and writes nothing.

@@ -5,12 +5,12 @@
 #include <set>
 #include <system_error>
 
-#include "bench/workloads.h"
 #include "cli/commands/check.h"
 #include "cli/commands/train.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/load_experiment.h"
+#include "cli/machine_rates.h"
 #include "cli/progress.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
@@ -36,24 +36,6 @@ namespace thtrain {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Measured now, with the profile: machines differ, and so do the hours of one. A ceiling is the fastest that was
-// seen.
-MachineRates machine_rates(const CompilerConfig& config, int threads) {
-  WorkloadOptions options{.dtype = config.floatX, .threads = threads};
-  const auto width = static_cast<double>(size_of(config.floatX));
-  MachineRates out{.flops = 1e9 * measure(gemm_ceiling("2x2x2/NN", options), 0.2).high};
-  for (int64_t elements : {4'000, 30'000, 300'000, 2'000'000, 10'000'000}) {
-    MachineRates::Stream& stream = out.streams.emplace_back();
-    for (auto [formula, arrays] : {std::pair("a+1", 2), {"2a+3b", 3}}) {  // read one or two, write one
-      const Workload workload = elementwise_ceiling(str(formula, '/', elements), options);
-      const double rate = arrays * width * measure(workload, 0.05).high;
-      if (rate > stream.bytes_per_second)
-        stream = {.size = arrays * width * static_cast<double>(elements), .bytes_per_second = rate};
-    }
-  }
-  return out;
-}
 
 void write_text(const std::string& path, const std::string& text) {
   AtomicFile file(path);

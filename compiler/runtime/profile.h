@@ -18,6 +18,7 @@ struct StepProfile {
   // The loops around it, the outermost first, with the names that scan was given: "scan rows / scan lstm", "scan" where
   // it has none; empty outside loops. `calls` counts iterations then.
   std::string loop = {};
+  bool is_on_device = false;  // a kernel of a device, or a copy to it or from it
   int64_t calls = 0;
   double seconds = 0;  // of all calls
   double flops = 0;    // floating-point operations of one call

@@ -1,6 +1,7 @@
 // The commands besides training: check, explain, data, eval, predict, info.
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 
 #include "compiler/base/str.h"
@@ -41,6 +42,25 @@ TEST_F(CliCommands, Check) {
   EXPECT_EQ(values["parameter_bytes"], "127280");
   EXPECT_EQ(values["layers.0.output"], "float64[20, 20]");
   EXPECT_EQ(values["layers.1.name"], "softmax");
+}
+
+// A device's counts need the emulated device; they are those of its sheet.
+TEST_F(CliCommands, CheckPredictsTheTimeOfAStep) {
+  const std::string text = workshop.run({"check", "tiny.toml", "--predict", "cpu", "compiler.mode=native"}).out;
+  const std::regex line(
+      "\n  predicted    [0-9.]+ us a step on this processor: [0-9.]+ MFLOP, [0-9.]+ KiB, [0-9]+ steps; [0-9.]+ us by "
+      "arithmetic, [0-9.]+ us by memory\n  measured     [0-9.]+ [um]s, of which the prediction is [0-9]+ %\n");
+  EXPECT_TRUE(std::regex_search(text, line)) << text;
+  const auto of = [&](const char* device) {
+    const Ended ended = workshop.run({"check", "tiny.toml", "--predict", device, "--json", "compiler.mode=native"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return one_json_line(ended.out);
+  };
+  auto a100 = of("a100"), t4 = of("t4");
+  EXPECT_EQ(a100["predicted.host_steps"], "0");
+  EXPECT_EQ(a100["predicted.flops"], t4["predicted.flops"]);
+  EXPECT_GT(std::stod(t4["predicted.memory"]), std::stod(a100["predicted.memory"]));
+  EXPECT_NEAR(std::stod(a100["predicted.launches"]), 2e-6 * std::stod(a100["predicted.steps"]), 1e-9);
 }
 
 TEST_F(CliCommands, DryRunsOfTrainAreCheck) {
