@@ -11,7 +11,8 @@ config=$(readlink -f "$(dirname "$0")/../configs/labs/mlp_digits.toml")
 seeds=${2:-10}
 folder=${3:-$(mktemp -d)}
 mkdir -p "$folder"
-grid="trainer.learning_rate=0.003,0.007,0.015,0.03,0.07,0.15,0.3,0.7 model.layers.0.units=16,32,64,128 trainer.momentum=0,0.9"
+grid="trainer.learning_rate=0.003,0.007,0.015,0.03,0.07,0.15,0.3,0.7
+  model.layers.0.units=16,32,64,128 trainer.momentum=0,0.9"
 printf '%4s  %9s  %9s  %11s  %14s\n' seed grid halving difference epochs
 for seed in $(seq "$seeds"); do
   for kind in grid halving; do
