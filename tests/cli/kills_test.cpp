@@ -190,8 +190,8 @@ bool resume_in_child(const Experiment& e, const std::string& path, double second
   return WIFEXITED(status);
 }
 
-// The uninterrupted run is in a child too: a device that this process had opened would be of no use after a fork. Twice,
-// since the first run compiles.
+// The uninterrupted run is in a child too: a device that this process had opened would be of no use after a fork.
+// Twice, since the first run compiles.
 void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experiment& e, int kills_by_default = 20) {
   RunFolder::create(temporary.path("whole"), e);
   ASSERT_TRUE(resume_in_child(e, temporary.path("whole"), -1));
