@@ -9,12 +9,14 @@
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
 #   coverage  1.5  the lines that the tests execute, by room
 #   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures; nothing where it is missing
+#   devices   1    on the emulated device all labs with their own layers, those of data that a clone does not have where
+#                  THTRAIN_DATA names its folder, 100 kills and 2,000 random programs
 #   bare      1    a checkout on Debian 12 and Debian 13, with nothing but what ./thtrain installs: the commands of the
 #                  pages for newcomers, the figures that these pages print, and the times (tests/docs/page_commands.py)
 #
 # run_tests reads this file: `root`, run_ctest and the functions of cmake/bootstrap.sh are there.
 
-long_parts="tidy asan tsan fuzz coverage cubins bare"
+long_parts="tidy asan tsan fuzz coverage cubins devices bare"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
 fuzzers="toml npy npz idx csv libsvm matrix_market sparse_npz cache_entry program_image function_file tuning"
 
@@ -79,6 +81,21 @@ long_cubins() {
   THTRAIN_CUBINS="75 80 90 100" run_ctest tests -R CaseKernels
 }
 
+# Longer than ctest lets a test run.
+long_devices() (
+  built tests "" --target test_models test_cli test_fuzz
+  THTRAIN_CACHE_DIR=$(mktemp -d "$root/build/long/cache.XXXXXX") || exit 1
+  trap 'rm -rf "$THTRAIN_CACHE_DIR"' EXIT
+  export THTRAIN_CACHE_DIR THTRAIN_FUZZ_CASES=2000 THTRAIN_DEVICE_LABS=whole THTRAIN_KILLS=50
+  code=0
+  cd "$root" || exit 1
+  for run in models:*DeviceLabs.*:LogisticMnistOnADevice.* cli:DeviceKills.* fuzz:RandomDeviceProgramsInDebugMode.* \
+    fuzz:*RandomDevicePrograms.*; do
+    "build/tests/bin/test_${run%%:*}" --gtest_filter="${run#*:}" || code=1
+  done
+  exit $code
+)
+
 # Where no root file system can be made, it says why, and runs a fresh checkout on this machine.
 long_bare() {
   install_packages git python3 debootstrap
@@ -89,6 +106,7 @@ long_bare() {
 findings_of() {
   case $1 in
     tidy) echo "$(sed 's/\x1b\[[0-9;]*m//g' "$2" | grep -E ': (error|warning): ' | sort -u | wc -l) findings" ;;
+    devices) grep -E '^\[  (PASSED|FAILED) ' "$2" ;;
     bare) grep -E '^no root file|figures compared' "$2" ;;
     *)
       grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" |

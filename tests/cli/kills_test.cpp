@@ -14,9 +14,9 @@
 namespace thtrain {
 namespace {
 
-int wanted_kills() {
+int wanted_kills(int standard) {
   const char* text = std::getenv("THTRAIN_KILLS");
-  return text ? std::atoi(text) : 20;
+  return text ? std::atoi(text) : standard;
 }
 
 // Numbers around 0, or the shares 0 and 1.
@@ -190,8 +190,11 @@ bool resume_in_child(const Experiment& e, const std::string& path, double second
   return WIFEXITED(status);
 }
 
-void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experiment& e) {
-  EXPECT_FALSE(train_in(temporary.path("whole"), e).interrupted);
+// The uninterrupted run is in a child too: a device that this process had opened would be of no use after a fork.
+// Twice, since the first run compiles.
+void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experiment& e, int kills_by_default = 20) {
+  RunFolder::create(temporary.path("whole"), e);
+  ASSERT_TRUE(resume_in_child(e, temporary.path("whole"), -1));
   const RunResult whole = result_of(RunFolder::open(temporary.path("whole")));
   RunFolder::create(temporary.path("timed"), e);
   const auto began = std::chrono::steady_clock::now();
@@ -200,7 +203,7 @@ void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experim
 
   RandomState random(static_cast<int64_t>(::getpid()));
   std::map<std::pair<bool, int64_t>, int> locations;  // by time? and the phase of the checkpoint after the kill
-  const int wanted = wanted_kills();
+  const int wanted = wanted_kills(kills_by_default);
   int kills = 0, runs = 0;
   while (kills < wanted && !testing::Test::HasFailure()) {
     const std::string path = temporary.path(str("killed-", runs++));
@@ -247,6 +250,23 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
 TEST(Kills, ChainsAndGeneratorsGoOnWithTheirBits) {
   TemporaryFolder temporary;
   expect_the_bits_after_kills(temporary, machine_and_dropout(temporary));
+}
+
+// On the emulated device: what is in its memory comes back from the checkpoint.
+Experiment on_device(Experiment e) {
+  e.compiler.device = CompilerConfig::Device::kEmulated;
+  for (Experiment& phase : e.phases) phase.compiler.device = CompilerConfig::Device::kEmulated;
+  return e;
+}
+
+TEST(DeviceKills, OptimizersAndStreamsGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  expect_the_bits_after_kills(temporary, on_device(streamed_phases(temporary)), 14);
+}
+
+TEST(DeviceKills, ChainsAndGeneratorsGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  expect_the_bits_after_kills(temporary, on_device(machine_and_dropout(temporary)), 14);
 }
 
 TEST(Kills, AugmentedImagesGoOnWithTheirBits) {

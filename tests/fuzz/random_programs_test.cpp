@@ -6,15 +6,11 @@
 
 #include <cmath>
 
-#include "compiler/ir/defined_lengths.h"
-#include "compiler/ir/op.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/debug_rewrites.h"
-#include "tests/fuzz/random_program.h"
-#include "tests/support/fuzz_settings.h"
+#include "tests/fuzz/judged_programs.h"
 
 namespace thtrain {
 namespace {
@@ -23,71 +19,12 @@ using Tensors = std::vector<Tensor>;
 
 void keep_quiet(const std::string&) {}
 
-Function compiled(const BuiltProgram& built, Mode mode) {
-  return function(built.inputs, built.outputs, built.updates,
-                  {.mode = mode, .threads = 1, .unused_inputs = UnusedInputs::kAllowed, .on_note = keep_quiet});
-}
-
-Graph graph_of(const BuiltProgram& built) {
-  Graph out;
-  for (const In& input : built.inputs) out.inputs.push_back(input.variable);
-  for (const Out& output : built.outputs) out.outputs.push_back(output.expr);
-  out.updates = built.updates;
-  return out;
-}
-
-// The program's graph and its leaves' values in one call.
-struct Case {
-  CanonicalGraph canonical;
-  std::vector<std::pair<Expr, Tensor>> leaves;
-  Lengths lengths;
-};
-
-Case case_of(const BuiltProgram& built, const Tensors& inputs) {
-  Case out{.canonical = canonical_lengths(graph_of(built)), .leaves = {}, .lengths = {}};
-  for (size_t i = 0; i < inputs.size(); ++i) out.leaves.emplace_back(out.canonical.graph.inputs[i], inputs[i]);
-  for (const Shared& shared : built.shared) out.leaves.emplace_back(shared.expr(), shared.get_value());
-  for (const auto& [leaf, value] : out.leaves) out.lengths.bind_names(leaf, value);
-  for (const Expr& definition : definitions_of(out.canonical.graph.roots())) {
-    const int64_t value = evaluate({definition}, out.leaves)[0].as_int();
-    for (const DefinedLength& length : definition.node().op->defines(definition.node()))
-      if (length.output == definition.output()) out.lengths.set(length.name, value);
-  }
-  // Lengths that must be equal, and are not in this call: a mistake of the program's user.
-  Lengths lengths;
-  for (size_t i = 0; i < inputs.size(); ++i) lengths.bind_names(built.inputs[i].variable, inputs[i]);
-  for (const LengthCheck& check : out.canonical.shape_checks)
-    if (lengths.evaluate(check.left) != lengths.evaluate(check.right)) throw UserError(Message{.what = check.what});
-  return out;
-}
-
-// One call: results, then the shared variables; or what the caller did wrong.
-struct CalledProgram {
-  Tensors values;
-  std::string user_error;
-};
-
-CalledProgram call(Function& f, const BuiltProgram& built, const Tensors& inputs) {
-  CalledProgram out;
-  try {
-    out.values = f(inputs);
-    for (const Shared& shared : built.shared) out.values.push_back(shared.get_value());
-  } catch (const UserError& error) {
-    out.user_error = error.what();
-  }
-  return out;
-}
-
-// What is wrong with a program (empty: nothing), unless its user made a mistake: an extremum of nothing, an index
-// outside.
-using Judge = std::function<std::optional<std::string>(const ProgramPlan& plan, bool with_native)>;
-
 // Whether the rewrites keep its values.
 std::optional<std::string> wrong_rewrite(const ProgramPlan& plan, bool) {
   const BuiltProgram built = build(plan);
   try {
     for (const Tensors& inputs : plan.calls) {
-      const Case c = case_of(built, inputs);
+      const ProgramCase c = case_of(built, inputs);
       check_rewrites({c.canonical.graph, c.leaves, c.lengths, {}, keep_quiet});
     }
   } catch (const UserError&) {
@@ -96,19 +33,6 @@ std::optional<std::string> wrong_rewrite(const ProgramPlan& plan, bool) {
     return error.what();
   }
   return "";
-}
-
-// The reference's results compared with those of native code, which are as far apart as the bounds of both graphs
-// allow.
-std::string apart(const BuiltProgram& built, const Case& c, const Tensors& reference, const Tensors& native) {
-  const Graph optimized = optimize(c.canonical.graph, {});
-  BoundedEvaluator bounded(c.leaves, c.lengths, Infinities::kUnknown);
-  for (size_t i = 0; i < built.outputs.size(); ++i) {
-    const Tensor plain_error = bounded(c.canonical.graph.outputs[i]).error, error = bounded(optimized.outputs[i]).error;
-    if (auto where = beyond_bounds({native[i], error}, {reference[i], plain_error}))
-      return str("native code and reference mode differ in output ", i, " at ", *where);
-  }
-  return {};
 }
 
 // Whether it gives the same in every mode.
@@ -123,7 +47,7 @@ std::optional<std::string> wrong_result(const ProgramPlan& plan, bool with_nativ
         plain.shared[i].set_value(checked.shared[i].get_value());
         native.shared[i].set_value(checked.shared[i].get_value());
       }
-      const Case c = case_of(plain, inputs);
+      const ProgramCase c = case_of(plain, inputs);
       const CalledProgram expected = call(reference, plain, inputs), got = call(debug, checked, inputs);
       if (expected.user_error.empty() != got.user_error.empty())
         return str("reference mode says '", expected.user_error, "', debug mode '", got.user_error, "'");
@@ -144,25 +68,8 @@ std::optional<std::string> wrong_result(const ProgramPlan& plan, bool with_nativ
   return "";
 }
 
-// Runs the cases; prints what failed, made smaller, as C++.
-void fuzz(const FuzzSettings& settings, const Judge& judge) {
-  SCOPED_TRACE(settings.text());
-  int64_t judged = 0;
-  for (int64_t i = 0; i < settings.cases; ++i) {
-    const ProgramPlan plan = random_plan(settings.seed + static_cast<uint64_t>(i));
-    const bool with_native = i % 4 == 0;
-    const std::optional<std::string> wrong = judge(plan, with_native);
-    judged += wrong.has_value();
-    if (wrong.value_or("").empty()) continue;
-    const ProgramPlan small =
-        shrunk(plan, [&](const ProgramPlan& p) { return !judge(p, with_native).value_or("").empty(); });
-    ADD_FAILURE() << *judge(small, with_native) << "\n" << as_cpp(small) << "the whole program: " << *wrong;
-  }
-  EXPECT_GE(judged, settings.cases * 3 / 4) << "too many programs of which nothing can be said";
-}
-
 TEST(RandomPrograms, RewritesKeepValuesWithinBounds) {
-  fuzz(fuzz_settings(1, 900), wrong_rewrite);
+  fuzz_programs(fuzz_settings(1, 900), wrong_rewrite);
 }
 
 // Several tests of 300 programs, which may run side by side. All but a few tenths of their time is the host compiler's.
@@ -172,7 +79,7 @@ class RandomProgramsInParts : public testing::TestWithParam<int64_t> {};
 TEST_P(RandomProgramsInParts, GiveTheSameInEveryMode) {
   const FuzzSettings all = fuzz_settings(1, 300);
   const int64_t begin = all.cases * GetParam() / kParts, end = all.cases * (GetParam() + 1) / kParts;
-  if (begin < end) fuzz({all.seed + static_cast<uint64_t>(begin), end - begin}, wrong_result);
+  if (begin < end) fuzz_programs({all.seed + static_cast<uint64_t>(begin), end - begin}, wrong_result);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomProgramsInParts, testing::Range(int64_t{0}, kParts));
@@ -187,7 +94,7 @@ Graph with_wrong_factor(const Graph& graph, const PassContext&) {
 }
 
 // Has an output a floating element that a factor changes?
-bool has_finite_number(const Case& c) {
+bool has_finite_number(const ProgramCase& c) {
   for (const Expr& output : c.canonical.graph.outputs) {
     if (!is_float(output.dtype())) continue;
     const Tensor value = evaluate_with(std::vector{output}, c.leaves, c.lengths)[0].cast(DType::kFloat64);
@@ -203,7 +110,7 @@ TEST(RandomPrograms, AWrongFactorIsNamed) {
     const ProgramPlan plan = random_plan(seed);
     const BuiltProgram built = build(plan);
     try {
-      const Case c = case_of(built, plan.calls[0]);
+      const ProgramCase c = case_of(built, plan.calls[0]);
       if (!has_finite_number(c)) continue;
       ++planted;
       check_rewrites(

@@ -1,6 +1,7 @@
 // A loss or a weight that is not finite: where it came from, and what is kept.
 #include "trainers/non_finite.h"
 
+#include <filesystem>
 #include <regex>
 
 #include "compiler/base/file.h"
@@ -130,6 +131,28 @@ TEST_P(NonFinite, AWeightBeforeTheCheckpoint) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, NonFinite, testing::Values(Compute::kNative, Compute::kReference),
                          [](const auto& info) { return info.param == Compute::kNative ? "native" : "reference"; });
+
+// On a device losses are read once an epoch: what is said is the same, down to the minibatch.
+TEST(NonFiniteOnADevice, IsNamedAsOnAProcessor) {
+  TemporaryFolder temporary;
+  auto failure_on = [&](CompilerConfig::Device device) {
+    Experiment e = small_experiment();
+    e.loss.l2 = 110;
+    sgd_of(e).momentum = 0;
+    e.trainer.epochs = 10;
+    e.trainer.checkpoint_epochs = 1;
+    e.compiler.device = device;
+    const std::string path = temporary.path("run");
+    std::filesystem::remove_all(path);
+    return failure_of(e, RunFolder::create(path, e));
+  };
+  const Failure expected = failure_on(CompilerConfig::Device::kCpu),
+                found = failure_on(CompilerConfig::Device::kEmulated);
+  EXPECT_EQ(found.epoch, expected.epoch);
+  EXPECT_EQ(found.step, expected.step);
+  EXPECT_NE(found.step % 10, 9) << "the last minibatch of an epoch, where both read the loss";
+  EXPECT_EQ(found.text, expected.text);
+}
 
 // The steps are repeated with the rates that they had: only so the one that went bad is found again.
 TEST(NonFiniteReplay, GoesByTheSchedules) {

@@ -1,5 +1,6 @@
 #include "trainers/run/checkpoints.h"
 
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -48,6 +49,7 @@ Checkpoint RunCheckpoints::checkpoint() const {
 }
 
 void RunCheckpoints::save() {
+  read_loss();
   training_.program.check_files();
   for (const NamedArrays& arrays : {training_.weight_arrays(), training_.step_arrays()})
     for (const auto& [name, value] : arrays)
@@ -134,6 +136,12 @@ void RunCheckpoints::write_last_as_best() {
 }
 
 // ---- what ends a run -----------------------------------------------------------------------------------------------
+
+void RunCheckpoints::read_loss() {
+  if (!std::exchange(training_.has_unread_losses, false)) return;
+  training_.state.loss_sum = training_.program.loss_sum();
+  if (!std::isfinite(training_.state.loss_sum)) fail_non_finite();
+}
 
 void RunCheckpoints::fail_non_finite() {
   const int64_t last_step = training_.state.step - 1;

@@ -45,6 +45,8 @@ class RunCheckpoints {
   void write_lost_files();
   /// The last weights as the best ones, where nothing says which were best.
   void write_last_as_best();
+  /// RunState::loss_sum of the steps so far, where that was not read yet. Throws NonFiniteLoss where it is not finite.
+  void read_loss();
   /// Goes back to the checkpoint, repeats the steps since, and throws NonFiniteLoss with the first bad value.
   [[noreturn]] void fail_non_finite();
   /// Throws NonFiniteLoss with what [compiler] mode = "nan_guard" found at that location of the epoch.

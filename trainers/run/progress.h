@@ -15,10 +15,11 @@ class RunProgress {
   /// Speeds count from now on.
   void begin();
   void begin_epoch() { reported_steps_ = training_.program.steps_of_first(training_.state.batch); }
+  /// Is it told after a step that ends now?
+  bool is_due(SteadyTime now) const;
   void after_step(SteadyTime now);
 
  private:
-  bool is_due(SteadyTime now) const;
   BatchProgress until(SteadyTime now);
   void after_chunk(const TrainingProgram::ChunkProgress& progress);
 

@@ -23,6 +23,8 @@ class RunReports {
   /// Before the first step.
   void begin_training();
   void begin_epoch() { progress_.begin_epoch(); }
+  /// Will after_step() tell the loss so far?
+  bool tells_loss(SteadyTime now) const { return progress_.is_due(now); }
   void after_step(SteadyTime now) { progress_.after_step(now); }
   /// The last epoch of the history.
   void after_epoch();

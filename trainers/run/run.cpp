@@ -1,6 +1,5 @@
 #include "trainers/run/run.h"
 
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -166,9 +165,10 @@ void Run::after_step() {
   ++state.step;
   ++state.batch;
   state.unmeasured = Unmeasured::kStep;
-  state.loss_sum = training_.program.loss_sum();
-  if (!std::isfinite(state.loss_sum)) checkpoints_.fail_non_finite();
+  training_.has_unread_losses = true;
   const SteadyTime now = EpochClock::Clock::now();
+  const bool is_asked_for = reports_.tells_loss(now) || training_.monitor.validates_after(state.step - 1);
+  if (training_.has_loss_at_hand() || is_asked_for) checkpoints_.read_loss();
   compilation_.after_step();
   if (summary_.seconds_to_first_step == 0)
     summary_.seconds_to_first_step = seconds_between(context_.options.started, now);
@@ -180,6 +180,7 @@ void Run::after_step() {
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
   RunState& state = training_.state;
+  checkpoints_.read_loss();
   training_.program.check_files();
   state.unmeasured = Unmeasured::kEpoch;
   if (!unless_stopped(evaluation_.after_epoch())) return;

@@ -38,9 +38,10 @@ struct Training {
   Monitor monitor;
   Fingerprint fingerprint;
   RunState state;
-  RandomState next_random;      // the generator after this epoch's draw
-  NamedArrays best = {};        // weights with the best validation error; none before the first validation
-  bool best_is_written = true;  // in their file
+  RandomState next_random;         // the generator after this epoch's draw
+  NamedArrays best = {};           // weights with the best validation error; none before the first validation
+  bool best_is_written = true;     // in their file
+  bool has_unread_losses = false;  // of steps since state.loss_sum was read
 
   /// Is nothing left to be done? An epoch that was not reported yet is.
   bool is_over() const;
@@ -49,6 +50,10 @@ struct Training {
   /// Are trainer.max_seconds spent? `more`: seconds of this epoch that `state` does not count yet.
   bool is_time_spent(double more = 0) const;
 
+  /// Does it cost nothing to read the loss after each step? On a device it lies there, and is read where it is needed.
+  bool has_loss_at_hand() const {
+    return program.sharded() || experiment.compiler.device == CompilerConfig::Device::kCpu;
+  }
   /// Do several processes train together? Then they stop, save and end by what all of them know after a step.
   bool has_ranks() const { return program.ranks().size() > 1; }
   /// Their values, which the next step changes.
