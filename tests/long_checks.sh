@@ -11,12 +11,14 @@
 #   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures; nothing where it is missing
 #   devices   1    on the emulated device all labs with their own layers, those of data that a clone does not have where
 #                  THTRAIN_DATA names its folder, 100 kills and 2,000 random programs
+#   ranks     0.5  100 kills of ranks, and all labs that can be trained in shards by 1, 2 and 4 processes; nothing where
+#                  MPI is missing
 #   bare      1    a checkout on Debian 12 and Debian 13, with nothing but what ./thtrain installs: the commands of the
 #                  pages for newcomers, the figures that these pages print, and the times (tests/docs/page_commands.py)
 #
 # run_tests reads this file: `root`, run_ctest and the functions of cmake/bootstrap.sh are there.
 
-long_parts="tidy asan tsan fuzz coverage cubins devices bare"
+long_parts="tidy asan tsan fuzz coverage cubins devices ranks bare"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
 fuzzers="toml npy npz idx csv libsvm matrix_market sparse_npz cache_entry program_image function_file tuning"
 
@@ -96,6 +98,11 @@ long_devices() (
   exit $code
 )
 
+long_ranks() {
+  built tests "" --target test_cli
+  cd "$root" && THTRAIN_RANK_KILLS=100 THTRAIN_RANK_LABS=all build/tests/bin/test_cli --gtest_filter='*ManyRanks*'
+}
+
 # Where no root file system can be made, it says why, and runs a fresh checkout on this machine.
 long_bare() {
   install_packages git python3 debootstrap
@@ -106,7 +113,7 @@ long_bare() {
 findings_of() {
   case $1 in
     tidy) echo "$(sed 's/\x1b\[[0-9;]*m//g' "$2" | grep -E ': (error|warning): ' | sort -u | wc -l) findings" ;;
-    devices) grep -E '^\[  (PASSED|FAILED) ' "$2" ;;
+    devices | ranks) grep -E '^\[  (PASSED|FAILED) ' "$2" ;;
     bare) grep -E '^no root file|figures compared' "$2" ;;
     *)
       grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" |
