@@ -9,10 +9,12 @@
 #include "cli/text.h"
 #include "cli/tuning_progress.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/file.h"
 #include "compiler/host/cache.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/store/tuning_store.h"
 #include "compiler/tuning/candidate_trials.h"
+#include "compiler/tuning/exchanged_times.h"
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"
 #include "trainers/inspect.h"
@@ -28,6 +30,7 @@ namespace {
 struct TuneArguments {
   ExperimentArguments experiment;
   std::vector<std::string> only = {}, include = {}, exclude = {};  // besides those of the experiment
+  std::string export_to = {}, import_from = {};                    // files of times
   bool json = false;
 };
 
@@ -137,6 +140,39 @@ Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, i
   return out;
 }
 
+// `--export FILE` or `--import FILE`, instead of measuring.
+int exchange_times(const TuneArguments& arguments) {
+  const bool is_export = !arguments.export_to.empty();
+  const std::string option = is_export ? "--export" : "--import";
+  if ((is_export && !arguments.import_from.empty()) || !arguments.experiment.config.empty())
+    throw UserError(
+        Message{.what = str("thtrain tune: ", option, " and ",
+                            arguments.experiment.config.empty() ? "--import" : "an experiment file", " are both given"),
+                .expected = "one of them",
+                .hint = "the files hold the times of all experiments"});
+  const int threads = thread_count(0);
+  if (!is_export) {
+    const TuningTable table = imported_times(read_file(arguments.import_from), arguments.import_from, threads);
+    remember(table, threads);
+    print_text(str("times of ", count_text(std::ssize(table.times()), "choice"), " for ", count_text(threads, "thread"),
+                   " taken over from ", printable(arguments.import_from), "\n"));
+    return kDone;
+  }
+  const std::string times = exported_times(threads);
+  const int64_t count = std::ssize(TuningTable::parse(times).times());
+  if (count == 0)
+    throw UserError(
+        Message{.what = str("thtrain tune: nothing is remembered of this machine for ", count_text(threads, "thread")),
+                .expected = "times to export",
+                .hint = "`thtrain tune lab.toml` measures them; OMP_NUM_THREADS is the number of threads"});
+  AtomicFile file(arguments.export_to);
+  file.write(times);
+  file.commit();
+  print_text(str("times of ", count_text(count, "choice"), " for ", count_text(threads, "thread"), " written to ",
+                 printable(arguments.export_to), "\n"));
+  return kDone;
+}
+
 }  // namespace
 
 // Times the candidates for each matrix product of the experiment, and remembers the fastest.
@@ -146,6 +182,11 @@ static int run_tune(const TuneArguments& arguments) {
                      .expected = "the target of a processor",
                      .got = machine().text(),
                      .hint = "unset THTRAIN_TARGET to time the implementations of this machine"});
+  if (!arguments.export_to.empty() || !arguments.import_from.empty()) return exchange_times(arguments);
+  if (arguments.experiment.config.empty())
+    throw UserError(
+        Message{.what = "thtrain tune: CONFIG|DIR is missing",
+                .hint = "give the experiment file or the run's folder, or --export or --import with a file"});
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   add_options(arguments, loaded.experiment.compiler);
   for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);
@@ -196,7 +237,9 @@ static int run_tune(const TuneArguments& arguments) {
 
 static Command declare_tune(CLI::App& command, const Invocation&) {
   auto arguments = std::make_shared<TuneArguments>();
-  add_experiment(command, arguments->experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  command.add_option("CONFIG|DIR", arguments->experiment.config, "the experiment file, or a run's folder");
+  add_overrides(command, arguments->experiment.overrides,
+                "values to use instead of those in the file: trainer.learning_rate=0.1");
   auto patterns = [&](const char* option, std::vector<std::string>& into, const char* about) {
     command.add_option(option, into, about)->allow_extra_args(false)->type_name("PATTERN");
   };
@@ -205,6 +248,14 @@ static Command declare_tune(CLI::App& command, const Invocation&) {
   patterns("--include", arguments->include,
            "names of candidates to time in addition to those worth it; may be given several times");
   patterns("--exclude", arguments->exclude, "candidates, by name or pattern, to leave out; may be given several times");
+  command
+      .add_option("--export", arguments->export_to,
+                  "write the times of this machine, for OMP_NUM_THREADS threads, to a file; measure nothing")
+      ->type_name("FILE");
+  command
+      .add_option("--import", arguments->import_from,
+                  "take over the times of a machine with the same processor; measure nothing")
+      ->type_name("FILE");
   command.add_flag("--json", arguments->json, "print one JSON object");
   return [arguments] { return run_tune(*arguments); };
 }
@@ -213,7 +264,9 @@ CommandSpec tune_command() {
   return {"tune",
           "measure which implementation computes each matrix product and convolution fastest",
           {{"thtrain tune lab.toml", "measure, and remember the fastest"},
-           {"thtrain tune lab.toml --exclude oneDNN", "without one of the candidates"}},
+           {"thtrain tune lab.toml --exclude oneDNN", "without one of the candidates"},
+           {"thtrain tune --export node.times", "for other machines with this processor"},
+           {"thtrain tune --import node.times", "on each of them"}},
           declare_tune};
 }
 

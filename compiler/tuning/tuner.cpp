@@ -23,10 +23,6 @@ namespace {
 
 using kernel::ChoiceKey;
 
-std::string machine_text(int threads, const kernel::Target& target) {
-  return str(cpu().feature_text, "; ", target.code_name(), "; ", threads, " threads; times 1");
-}
-
 // Tables by the machine's text, read once.
 std::mutex tables_mutex;
 bool is_readable = true;  // the last file that was read; one that is not is not overwritten
@@ -226,6 +222,10 @@ bool Tuner::agrees(const std::vector<kernel::Choice>& answers) const {
   });
 }
 
+std::string tuned_machine_text(int threads, const kernel::Target& target) {
+  return str(cpu().feature_text, "; ", target.code_name(), "; ", threads, " threads; times 1");
+}
+
 double load_of_cores() {
   double minute = 0;
   return getloadavg(&minute, 1) == 1 ? minute / std::max(1, cpu().cores) : 0;
@@ -233,13 +233,13 @@ double load_of_cores() {
 
 TuningTable remembered(int threads, const kernel::Target& target) {
   std::lock_guard lock(tables_mutex);
-  return table_for(machine_text(threads, target), false);
+  return table_for(tuned_machine_text(threads, target), false);
 }
 
 void remember(const TuningTable& table, int threads, const kernel::Target& target) {
   std::lock_guard lock(tables_mutex);
   const std::shared_ptr<const FileDescriptor> between_processes = tuning_store().lock(kTuningFolder);
-  const std::string machine = machine_text(threads, target);
+  const std::string machine = tuned_machine_text(threads, target);
   TuningTable& all = table_for(machine, true);
   all.merge(table);
   if (!is_readable) return;

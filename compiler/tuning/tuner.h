@@ -80,6 +80,8 @@ class Tuner : public kernel::Chooser {
 /// How many programs want each core of the process, in the mean over the last minute; 0 where the system does not say.
 double load_of_cores();
 
+/// What times are remembered by: the processor, the instructions of the target, the threads, and the way of measuring.
+std::string tuned_machine_text(int threads, const kernel::Target& target);
 /// What was measured on this machine (its processor) for that many threads of code for the target.
 TuningTable remembered(int threads, const kernel::Target& target = machine());
 /// Adds `table` to what is remembered, on disk too.

@@ -29,6 +29,8 @@ class TuningTable {
  public:
   /// Times of the key, the least first; empty where nothing was measured.
   const std::vector<Measured>& of(const std::string& key) const;
+  /// All times, by key, the least first.
+  const std::map<std::string, std::vector<Measured>>& times() const { return measured_; }
   /// Takes over the times of `table`: each instead of that candidate's for that key. Others stay.
   void merge(const TuningTable& table);
   /// The time is rounded to four digits, the load to three. A refusal of that candidate is forgotten.

@@ -28,6 +28,33 @@ TEST(CliTune, SaysWhyThereIsNothingToMeasure) {
   EXPECT_EQ(ended.out, "0 choices for 1 thread: compiler.mode = \"reference\" computes without native code\n");
 }
 
+// Into another cache folder, as on another machine with this processor.
+TEST(CliTune, TimesAreExchanged) {
+  Workshop workshop;
+  EnvironmentVariable threads("OMP_NUM_THREADS", "1");
+  workshop.write("tiny.toml", tiny_experiment());
+  {
+    EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("first").c_str());
+    const Ended nothing = workshop.run({"tune", "--export", "node.times"});
+    EXPECT_EQ(nothing.code, 2);
+    EXPECT_FALSE(workshop.exists("node.times"));
+    EXPECT_EQ(nothing.err,
+              "error: thtrain tune: nothing is remembered of this machine for 1 thread\n"
+              "  expected: times to export\n"
+              "  hint:     `thtrain tune lab.toml` measures them; OMP_NUM_THREADS is the number of threads\n");
+    ASSERT_EQ(workshop.run({"tune", "tiny.toml"}).code, 0);
+    const Ended out = workshop.run({"tune", "--export", "node.times"});
+    EXPECT_TRUE(std::regex_match(out.out, std::regex("times of [0-9]+ choices for 1 thread written to node.times\n")))
+        << out.out << out.err;
+  }
+  EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("second").c_str());
+  const Ended in = workshop.run({"tune", "--import", "node.times"});
+  EXPECT_TRUE(std::regex_match(in.out, std::regex("times of [0-9]+ choices for 1 thread taken over from node.times\n")))
+      << in.out << in.err;
+  ASSERT_EQ(workshop.run({"tune", "--export", "again.times"}).code, 0);
+  EXPECT_EQ(workshop.read("again.times"), workshop.read("node.times"));
+}
+
 TEST(CliTune, MeasuresEveryProductAndRemembersTheFastest) {
   Workshop workshop;  // with a cache of its own: what is measured again is remembered
   EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());

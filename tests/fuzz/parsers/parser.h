@@ -19,7 +19,7 @@ struct Parser {
 };
 
 extern const Parser kToml, kNpy, kNpz, kIdx, kCsv, kLibsvm, kMatrixMarket, kSparseNpz, kCacheEntry, kProgramImage,
-    kTuning, kFunctionFile;
+    kTuning, kTuningImport, kFunctionFile;
 
 /// Throws std::logic_error: a fault of the parser that no sanitizer sees.
 void require(bool holds, const char* what);

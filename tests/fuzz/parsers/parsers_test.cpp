@@ -67,8 +67,9 @@ TEST_P(Parsers, TakeChangedInputsWithoutAFault) {
   }
 }
 
-constexpr const Parser* kAll[] = {&kToml,         &kNpy,       &kNpz,        &kIdx,          &kCsv,    &kLibsvm,
-                                  &kMatrixMarket, &kSparseNpz, &kCacheEntry, &kProgramImage, &kTuning, &kFunctionFile};
+constexpr const Parser* kAll[] = {&kToml,   &kNpy,          &kNpz,         &kIdx,        &kCsv,
+                                  &kLibsvm, &kMatrixMarket, &kSparseNpz,   &kCacheEntry, &kProgramImage,
+                                  &kTuning, &kTuningImport, &kFunctionFile};
 
 INSTANTIATE_TEST_SUITE_P(All, Parsers, testing::ValuesIn(kAll),
                          [](const auto& info) { return std::string(info.param->name); });
