@@ -38,14 +38,15 @@ TuningTable imported_times(std::string_view text, const std::string& file, int t
     if (number == 0) {
       if (line == head) continue;
       const bool is_export = line.starts_with("# ") && line.ends_with("; times 1");
+      if (!is_export)
+        throw UserError(Message{.what = str(printable(file), ": this is no file of times"),
+                                .expected = "a file that `thtrain tune --export` wrote",
+                                .got = printable(line.substr(0, kMostShown))});
       throw UserError(Message{
-          .what =
-              str(printable(file), is_export ? ": these times are of another machine" : ": this is no file of times"),
+          .what = str(printable(file), ": these times are of another machine"),
           .expected = head.substr(2),
-          .got = printable(line.substr(0, kMostShown)),
-          .hint = is_export
-                      ? "times are exchanged between machines with one kind of processor, for equal OMP_NUM_THREADS"
-                      : "`thtrain tune --export` writes such files"});
+          .got = printable(line.substr(2, kMostShown)),
+          .hint = "times are exchanged between machines with one kind of processor, for equal OMP_NUM_THREADS"});
     }
     if (line.empty()) continue;
     const TuningTable one = TuningTable::parse(line);
