@@ -20,7 +20,8 @@
 
 long_parts="tidy asan tsan fuzz coverage cubins devices ranks bare"
 tsan_groups="compiler_libraries compiler_host compiler_runtime compiler_tuning datasets trainers"
-fuzzers="toml npy npz idx csv libsvm matrix_market sparse_npz cache_entry program_image function_file tuning tuning_import"
+fuzzers="toml npy npz idx csv libsvm matrix_market sparse_npz cache_entry program_image function_file tuning
+  tuning_import"
 
 # built <preset> "<package>..." [option of cmake --build...]: with these packages beyond those of the tests.
 built() {
