@@ -16,9 +16,6 @@ struct DeviceWork {
   }
 
   static bool may_fail(const Step& step);
-  /// Does the step's kernel do nothing where a check before it has failed? Not one whose threads wait for each other
-  /// and have checks of their own: some would see the word of failure that others write meanwhile.
-  static bool can_read_failure(const Step& step);
   static DeviceWork of(const Step& step);
   /// Of all steps inside.
   static DeviceWork of(const Region& region);

@@ -320,9 +320,9 @@ class Emitter {
 
   std::string done() { return str("done(ctx, ", places_++, ")"); }
 
-  // Before a variable changes by what cannot ask for itself: have all checks held?
+  // Before a variable changes by a copy, which cannot ask for itself: have all checks held?
   void before_writing(const Step& s) {
-    if (!late_.checks || !writes_shared(program_, s) || DeviceWork::can_read_failure(s)) return;
+    if (!late_.checks || !writes_shared(program_, s) || std::holds_alternative<KernelCall>(s.code)) return;
     line(str("if (!checks_held(ctx, ", places_++, ")) return 1;"));
     late_.checks = false;
   }
@@ -369,7 +369,7 @@ class Emitter {
     std::vector<std::string> numbers;
     for (double number : call.numbers)
       numbers.push_back(dialect_.constant(kernel::constant(DType::kFloat64, number).node()));
-    const bool reads_failure = late_.checks && DeviceWork::can_read_failure(s);
+    const bool reads_failure = late_.checks;
     const size_t number = kernels_.number_of(*call.function, reads_failure);
     EntryForms::KernelRun run{source_.text.kernels[number].name, std::move(buffers), std::move(lengths),
                               std::move(numbers)};

@@ -23,9 +23,11 @@ class Flow {
   std::string run() {
     do {
       has_changed_ = false;
+      failing_ = Same::kInBlock;
       block(function_.body, Same::kInBlock);
     } while (has_changed_);
     is_known_ = true;
+    failing_ = Same::kInBlock;
     block(function_.body, Same::kInBlock);
     return broken_;
   }
@@ -75,15 +77,27 @@ class Flow {
   void statement(const ForLoop& s, Same flow) {
     const Same bounds = std::max({of(s.begin), of(s.end), of(s.step)});
     raise(names_[s.name], std::max(of(s.begin), of(s.step)));
-    block(s.body, std::max(flow, bounds));
+    loop(s.body, std::max(flow, bounds));
   }
+  // Of a branch that all threads of a block take alike, those that leave in one side do not miss in the other one.
   void statement(const If& s, Same flow) {
-    const Same inside = std::max(flow, of(s.condition));
+    const Same inside = std::max(flow, of(s.condition)), before = failing_;
     block(s.then, inside);
+    const Same after_then = failing_;
+    if (inside == Same::kInBlock) failing_ = before;
     block(s.otherwise, inside);
+    failing_ = std::max(failing_, after_then);
   }
-  void statement(const While& s, Same flow) { block(s.body, std::max(flow, of(s.condition))); }
-  void statement(const Fail&, Same flow) { raise(failing_, flow); }
+  void statement(const While& s, Same flow) { loop(s.body, std::max(flow, of(s.condition))); }
+  // Twice: who leaves in an iteration misses in the next one. Loops inside have been seen twice then.
+  void loop(const Block& body, Same flow) {
+    const bool is_outermost = !is_in_loop_;
+    is_in_loop_ = true;
+    block(body, flow);
+    if (is_outermost) block(body, flow);
+    is_in_loop_ = !is_outermost;
+  }
+  void statement(const Fail&, Same flow) { failing_ = std::max(failing_, flow); }
   void statement(const Barrier& s, Same flow) {
     wait(s.scope == Scope::kBlock ? "a barrier" : "a barrier of a warp", flow,
          s.scope == Scope::kBlock ? Same::kInBlock : Same::kInWarp);
@@ -105,7 +119,7 @@ class Flow {
   std::unordered_map<std::string, Same> names_;         // of variables that are not the same in a block
   std::unordered_set<std::string> read_only_, shared_;  // buffers; arrays of the block
   Same failing_ = Same::kInBlock;                       // where threads leave the function
-  bool has_changed_ = false, is_known_ = false;
+  bool has_changed_ = false, is_known_ = false, is_in_loop_ = false;
   std::string broken_;
 };
 

@@ -11,6 +11,7 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/plan/merge_kernels.h"
+#include "compiler/plan/merge_launches.h"
 #include "compiler/plan/place_transfers.h"
 
 namespace thtrain {
@@ -61,6 +62,7 @@ Program Planner::run() {
   }
   plan_scope(order, locations);
   if (program_.target.is_device()) place_transfers(program_);
+  if (program_.target.is_device() && options_.merge_launches) merge_launches(program_);
   program_.memory = plan_memory(program_);
   merge_kernels(program_);
   return std::move(program_);

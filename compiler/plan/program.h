@@ -130,6 +130,7 @@ struct PlanOptions {
   int threads = 1;                           // that will run it
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: the plain ones
+  bool merge_launches = false;               // of a device (merge_launches.h)
   std::set<size_t> mutable_inputs = {};      // numbers of those that temporaries may be written over
 };
 

@@ -67,6 +67,7 @@ PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner) {
   return {.target = options.target,
           .threads = options.threads,
           .chooser = &tuner,
+          .merge_launches = !options.probes && wants_device_graphs(),
           .mutable_inputs = options.mutable_inputs};
 }
 
@@ -85,7 +86,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
          str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION, " mutable ",
              join(options.mutable_inputs, " ", [](size_t i) { return str(i); }), " on host ",
              join(shared_leaves(canonical.graph), "",
-                  [](const Expr& leaf) { return leaf.node().shared->stays_on_host ? "1" : "0"; })),
+                  [](const Expr& leaf) { return leaf.node().shared->stays_on_host ? "1" : "0"; }),
+             target.is_device() && !wants_device_graphs() ? " launches apart" : ""),
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes, user.ops); image && tuner.agrees(image->choices)) {

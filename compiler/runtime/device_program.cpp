@@ -65,6 +65,11 @@ std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Targ
           {"kernels by", target.is_emulated() ? "the host's compiler" : cuda::cubin_compiler().version}};
 }
 
+bool wants_device_graphs() {
+  const char* text = std::getenv("THTRAIN_DEVICE_GRAPHS");
+  return !text || std::string_view(text) != "0";
+}
+
 // ---- DeviceProgram
 
 DeviceProgram::DeviceProgram(const ProgramDevice& on, const SourceText& source, std::span<const Tensor> constants)
@@ -103,13 +108,8 @@ void DeviceCalls::guarded(ThContext* context, F f) {
   }
 }
 
-static bool wants_graphs() {
-  const char* text = std::getenv("THTRAIN_DEVICE_GRAPHS");
-  return !text || std::string_view(text) != "0";
-}
-
 DeviceCalls::DeviceCalls(const ProgramDevice& on)
-    : ThDevice{}, on_(on), stream_(on.device), word_(on.device, sizeof failed_), uses_graphs_(wants_graphs()) {
+    : ThDevice{}, on_(on), stream_(on.device), word_(on.device, sizeof failed_), uses_graphs_(wants_device_graphs()) {
   failure = reinterpret_cast<long*>(word_.address());
   stream_.fill(word_.address(), 0, sizeof failed_);
   buffers = [](ThContext* context, const long(*ranges)[2], int count) {

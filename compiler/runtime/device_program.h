@@ -36,6 +36,9 @@ const ProgramDevice& device_of(const kernel::Target& target);
 /// "13.0", "kernels by" = "NVRTC 13.0".
 std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Target& target);
 
+/// Not with THTRAIN_DEVICE_GRAPHS=0: then each kernel of a program and each copy is launched by itself.
+bool wants_device_graphs();
+
 /// A program's kernels and constants on its device. Immutable: functions and threads share it.
 class DeviceProgram {
  public:
@@ -92,7 +95,7 @@ class DeviceCalls : public ThDevice {
   int word_number_ = 0;  // of the word of failure, among the buffers
   std::vector<cuda::Work> work_;
   std::map<int, cuda::Graph> graphs_;
-  const bool uses_graphs_;  // not with THTRAIN_DEVICE_GRAPHS=0: then work goes to the stream piece by piece
+  const bool uses_graphs_;  // else work goes to the stream piece by piece
   long failed_[3] = {};     // what was read of the word
   bool may_have_failed_ = false;
   std::vector<size_t> launched_;  // kernels since the last wait

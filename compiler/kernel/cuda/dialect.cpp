@@ -98,7 +98,15 @@ class CudaDialect : public c::ScalarDialect {
                      .after_name = str("(", join(parameters, ", "), ") {"),
                      .first = {"const long block = blockIdx.x, thread = threadIdx.x;"},
                      .close = "}"};
-    if (f.reads_failure) out.first.insert(out.first.begin(), "if (*(const volatile long*)failure != 0) return;");
+    // Where threads wait for each other and some may fail, one asks for all of the block: the word may change
+    // meanwhile.
+    const bool waits = contains<Barrier>(f.body) || contains<Shuffle>(f.body);
+    if (f.reads_failure && waits && contains<Fail>(f.body))
+      out.first.insert(out.first.begin(), {"alignas(16) __shared__ long failed_before[1];",
+                                           "if (threadIdx.x == 0) failed_before[0] = *(const volatile long*)failure;",
+                                           "__syncthreads();", "if (failed_before[0] != 0) return;"});
+    else if (f.reads_failure)
+      out.first.insert(out.first.begin(), "if (*(const volatile long*)failure != 0) return;");
     return out;
   }
 

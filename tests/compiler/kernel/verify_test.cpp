@@ -226,6 +226,22 @@ TEST(VerifyDevice, NoThreadLeavesByACheckWhereOthersWaitForIt) {
   };
   EXPECT_EQ(device_fault(checked(true)), "none");
   EXPECT_EQ(device_fault(checked(false)), "a barrier in a kernel that single threads of a block leave by a check");
+  const auto in_blocks = [](bool waits_later) {
+    return [waits_later](Code& code) {
+      code.if_(
+          kBlock < Term(3), [&] { code.if_(kThread < Term(3), [&] { code.fail(0, 1, 2); }); }, [&] { code.barrier(); });
+      if (waits_later) code.barrier();
+    };
+  };
+  EXPECT_EQ(device_fault(in_blocks(false)), "none") << "those of other blocks wait";
+  EXPECT_EQ(device_fault(in_blocks(true)), "a barrier in a kernel that single threads of a block leave by a check");
+  EXPECT_EQ(device_fault([](Code& code) {
+              code.loop("i", 4, [&](const Term& i) {
+                code.barrier();
+                code.if_(kThread < i, [&] { code.fail(0, 1, 2); });
+              });
+            }),
+            "a barrier in a kernel that single threads of a block leave by a check");
 }
 
 TEST(VerifyDevice, IndicesOfSharedArraysStayInside) {
