@@ -75,7 +75,8 @@ Function training_step(const ConvnetCase& net, const WorkloadOptions& options) {
   std::vector<Update> updates;
   for (size_t i = 0; i < parameters.size(); ++i)
     updates.push_back({parameters[i], parameters[i] - learning_rate.expr() * gradients[i]});
-  return function({start}, {Out(cost, options.borrow)}, updates, {.threads = options.threads, .name = "bench convnet"});
+  return function({start}, {Out(cost, options.borrow)}, updates,
+                  {.threads = options.threads, .target = options.target, .name = "bench convnet"});
 }
 
 // The first example of the step after the one that began at `at`.
@@ -96,7 +97,7 @@ Workload convnet_workload(const std::string& text, const WorkloadOptions& option
       at = next_start(net, at);
     }
   };
-  return {run, static_cast<double>(net.batch)};
+  return {run, static_cast<double>(net.batch), {}, train};
 }
 
 std::vector<double> convnet_costs(const std::string& text, const WorkloadOptions& options, int calls) {

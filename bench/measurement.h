@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace thtrain {
+
+class Function;
 
 /// Rates: higher is better. `value` is the median of `rounds`, `low` and `high` their extremes (those of the stretches
 /// of time of the only one).
@@ -35,7 +38,8 @@ double median(std::vector<double> values);
 struct Workload {
   std::function<void(long calls)> run;
   double units = 1;
-  std::string chosen = {};  // see Measurement
+  std::string chosen = {};                        // see Measurement
+  std::shared_ptr<const Function> function = {};  // that it calls, of training steps
 };
 
 struct Rate {

@@ -56,7 +56,8 @@ Function training_step(const NetCase& net, Data& data, const WorkloadOptions& op
   // As in the paper's scripts: logistic regression returns nothing.
   std::vector<Out> outputs;
   if (net.sizes.size() > 2) outputs.emplace_back(cost, options.borrow);
-  return function({start}, outputs, updates, {.threads = options.threads, .name = "bench net"});
+  return function({start}, outputs, updates,
+                  {.threads = options.threads, .target = options.target, .name = "bench net"});
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ Workload net_workload(const std::string& text, const WorkloadOptions& options) {
       if (at + batch > kExamples) at = 0;
     }
   };
-  return {run, static_cast<double>(net.batch)};
+  return {run, static_cast<double>(net.batch), {}, train};
 }
 
 double seconds_to_build(const std::string& text, const WorkloadOptions& options) {

@@ -68,12 +68,13 @@ Workload rbm_workload(const std::string& text, const WorkloadOptions& options) {
     const Sample draw = [&](const Expr& p) { return rng.binomial(p.dims(), 1, p, options.dtype); };
     return std::pair(draw, draw);
   }};
-  auto train = std::make_shared<Function>(
-      function({}, {}, cd_updates(what, rbm, chain, options.dtype), {.threads = options.threads, .name = "bench rbm"}));
+  auto train =
+      std::make_shared<Function>(function({}, {}, cd_updates(what, rbm, chain, options.dtype),
+                                          {.threads = options.threads, .target = options.target, .name = "bench rbm"}));
   auto run = [train](long calls) {
     for (; calls > 0; --calls) (*train)({});
   };
-  return {run, static_cast<double>(what.batch)};
+  return {run, static_cast<double>(what.batch), {}, train};
 }
 
 Tensor rbm_weights(const std::string& text, const WorkloadOptions& options, int calls) {

@@ -57,7 +57,8 @@ Function training_step(const RnnCase& what, const WorkloadOptions& options) {
   std::vector<Update> updates;
   for (size_t i = 0; i < parameters.size(); ++i)
     updates.push_back({parameters[i], parameters[i] - learning_rate.expr() * gradients[i]});
-  return function({}, {Out(cost, options.borrow)}, updates, {.threads = options.threads, .name = "bench rnn"});
+  return function({}, {Out(cost, options.borrow)}, updates,
+                  {.threads = options.threads, .target = options.target, .name = "bench rnn"});
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ Workload rnn_workload(const std::string& text, const WorkloadOptions& options) {
   auto run = [train](long calls) {
     for (; calls > 0; --calls) (*train)({});
   };
-  return {run, static_cast<double>(what.batch)};
+  return {run, static_cast<double>(what.batch), {}, train};
 }
 
 std::vector<double> rnn_costs(const std::string& text, const WorkloadOptions& options, int calls) {

@@ -191,7 +191,7 @@ const Bench& bench_named(const std::string& name) {
     if (bench.name == name) return bench;
     names.push_back(bench.name);
   }
-  names.insert(names.end(), {"choices", "maths", "paper", "scale", "streams"});
+  names.insert(names.end(), {"choices", "device", "maths", "paper", "scale", "streams"});
   std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("bench: there is no benchmark ", name),
                           .expected = join(names, ", "),

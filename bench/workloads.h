@@ -2,12 +2,14 @@
 #pragma once
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/measurement.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/kernel/target.h"
 #include "compiler/ops/conv/convolution.h"
 
 namespace thtrain {
@@ -16,7 +18,8 @@ namespace thtrain {
 struct WorkloadOptions {
   DType dtype = DType::kFloat32;
   int threads = 1;
-  bool borrow = true;  // outputs: the function's own buffers, or new ones
+  bool borrow = true;                         // outputs: the function's own buffers, or new ones
+  std::optional<kernel::Target> target = {};  // of training steps; without it this machine
 };
 
 /// The layers and the batch of a training step: "784-500-10/60". UserError for another text.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "bench/choices.h"
+#include "bench/device.h"
 #include "bench/figures.h"
 #include "bench/maths.h"
 #include "bench/page.h"
@@ -207,6 +208,27 @@ int run_streams(const BenchArguments& arguments) {
   return kDone;
 }
 
+int run_device(const BenchArguments& arguments) {
+  const BenchOptions& o = arguments.options;
+  for (const auto& [option, is_given] : {std::pair("--case", !o.cases.empty()),
+                                         {"--dtype", !o.dtypes.empty()},
+                                         {"--threads", !o.threads.empty()},
+                                         {"--markdown", !arguments.markdown.empty()},
+                                         {"more than one device", arguments.configs.size() > 1}})
+    if (is_given)
+      throw UserError(Message{.what = str("bench device: ", option, " has no effect"),
+                              .expected = "nothing, or the name of a device: thtrain bench device emulated"});
+  const kernel::Target target = device_named(arguments.configs.empty() ? "cuda" : arguments.configs.front());
+  std::vector<DeviceMeasurement> all;
+  measure_device(target, o.quick ? 0.02 : o.seconds, o.quick, show, [&](const DeviceMeasurement& m) {
+    all.push_back(m);
+    if (arguments.json) print_text(json_line(m) + "\n");
+  });
+  show("");
+  if (!arguments.json) print_text(device_table(target, all));
+  return kDone;
+}
+
 int run_scale(const BenchArguments& arguments) {
   if (arguments.configs.empty())
     throw UserError(Message{.what = "bench scale: CONFIG is missing",
@@ -268,6 +290,7 @@ static int run_bench_command(const BenchArguments& arguments) {
   forget_forced_kernels();
   check_isa(arguments);
   if (arguments.name == "scale") return run_scale(arguments);
+  if (arguments.name == "device") return run_device(arguments);
   const BenchOptions options = with_configs(arguments);
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
@@ -281,7 +304,7 @@ static int run_bench_command(const BenchArguments& arguments) {
 static std::vector<std::string> bench_names() {
   std::vector<std::string> out;
   for (const Bench& bench : benches()) out.push_back(bench.name);
-  out.insert(out.end(), {"choices", "maths", "paper", "scale", "streams"});
+  out.insert(out.end(), {"choices", "device", "maths", "paper", "scale", "streams"});
   return out;
 }
 
@@ -293,10 +316,12 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->required()
       ->check(listed_words(bench_names()));
   command
-      .add_option("CONFIG", arguments->configs,
-                  "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
-                  "images; filters, their width and height; batch; strides; zeros around), or layers of "
-                  "convnet-benchmarks, 1 to 5; without it seven. `scale`: an experiment file, then key=value")
+      .add_option(
+          "CONFIG", arguments->configs,
+          "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
+          "images; filters, their width and height; batch; strides; zeros around), or layers of "
+          "convnet-benchmarks, 1 to 5; without it seven. `scale`: an experiment file, then key=value. `device`: "
+          "cuda, cuda:1 or emulated; without it cuda")
       ->type_name("");
   auto list = [&](CLI::Option* option, const char* type) {
     option->delimiter(',')->allow_extra_args(false)->type_name(type);

@@ -130,5 +130,42 @@ TEST_F(CliBench, ACaseThatIsNoneEndsTheProgramBeforeAnythingIsMeasured) {
             "32x256x256/NN, 1x256x256/NN\n");
 }
 
+TEST_F(CliBench, DeviceComparesResultsAndCountsLaunches) {
+  const std::vector<Line> found = rows({"device", "emulated"});
+  ASSERT_EQ(found.size(), 13U);
+  for (Line row : found) {
+    EXPECT_GT(std::stod(row["seconds"]), 0) << row["case"];
+    EXPECT_GT(std::stod(row["value"]), 0) << row["case"];
+    EXPECT_EQ(row["host_steps"], "0") << row["case"];
+    const bool is_formula = row["unit"] != "examples/s";
+    EXPECT_EQ(row.contains("difference"), is_formula) << row["case"];
+    if (is_formula) {
+      EXPECT_EQ(row["kernels"], "1") << row["case"];
+      EXPECT_LT(std::stod(row["difference"]), 2e-6) << row["case"];
+    } else {
+      EXPECT_EQ(row["graphs"], "1") << row["case"];
+      EXPECT_GE(std::stod(row["nodes"]), 5) << row["case"];
+    }
+  }
+  const Ended table = workshop.run({"bench", "device", "emulated", "--quick"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_TRUE(
+      table.out.starts_with("device: emulated device, sm_75; driver: 12.4; kernels by: the host's compiler\n\n"
+                            "| float32 | us | rate | kernels | graphs | nodes | on the host | off by |\n"))
+      << table.out;
+}
+
+TEST_F(CliBench, DevicesThatThereAreNot) {
+  const Ended ended = workshop.run({"bench", "device", "gpu"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: bench device: there is no device gpu\n"
+            "  expected: cuda, cuda:1 to cuda:7, or emulated\n"
+            "  hint:     thtrain info lists the devices\n");
+  EXPECT_EQ(workshop.run({"bench", "device", "--case", "x"}).err,
+            "error: bench device: --case has no effect\n"
+            "  expected: nothing, or the name of a device: thtrain bench device emulated\n");
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -13,6 +13,7 @@
 #include "tests/fuzz/judged_programs.h"
 #include "tests/fuzz/random_body.h"
 #include "tests/fuzz/random_scan.h"
+#include "tests/support/device_under_test.h"
 
 namespace thtrain::random_device_programs_test {
 namespace {
@@ -30,8 +31,7 @@ std::optional<std::string> wrong(const ProgramPlan& plan, Mode mode, const std::
                                  const Compare& compare) {
   const BuiltProgram plain = build(plan), there = build(plan);
   try {
-    Function other = compiled(plain, mode, target),
-             device = compiled(there, Mode::kNative, kernel::emulated_cuda_target());
+    Function other = compiled(plain, mode, target), device = compiled(there, Mode::kNative, device_under_test());
     for (const std::vector<Tensor>& inputs : plan.calls) {
       for (size_t i = 0; i < plain.shared.size(); ++i) plain.shared[i].set_value(there.shared[i].get_value());
       const ProgramCase c = case_of(plain, inputs);
@@ -50,14 +50,13 @@ std::optional<std::string> wrong(const ProgramPlan& plan, Mode mode, const std::
 }
 
 std::optional<std::string> far_from_reference(const ProgramPlan& plan, bool) {
-  return wrong(
-      plan, Mode::kReference, {},
-      [](const BuiltProgram& built, const ProgramCase& c, const std::vector<Tensor>& expected,
-         const std::vector<Tensor>& got) { return apart(built, c, expected, got, kernel::emulated_cuda_target()); });
+  return wrong(plan, Mode::kReference, {},
+               [](const BuiltProgram& built, const ProgramCase& c, const std::vector<Tensor>& expected,
+                  const std::vector<Tensor>& got) { return apart(built, c, expected, got, device_under_test()); });
 }
 
 std::optional<std::string> unlike_debug_mode(const ProgramPlan& plan, bool) {
-  return wrong(plan, Mode::kDebug, kernel::emulated_cuda_target(),
+  return wrong(plan, Mode::kDebug, device_under_test(),
                [](const BuiltProgram&, const ProgramCase&, const std::vector<Tensor>& expected,
                   const std::vector<Tensor>& got) -> std::string {
                  for (size_t i = 0; i < got.size(); ++i)
@@ -88,7 +87,7 @@ void expect_near_on_device(const std::vector<Expr>& inputs, const std::vector<Ex
     return function({inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, {}, all)(values);
   };
   try {
-    EXPECT_EQ(far(called({.target = kernel::emulated_cuda_target()}), called({.mode = Mode::kReference})), "") << text;
+    EXPECT_EQ(far(called({.target = device_under_test()}), called({.mode = Mode::kReference})), "") << text;
   } catch (const Error& error) {
     ADD_FAILURE() << text << "\n" << error.what();
   }

@@ -8,6 +8,7 @@
 #include "compiler/ops/registry.h"
 #include "tests/support/case_programs.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/device_under_test.h"
 
 namespace thtrain::cuda_cases_test {
 namespace {
@@ -20,7 +21,7 @@ class CudaCases : public testing::TestWithParam<bool> {};
 TEST_P(CudaCases, EveryOpEqualsItsReferenceInEveryOrder) {
   std::set<std::string> on_host;
   for_each_case_program([&](const CaseProgram& program) {
-    Function f = program.compiled(kernel::emulated_cuda_target(), GetParam());
+    Function f = program.compiled(device_under_test(), GetParam());
     ASSERT_TRUE(f.is_native());
     on_host.insert(f.info().reference_steps.begin(), f.info().reference_steps.end());
     program.expect_references(f, GetParam());

@@ -8,6 +8,7 @@
 #include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/target_calls.h"
 
 namespace thtrain::device_results_test {
@@ -21,7 +22,7 @@ void expect_right(const std::vector<Expr>& inputs, const Expr& result) {
     ins.emplace_back(x);
     values.push_back(numbers(x.type().known_shape()).cast(x.dtype()));
   }
-  expect_equal(ins, {result}, values, {.target = kernel::emulated_cuda_target()});
+  expect_equal(ins, {result}, values, {.target = device_under_test()});
 }
 
 Expr of(DType dtype, const std::string& name, const Dims& dims) {
@@ -56,7 +57,7 @@ TEST(DeviceProducts, EndWithBiasesAndActivations) {
     const Expr layer = tanh(dot(x, w) + bias);
     expect_right({x, w, bias, more}, layer * more);
     expect_right({x, w, bias, more}, gt(dot(x, w) + bias, more));
-    Function f = function({x, w, bias}, {layer}, {}, {.target = kernel::emulated_cuda_target()});
+    Function f = function({x, w, bias}, {layer}, {}, {.target = device_under_test()});
     EXPECT_EQ(f.info().kernels, 1U);
   }
 }
@@ -90,10 +91,10 @@ TEST(DeviceReductions, InPartsEqualTheReference) {
 TEST(DeviceReductions, OfAnyLengthInPartsEqualTheReference) {
   const Expr x = tensor("x", {"n"}, DType::kFloat64), y = tensor("y", {"n", 3}, DType::kFloat64);
   for (const int64_t n : {0, 1, 64, 65, 9000}) {
-    expect_equal({x}, {sum(x)}, {numbers({n})}, {.target = kernel::emulated_cuda_target()});
-    expect_equal({y}, {sum(y, {0})}, {numbers({n, 3})}, {.target = kernel::emulated_cuda_target()});
+    expect_equal({x}, {sum(x)}, {numbers({n})}, {.target = device_under_test()});
+    expect_equal({y}, {sum(y, {0})}, {numbers({n, 3})}, {.target = device_under_test()});
   }
-  Function f = function({x}, {max(x)}, {}, {.target = kernel::emulated_cuda_target()});
+  Function f = function({x}, {max(x)}, {}, {.target = device_under_test()});
   EXPECT_THROW(f({numbers({0})}), Error);
 }
 
@@ -104,7 +105,7 @@ TEST(DeviceInverse, EqualsTheReferenceAndNamesThePivot) {
     expect_right({a}, dot(inverse(a + next * 40.0), a));
   }
   const Expr a = f64("a", {"n", "n"});
-  Function f = function({a}, {inverse(a)}, {}, {.target = kernel::emulated_cuda_target()});
+  Function f = function({a}, {inverse(a)}, {}, {.target = device_under_test()});
   try {
     f({Tensor::of(std::vector<double>{1, 2, 3, 2, 4, 6, 0, 0, 1}, {3, 3})});
     FAIL() << "no error";
@@ -134,8 +135,7 @@ TEST(DeviceDraws, OfAllFormsEqualTheReference) {
       words.data<uint32_t>()[625] = position == 3;
       const Drawn once = draw(name, state, {position == 0 ? 301 : 1000}, parameters),
                   twice = draw(name, once.next, {7}, parameters);
-      Function f =
-          function({state}, {once.sample, twice.sample, twice.next}, {}, {.target = kernel::emulated_cuda_target()});
+      Function f = function({state}, {once.sample, twice.sample, twice.next}, {}, {.target = device_under_test()});
       const std::vector<Tensor> got = f({words}), expected = function({state}, {once.sample, twice.sample, twice.next},
                                                                       {}, {.mode = Mode::kReference})({words});
       for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << "output " << i;
@@ -152,7 +152,7 @@ TEST(DeviceDraws, PermutationsAndChoicesEqualTheReference) {
     Function f = function({state, p}, {rows.sample, choices.sample, choices.next}, {}, options);
     return f({words, Tensor::of(of, {5})});
   };
-  const FunctionOptions device{.target = kernel::emulated_cuda_target()};
+  const FunctionOptions device{.target = device_under_test()};
   const std::vector<double> fit{0.125, 0.0, 0.25, 0.5, 0.125};
   const std::vector<Tensor> got = call(device, fit), expected = call({.mode = Mode::kReference}, fit);
   for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << "output " << i;
@@ -167,7 +167,7 @@ TEST(DeviceDraws, PermutationsAndChoicesEqualTheReference) {
 TEST(DeviceDraws, NameTheElementWhoseParametersDoNotFit) {
   const Expr state = tensor("state", {628}, DType::kUInt32), scale = f64("scale", {400});
   Function f = function({state, scale}, {draw("exponential", state, {400}, {scale}).sample}, {},
-                        {.target = kernel::emulated_cuda_target()});
+                        {.target = device_under_test()});
   Tensor words = Tensor::zeros(DType::kUInt32, {628}), scales = Tensor::zeros(DType::kFloat64, {400});
   scales.data<double>()[397] = scales.data<double>()[300] = -1;
   try {
@@ -193,7 +193,7 @@ TEST(DeviceScans, OfLinesAndPartsEqualTheReference) {
   expect_right({bytes}, cummin(bytes, 0));
   const Expr x = tensor("x", {2, "n"}, DType::kFloat64);
   for (const int64_t n : {0, 1, 256, 257, 9000})
-    expect_equal({x}, {cumsum(x, 1)}, {numbers({2, n})}, {.target = kernel::emulated_cuda_target()});
+    expect_equal({x}, {cumsum(x, 1)}, {numbers({2, n})}, {.target = device_under_test()});
 }
 
 // In one block and in several runs; many equal elements, so that their order is seen; NaN and zeros of both signs.
@@ -214,14 +214,13 @@ TEST(DeviceSorts, OfRowsInBlocksAndRunsEqualTheReference) {
     return out;
   }();
   const Expr with_signs = 1.0 / sort(x);
-  expect_equal({x}, {argsort(x), with_signs}, {special}, {.target = kernel::emulated_cuda_target()});
+  expect_equal({x}, {argsort(x), with_signs}, {special}, {.target = device_under_test()});
 }
 
 TEST(DeviceSorts, OfAnyLengthEqualTheReference) {
   const Expr x = tensor("x", {2, "n"}, DType::kFloat32);
   for (const int64_t n : {0, 1, 1024, 1025, 5000})
-    expect_equal({x}, {sort(x), argsort(x)}, {numbers({2, n}).cast(DType::kFloat32)},
-                 {.target = kernel::emulated_cuda_target()});
+    expect_equal({x}, {sort(x), argsort(x)}, {numbers({2, n}).cast(DType::kFloat32)}, {.target = device_under_test()});
 }
 
 }  // namespace

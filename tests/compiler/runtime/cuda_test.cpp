@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "compiler/api.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/target_calls.h"
 
 namespace thtrain::cuda_test {
 namespace {
 
 FunctionOptions cuda() {
-  return {.target = kernel::emulated_cuda_target()};
+  return {.target = device_under_test()};
 }
 
 // A thread, a warp and a block for a row; sums, extrema and where they are; no rows, and rows of nothing.

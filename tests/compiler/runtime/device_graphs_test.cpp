@@ -7,6 +7,7 @@
 
 #include "compiler/api.h"
 #include "tests/support/datasets_support.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/host_sort.h"
 #include "tests/support/target_calls.h"
 
@@ -44,7 +45,7 @@ class Trained {
       updates.push_back({squares_[i], square});
       updates.push_back({weights_[i], weights_[i] - factor * mean / (sqrt(square) + 1e-8F)});
     }
-    step_.emplace(function({start}, {cost}, updates, {.target = kernel::emulated_cuda_target(), .name = "step"}));
+    step_.emplace(function({start}, {cost}, updates, {.target = device_under_test(), .name = "step"}));
   }
 
   /// The cost of each of so many steps, and what was trained.
@@ -109,8 +110,7 @@ TEST(DeviceGraphs, AStepIsMadeAGraphOnce) {
 // Host steps split a program; other shapes need no other graph.
 TEST(DeviceGraphs, HostStepsSplitAProgram) {
   const Expr x = f64("x", {"n"});
-  Function f =
-      function({x}, {sum(host_sort(tanh(x) * 2.0) * 3.0), sum(x)}, {}, {.target = kernel::emulated_cuda_target()});
+  Function f = function({x}, {sum(host_sort(tanh(x) * 2.0) * 3.0), sum(x)}, {}, {.target = device_under_test()});
   for (const int64_t n : {300, 300, 70, 300}) f({numbers({n})});
   const std::vector<GraphInfo> graphs = f.info().graphs;
   ASSERT_EQ(graphs.size(), 2U);
@@ -125,8 +125,7 @@ TEST(DeviceGraphs, TheOrderOfNodesDecidesNothing) {
   const std::vector<Expr> looped = repeat(20, {x, x * 0.5}, [&](const std::vector<Expr>& s) {
     return std::vector<Expr>{tanh(dot(s[0], x) * 0.1), dot(s[1], s[0]) * 0.2};
   });
-  expect_equal({x}, {looped[0], looped[1], sum(looped[0], {1})}, {numbers({12, 12})},
-               {.target = kernel::emulated_cuda_target()});
+  expect_equal({x}, {looped[0], looped[1], sum(looped[0], {1})}, {numbers({12, 12})}, {.target = device_under_test()});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "compiler/api.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
 #include "tests/support/host_sort.h"
 #include "tests/support/target_calls.h"
@@ -14,7 +15,7 @@ namespace thtrain::device_program_test {
 namespace {
 
 FunctionOptions device(Mode mode = Mode::kNative) {
-  return {.mode = mode, .target = kernel::emulated_cuda_target()};
+  return {.mode = mode, .target = device_under_test()};
 }
 
 Shared three(const std::string& name) {
@@ -171,7 +172,7 @@ TEST(DeviceProgramDeathTest, AKernelThatSpoilsTheDeviceIsNamed) {
                             .code = "(long* out0) {\n  out0[1 << 20] = 1;\n}\n",
                             .helpers = {}});
   auto spoil = [&] {
-    const ProgramDevice& on = device_of(kernel::emulated_cuda_target());
+    const ProgramDevice& on = device_of(device_under_test());
     const DeviceProgram program(on, source, {});
     DeviceCalls calls(on);
     ThContext context{};

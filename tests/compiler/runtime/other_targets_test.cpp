@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/api.h"
+#include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
 #include "tests/support/target_calls.h"
 
@@ -85,7 +86,7 @@ TEST_P(OtherTargets, DebugModeAndTheProfileSeeEachStep) {
   EXPECT_EQ(f.profile().calls, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, OtherTargets, testing::Values(kernel::c99_target(2), kernel::emulated_cuda_target()),
+INSTANTIATE_TEST_SUITE_P(Each, OtherTargets, testing::Values(kernel::c99_target(2), device_under_test()),
                          [](const testing::TestParamInfo<kernel::Target>& info) {
                            return info.param.kind == kernel::Target::Kind::kC99 ? "c99" : "cuda";
                          });
