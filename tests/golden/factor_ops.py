@@ -22,7 +22,8 @@ def text(value):
     numbers = value.ravel()
     if np.iscomplexobj(numbers):
         numbers = numbers.view(numbers.real.dtype)
-    return " ".join([shape, *(f"{v:.13g}" for v in numbers.tolist())])
+    digits = 7 if numbers.dtype == np.float32 else 12
+    return " ".join([shape, *(f"{v:.{digits}g}" for v in numbers.tolist())])
 
 
 def add_input(name, array):
@@ -60,7 +61,7 @@ matrices = {
     "exchanged": np.array([[0., 1., 0.], [0., 0., 2.], [3., 0., 0.]]),
     "batch": random.normal(size=(3, 4, 4)),
     "batches": random.normal(size=(2, 2, 3, 3)),
-    "batch_32": random.normal(size=(9, 5, 5)).astype(np.float32),
+    "batch_32": random.normal(size=(5, 5, 5)).astype(np.float32),
     "large_batch": random.normal(size=(2, 9, 9)),
     "no_batch": np.empty((0, 3, 3)),
     "cbatch": complex_of((2, 3, 3)),

@@ -23,7 +23,8 @@ def text(value):
     numbers = value.ravel()
     if np.iscomplexobj(numbers):
         numbers = numbers.view(numbers.real.dtype)
-    return " ".join([shape, *(f"{v:.13g}" for v in numbers.tolist())])
+    digits = 8 if numbers.dtype == np.float32 else 13
+    return " ".join([shape, *(f"{v:.{digits}g}" for v in numbers.tolist())])
 
 
 def add_input(name, array):
@@ -50,7 +51,7 @@ add_input("cs", complex_of(3, 12).astype(np.complex64))
 add_input("rs", random.normal(size=(3, 12)).astype(np.float32))
 add_input("matrix", complex_of(6, 5))
 add_input("real", random.normal(size=(4, 6)))
-add_input("cube", complex_of(3, 4, 5))
+add_input("cube", complex_of(3, 2, 5))
 add_input("real_cube", random.normal(size=(4, 3, 6)))
 add_input("four", complex_of(2, 3, 2, 4))
 add_input("ints", np.arange(10).reshape(2, 5))
@@ -59,11 +60,11 @@ NORMS = ("backward", "ortho", "forward")
 # One axis. Settings: n (0: none), axis, norm.
 for key in [k for k in inputs if k[0] in "cr" and k[1:].isdigit()] + ["cs", "rs"]:
     x = inputs[key]
-    for norm in NORMS:
+    for norm in NORMS if x.shape[-1] < 10 else NORMS[len(key) % 2:][:1]:  # of long ones backward or ortho
         if np.iscomplexobj(x):
             case("fft", key, f"0,-1,{norm}", np.fft.fft(x, norm=norm))
             case("ifft", key, f"0,-1,{norm}", np.fft.ifft(x, norm=norm))
-            for n in {2 * (x.shape[-1] - 1) or 1, 2 * x.shape[-1] - 1}:
+            for n in ({2 * (x.shape[-1] - 1) or 1, 2 * x.shape[-1] - 1} if key != "c67" else {133}):
                 case("irfft", key, f"{n},-1,{norm}", np.fft.irfft(x, n, norm=norm))
         else:
             case("rfft", key, f"0,-1,{norm}", np.fft.rfft(x, norm=norm))
@@ -78,15 +79,21 @@ case("fft", "ints", "0,-1,backward", np.fft.fft(inputs["ints"]))
 case("rfft", "ints", "0,0,backward", np.fft.rfft(inputs["ints"], axis=0))
 case("fft", "real", "0,-1,backward", np.fft.fft(inputs["real"]))
 case("irfft", "real", "0,-1,backward", np.fft.irfft(inputs["real"]))
+
+
+def norms_of(axes):
+    return NORMS if axes == (0, 1, 2) else NORMS[sum(axes) % 3:][:1]
+
+
 # Several. Settings: axes, lengths, norm.
 for key, axes in [("cube", a) for a in ((0,), (2,), (0, 1), (1, 2), (2, 0), (0, 1, 2))] + [
-        ("four", a) for a in ((0, 1, 2, 3), (0, 1, 3), (0, 2), (3, 1))]:
-    for norm in NORMS:
+        ("four", a) for a in ((0, 1, 2, 3), (0, 1, 3), (3, 1))]:
+    for norm in norms_of(axes):
         case("fftn", key, f"{list_of(axes)},[],{norm}", np.fft.fftn(inputs[key], axes=axes, norm=norm))
         case("ifftn", key, f"{list_of(axes)},[],{norm}", np.fft.ifftn(inputs[key], axes=axes, norm=norm))
         case("irfftn", key, f"{list_of(axes)},[],{norm}", np.fft.irfftn(inputs[key], axes=axes, norm=norm))
 for axes in ((0,), (2,), (0, 1), (1, 2), (2, 0), (0, 1, 2)):
-    for norm in NORMS:
+    for norm in norms_of(axes):
         case("rfftn", "real_cube", f"{list_of(axes)},[],{norm}",
              np.fft.rfftn(inputs["real_cube"], axes=axes, norm=norm))
 for lengths in ((2, 6), (4, 3), (7, 5)):

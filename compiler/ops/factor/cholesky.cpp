@@ -155,15 +155,9 @@ const Op& cholesky_op() {
       .gradient = gradient_of_cholesky,
       .lower = lower_cholesky,
       .iterations = &kSameOpThatMayFail,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .accepts_layout = reads_row_major,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.types[0];
-            return Cost{floor_div(type.elements() * type.dims.back(), Dim(3)),
-                        Dim(2 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .cost = cost_of_factors(1),
       .cases = cases_cholesky,
   };
   return op;

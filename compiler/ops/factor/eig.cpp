@@ -339,14 +339,8 @@ const Op& eig_op() {
       .gradient = gradient_of_eig,
       .lower = lower_eig,
       .iterations = &kSameOpThatMayFail,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.inputs[0].type();
-            return Cost{Dim(25) * type.elements() * type.dims.back(),
-                        Dim(4 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .accepts_layout = reads_row_major,
+      .cost = cost_of_factors(75),
       .cases = cases_eig,
   };
   return op;

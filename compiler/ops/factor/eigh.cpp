@@ -295,14 +295,8 @@ const Op& eigh_op() {
       .gradient = gradient_of_eigh,
       .lower = lower_eigh,
       .iterations = &kSameOpThatMayFail,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.inputs[0].type();
-            return Cost{Dim(9) * type.elements() * type.dims.back(),
-                        Dim(2 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .accepts_layout = reads_row_major,
+      .cost = cost_of_factors(27),
       .cases = cases_eigh,
   };
   return op;

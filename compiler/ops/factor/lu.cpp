@@ -205,15 +205,9 @@ const Op& lu_op() {
       .gradient = gradient_of_lu,
       .lower = lower_lu,
       .iterations = &kSameOpOfIterations,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .accepts_layout = reads_row_major,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.types[0];
-            return Cost{floor_div(Dim(2) * type.elements() * type.dims.back(), Dim(3)),
-                        Dim(2 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .cost = cost_of_factors(2),
       .connection = [](const Node&, size_t, size_t output) { return output == 0; },
       .cases = cases_lu,
   };

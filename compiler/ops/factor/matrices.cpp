@@ -129,6 +129,20 @@ Type require_tall_matrices(const TypeArgs& args) {
   return type;
 }
 
+bool reads_row_major(const Node& node, size_t input, const Layout& layout) {
+  return is_row_major(node.inputs[input].dims(), layout);
+}
+
+std::function<Cost(const Node&)> cost_of_factors(int64_t thirds) {
+  return [thirds](const Node& node) {
+    const Type& type = node.inputs[0].type();
+    const Dim size = type.elements() * type.dims.back();
+    const auto bytes = static_cast<int64_t>(size_of(type.dtype) + size_of(node.types[0].dtype));
+    return Cost{thirds % 3 == 0 ? Dim(thirds / 3) * size : floor_div(Dim(thirds) * size, Dim(3)),
+                Dim(bytes) * type.elements()};
+  };
+}
+
 static std::string filled(std::string text, int64_t value, int64_t limit) {
   for (const auto& [name, number] : {std::pair("{value}", value), std::pair("{limit}", limit)})
     if (const size_t at = text.find(name); at != std::string::npos)

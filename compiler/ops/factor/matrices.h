@@ -51,6 +51,11 @@ bool has_small_rows(const Matrix& x);
 void require_square_matrices(const TypeArgs& args, size_t input);
 /// A matrix with at least as many rows as columns, or a batch of them: its type.
 Type require_tall_matrices(const TypeArgs& args);
+/// Rule of layouts of ops that read their matrices row by row.
+bool reads_row_major(const Node& node, size_t input, const Layout& layout);
+/// Cost rule of an op that factors each matrix [m, n] of its input by `thirds` / 3 multiplications and additions for
+/// each of m n^2, and writes as much as it reads.
+std::function<Cost(const Node&)> cost_of_factors(int64_t thirds);
 /// The reference's failure: as native code fails where the check does not hold.
 [[noreturn]] void fail_check(const Node& node, const kernel::RuntimeCheck& check, int64_t value, int64_t limit);
 /// The node's own check: "found {value} ..." and the matrix that it is about, where there is a batch: where the rank of

@@ -238,15 +238,9 @@ const Op& qr_op() {
       .gradient = gradient_of_qr,
       .lower = lower_qr,
       .iterations = &kSameOpOfIterations,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .accepts_layout = reads_row_major,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.types[0];
-            return Cost{Dim(4) * type.elements() * type.dims.back(),
-                        Dim(2 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .cost = cost_of_factors(12),
       .cases = cases_qr,
   };
   return op;

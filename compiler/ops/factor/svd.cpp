@@ -255,14 +255,8 @@ const Op& svd_op() {
       .gradient = gradient_of_svd,
       .lower = lower_svd,
       .iterations = &kSameOpThatMayFail,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
-      .cost =
-          [](const Node& node) {
-            const Type& type = node.inputs[0].type();
-            return Cost{Dim(20) * type.elements() * type.dims.back(),
-                        Dim(2 * static_cast<int64_t>(size_of(type.dtype))) * type.elements()};
-          },
+      .accepts_layout = reads_row_major,
+      .cost = cost_of_factors(60),
       .cases = cases_svd,
   };
   return op;

@@ -213,8 +213,7 @@ const Op& triangular_solve_op() {
       .jvp = jvp_of_solve,
       .lower = lower_solve,
       .iterations = &kSameOpThatMayFail,
-      .accepts_layout = [](const Node& node, size_t i,
-                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .accepts_layout = reads_row_major,
       .aliases = {{.output = 0, .input = 1}},
       .cost =
           [](const Node& node) {

@@ -100,7 +100,7 @@ void compare(Mode mode) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 457u);
+  EXPECT_EQ(compared, 349u);
 }
 
 TEST(FftValues, AreNumPys) {
