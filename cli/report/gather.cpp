@@ -32,7 +32,7 @@ struct SweepPart {
 };
 
 SweepPart read_sweep(const SweepFolder& folder) {
-  SweepPart out{.folder = folder, .points = SweepPoints(folder.facts().words)};
+  SweepPart out{.folder = folder, .points = SweepPoints(folder.facts().words, folder.facts().search)};
   const std::vector<std::string>& names = folder.facts().runs;
   for (size_t i = 0; i < names.size(); ++i) {
     SweepRun& run = out.runs.emplace_back(

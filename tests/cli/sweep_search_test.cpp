@@ -208,6 +208,23 @@ TEST_F(CliSweep, ASweepInRoundsThatIsKilledEndsWithTheSameTable) {
   }
 }
 
+// What was drawn is drawn again by whoever reads the folder.
+TEST_F(CliSweep, ARandomSweepIsResumedAndReported) {
+  const Strings command = {"sweep",    "tiny.toml", "--run-dir",        "s",      "trainer.learning_rate=log:0.01..0.5",
+                           "--random", "3",         "trainer.epochs=2", "--jobs", "1"};
+  ASSERT_EQ(workshop.run(command).code, 0);
+  const std::string csv = workshop.read("s/sweep.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
+  const std::string first = SweepPoints({"trainer.learning_rate=log:0.01..0.5"}, {.random = 3}).name(0);
+  EXPECT_EQ(read_run(workshop.path("s/" + first)).epochs, 2);
+  EXPECT_TRUE(workshop.run({"sweep", "--resume", "s", "--dry-run"}).out.ends_with("\nnothing to do: 3\n"));
+  Strings other = command;
+  other[6] = "4";
+  EXPECT_NE(workshop.run(other).err.find(" trainer.epochs=2 --random 4 --random-seed 1\n"), std::string::npos);
+  const Ended report = workshop.run({"report", "s"});
+  EXPECT_EQ(report.code, 0) << report.err;
+}
+
 // A run whose loss is not finite is the worst of its round.
 TEST_F(CliSweep, RunsThatFailAreDroppedFirst) {
   const Ended ended = workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "trainer.learning_rate=1e30,1e-3,0.1",
