@@ -15,9 +15,14 @@ using kernel::KernelCall;
 
 // Bytes of parameters that a launch may have since CUDA 12.1; each takes at most 8.
 constexpr size_t kMostParameters = 32764 / 8 - 8;
+// Of shared memory, where the word of failure is read for a block.
+constexpr int64_t kWordBytes = 16;
 // Blocks that fill a device: kernels whose threads wait for each other need more of its registers than those that they
 // would share a launch with.
 constexpr int64_t kFewBlocks = 512;
+
+// Of the arrays that the threads of a launch have for themselves: every thread gets the memory for all of them.
+constexpr int64_t kMostLocalBytes = 4 << 10;
 
 struct Use {
   int buffer;
@@ -30,9 +35,28 @@ struct Piece {
   std::vector<Use> uses = {};
   bool is_kernel = false, fails = false, waits = false, waits_in_block = false, is_update = false;
   bool only_checks = false, is_copy_in = false;
-  int64_t blocks = -1;  // -1: a call decides
+  int64_t blocks = -1;      // -1: a call decides
+  int64_t local_bytes = 0;  // of a thread's arrays
 
   const Function& function() const { return *std::get<KernelCall>(step.code).function; }
+};
+
+// Bytes of a thread's arrays.
+struct LocalBytes {
+  int64_t bytes = 0;
+  void note(const std::string&) {}
+  void define(const std::string&, const kernel::TermType&) {}
+  void name(const std::string&) {}
+  void term(const kernel::Term&) {}
+  void index(const kernel::Term&) {}
+  void option(auto) {}
+  void block(const kernel::Block& statements) {
+    for (const kernel::Statement& s : statements) {
+      visit_fields(s, *this);
+      if (const auto* array = std::get_if<kernel::LocalArray>(&s))
+        bytes += array->count * static_cast<int64_t>(size_of(array->type.dtype));
+    }
+  }
 };
 
 Piece piece_of(const Program& program, Step step) {
@@ -48,6 +72,9 @@ Piece piece_of(const Program& program, Step step) {
     out.waits_in_block = kernel::contains<kernel::Barrier>(body);
     out.waits = out.waits_in_block || kernel::contains<kernel::Shuffle>(body);
     out.is_update = writes_shared(program, of);
+    LocalBytes local;
+    local.block(body);
+    out.local_bytes = local.bytes;
     if (call->blocks.is_known()) out.blocks = call->blocks.value();
     for (size_t i = 0; i < call->operands.size(); ++i) use(call->operands[i], call->function->buffers[i].written);
     out.only_checks = out.fails && std::ranges::none_of(out.uses, &Use::is_written);
@@ -94,7 +121,7 @@ bool fits(const Launch& first, const Launch& other) {
     for (const Piece& piece : launch->pieces) all.push_back(&piece);
   constexpr kernel::DeviceLimits kLimits;
   size_t parameters = 0;
-  int64_t shared = 0, blocks = 0;
+  int64_t shared = 0, locals = 0, blocks = 0;
   int threads = 0;
   bool fails = false, waits = false, updates = false, is_open = false;
   for (const Piece* piece : all) {
@@ -106,6 +133,7 @@ bool fits(const Launch& first, const Launch& other) {
     updates = updates || piece->is_update;
     is_open = is_open || piece->blocks < 0;
     blocks += piece->blocks;
+    locals += piece->local_bytes;
     for (const kernel::Statement& s : function.body)
       if (const auto* array = std::get_if<kernel::SharedArray>(&s))
         shared += array->count * static_cast<int64_t>(size_of(array->dtype));
@@ -115,8 +143,8 @@ bool fits(const Launch& first, const Launch& other) {
     return own == threads || (!piece->waits_in_block && (!piece->waits || own % kLimits.warp == 0));
   });
   const bool is_large = waits && (is_open || blocks > kFewBlocks);
-  return parameters <= kMostParameters && shared <= kLimits.shared_bytes && have_threads && !is_large &&
-         !(fails && updates);
+  return parameters <= kMostParameters && shared + kWordBytes <= kLimits.shared_bytes && locals <= kMostLocalBytes &&
+         have_threads && !is_large && !(fails && updates);
 }
 
 void move_to(std::vector<Launch>& launches, size_t from, size_t to) {
