@@ -6,6 +6,7 @@
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/base/file.h"
+#include "compiler/runtime/occupancy.h"
 #include "compiler/tuning/machine.h"
 #include "reports/explain/page.h"
 #include "reports/explain/pass_changes.h"
@@ -87,7 +88,7 @@ static int run_explain(const ExplainArguments& arguments) {
                      : stage == "fused"     ? explanation.fused
                      : stage == "program"   ? explanation.program
                      : stage == "graph"     ? explanation.graph
-                     : stage == "cuda"      ? explanation.device
+                     : stage == "cuda"      ? occupancy_text(explanation) + explanation.device
                                             : explanation.cpp;  // or C99
   if (!text.ends_with('\n')) text += '\n';
   print_text(text);
@@ -122,7 +123,7 @@ CommandSpec explain_command() {
           {{"thtrain explain lab.toml", "the graph of the training step"},
            {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
            {"thtrain explain lab.toml --stage c99", "the same as C99 without libraries"},
-           {"thtrain explain lab.toml --stage cuda", "the kernels for a CUDA device"},
+           {"thtrain explain lab.toml --stage cuda", "a device's graphs, and its kernels"},
            {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}},
           declare_explain};
 }

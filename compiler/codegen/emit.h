@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/graph_parts.h"
 #include "compiler/codegen/source_text.h"
 #include "compiler/plan/program.h"
 
@@ -21,6 +22,8 @@ struct CheckText {
 struct Source {
   SourceText text;
   std::vector<CheckText> checks;  // length checks first, then those of kernels
+  std::vector<GraphPart> graphs;  // of a device's program, by their places in the entry
+  std::vector<int> threads;       // of a block, of each of its kernels
 };
 
 struct EmitOptions {

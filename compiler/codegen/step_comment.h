@@ -1,4 +1,4 @@
-// A step as the comment before its code says it.
+// What the comments of a program say: of its arguments, and of each step before its code.
 #pragma once
 
 #include <string>
@@ -7,6 +7,9 @@
 #include "compiler/plan/program.h"
 
 namespace thtrain {
+
+/// What the program's arguments are, a line each.
+std::string program_comment(const Program& program);
 
 /// "hidden_tanh = tanh(dot(train_x, hidden_W) + hidden_b)  [hidden]". `variables`: of buffers, empty where there is
 /// none.

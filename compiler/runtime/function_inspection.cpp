@@ -53,9 +53,11 @@ Explanation Function::explain() const {
   out.given = s.canonical.graph;
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, plan_options(compiling, tuner)));
   out.program = program_text(*out.plan);
-  const SourceText text = emit_cpp(*out.plan).text;
+  const Source source = emit_cpp(*out.plan);
+  const SourceText& text = source.text;
   out.cpp = whole_text(text);
-  if (text.language == kernel::Language::kCuda) out.device = device_text(text);
+  if (text.language == kernel::Language::kCuda)
+    out.device = str(device_comment(*out.plan, source.graphs), "\n", device_text(text));
   return out;
 }
 

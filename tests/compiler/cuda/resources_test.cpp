@@ -2,11 +2,10 @@
 // that needs more than before is seen.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
-#include <map>
 
 #include "compiler/cuda/cubin.h"
+#include "compiler/cuda/kernel_resources.h"
 #include "compiler/cuda/libraries.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/factor/factor.h"
@@ -26,72 +25,6 @@ namespace thtrain::resources_test {
 namespace {
 
 constexpr int kArchitecture = 90;
-
-// Of a kernel, as its machine code says it.
-struct Resources {
-  uint32_t registers = 0, local = 0;
-  uint64_t shared = 0;
-};
-
-// What is read of a 64-bit ELF file with sections: those of the names .nv.info, whose records have a format, an
-// attribute and a size, and .nv.shared.KERNEL.
-class Cubin {
- public:
-  explicit Cubin(const std::string& bytes) : bytes_(bytes) {
-    const uint64_t sections = at<uint64_t>(0x28), each = at<uint16_t>(0x3a);
-    const auto section = [&](uint64_t number) {
-      const uint64_t begin = sections + number * each;
-      return Section{at<uint32_t>(begin), at<uint32_t>(begin + 4), at<uint64_t>(begin + 24), at<uint64_t>(begin + 32),
-                     at<uint32_t>(begin + 40)};
-    };
-    const Section names = section(at<uint16_t>(0x3e));
-    Section info{}, symbols{};
-    for (uint64_t i = 0; i < at<uint16_t>(0x3c); ++i) {
-      const Section now = section(i);
-      const std::string name = text(names, now.name);
-      if (name == ".nv.info") info = now;
-      if (now.type == 2) symbols = now;
-      if (name.starts_with(".nv.shared.")) shared_[name.substr(11)] = now.size;
-    }
-    const Section symbol_names = section(symbols.link);
-    for (uint64_t p = info.offset; p < info.offset + info.size;) {
-      const bool has_bytes = at<uint8_t>(p) == 4;
-      const uint8_t attribute = at<uint8_t>(p + 1);
-      if (has_bytes && (attribute == 0x2f || attribute == 0x11)) {
-        const std::string name = text(symbol_names, at<uint32_t>(symbols.offset + 24 * at<uint32_t>(p + 4)));
-        (attribute == 0x2f ? registers_ : frames_)[name] = at<uint32_t>(p + 8);
-      }
-      p += 4 + (has_bytes ? at<uint16_t>(p + 2) : 0U);
-    }
-  }
-
-  std::map<std::string, Resources> kernels() const {
-    std::map<std::string, Resources> out;
-    for (const auto& [name, registers] : registers_)
-      out[name] = {registers, frames_.contains(name) ? frames_.at(name) : 0,
-                   shared_.contains(name) ? shared_.at(name) : 0};
-    return out;
-  }
-
- private:
-  struct Section {
-    uint32_t name, type;
-    uint64_t offset, size;
-    uint32_t link;
-  };
-  template <class T>
-  T at(uint64_t offset) const {
-    T out{};
-    if (offset + sizeof out > bytes_.size()) throw std::out_of_range("the cubin ends too early");
-    std::memcpy(&out, bytes_.data() + offset, sizeof out);
-    return out;
-  }
-  std::string text(const Section& names, uint32_t offset) const { return bytes_.c_str() + names.offset + offset; }
-
-  const std::string& bytes_;
-  std::map<std::string, uint32_t> registers_, frames_;
-  std::map<std::string, uint64_t> shared_;
-};
 
 Expr floats(const Dims& dims, const std::string& name = "x") {
   return tensor(name, dims, DType::kFloat32);
@@ -140,13 +73,26 @@ TEST(GoldenResources, OfTheSchedulesAreThoseOfTheGoldenTable) {
                                              {.target = kernel::emulated_cuda_target(), .use_cache = false});
     const std::string cubin =
         cuda::compile_cubin(nvrtc.functions, device_text(prepared.program->image.source), kArchitecture);
-    for (const auto& [kernel, of] : Cubin(cubin).kernels()) {
+    for (const auto& [kernel, of] : cuda::kernel_resources(cubin)) {
       char row[32];
       std::snprintf(row, sizeof row, "%9u  %5u  %6lu  ", of.registers, of.local, of.shared);
       table += row + name + ": " + kernel + "\n";
     }
   }
   expect_golden(table, file);
+}
+
+TEST(KernelResources, DecideHowManyBlocksAreResident) {
+  const auto blocks = [](uint32_t registers, uint64_t shared, int threads, int compute_capability) {
+    return cuda::resident_blocks({.registers = registers, .shared = shared}, threads, compute_capability);
+  };
+  EXPECT_EQ(blocks(32, 0, 256, 90), 8) << "threads";
+  EXPECT_EQ(blocks(32, 0, 32, 90), 32) << "blocks";
+  EXPECT_EQ(blocks(128, 0, 256, 90), 2) << "registers";
+  EXPECT_EQ(blocks(32, 48 << 10, 128, 90), 4) << "shared memory";
+  EXPECT_EQ(blocks(32, 48 << 10, 128, 75), 1);
+  EXPECT_EQ(blocks(32, 0, 256, 86), 6);
+  EXPECT_EQ(blocks(33, 0, 100, 90), 12) << "whole warps, of 256 registers at a time";
 }
 
 }  // namespace

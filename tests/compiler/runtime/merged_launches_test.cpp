@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/api.h"
+#include "compiler/plan/program.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/error_text.h"
 #include "tests/support/target_calls.h"
@@ -149,6 +150,30 @@ TEST(MergedLaunches, TrainToTheSameBits) {
 TEST(MergedLaunches, OfConvolutionsAndLoopsToo) {
   expect_same_bits({.rule = Rule::kMomentum, .outputs = convnet, .example = {64}});
   expect_same_bits({.rule = Rule::kAdam, .clips = true, .outputs = rnn});
+}
+
+size_t kernels_of(const Function& f) {
+  size_t out = 0;
+  for_each_step(f.explain().plan->body,
+                [&](const Step& step) { out += std::holds_alternative<kernel::KernelCall>(step.code); });
+  return out;
+}
+
+// However many parameters there are: against a function that gives the gradients to its caller.
+TEST(MergedLaunches, AnOptimizerAddsAtMostOne) {
+  for (const size_t layers : {2U, 12U})
+    for (const Rule rule : {Rule::kSgd, Rule::kMomentum, Rule::kAdam}) {
+      Parameters parameters;
+      const Expr x = tensor("x", {kBatch, 16}, DType::kFloat32);
+      Expr hidden = x;
+      for (size_t i = 0; i < layers; ++i) hidden = tanh(dot(hidden, parameters.make({16, 16})) + parameters.make({16}));
+      const Expr cost = mean(sqr(hidden));
+      const FunctionOptions options = {.target = kernel::emulated_cuda_target(), .background = true};
+      const std::vector<Expr> gradients = grad(cost, std::vector<Expr>(parameters.all.begin(), parameters.all.end()));
+      const size_t without = kernels_of(function({x}, {gradients.begin(), gradients.end()}, {}, options));
+      EXPECT_LE(kernels_of(function({x}, {}, updates_of(rule, cost, parameters, false), options)), without + 1)
+          << layers << " layers, rule " << static_cast<int>(rule);
+    }
 }
 
 // As on a processor, before a variable has changed.
