@@ -140,7 +140,7 @@ run() {
   else
     tests ops test_compiler_ops '*CudaCases*plain'
     tests optimized test_compiler_ops '*CudaCases*optimized'
-    tests results test_compiler_ops 'Device*'
+    tests results test_compiler_ops 'Device*-*Mutants*' # those are of the emulated device
     tests programs test_compiler_runtime 'Cuda.*:DeviceProgram.*:DeviceGraphs.*:*OtherTargets*cuda'
     for part in 0 1 2 3; do tests "random-$part" test_fuzz "*RandomDevicePrograms.*/$part"; done
     tests debug test_fuzz 'RandomDeviceProgramsInDebugMode.*'

@@ -186,6 +186,8 @@ bool Checker::access(ThAccess kind, const char* at, size_t bytes, size_t alignme
   const auto wrong = [&](Fault fault) { return stop(fault, kind, now, offset, bytes, &*region); };
   if (offset > region->bytes || bytes > region->bytes - offset) return wrong(Fault::kBounds);
   if (reinterpret_cast<uintptr_t>(at) % alignment != 0) return wrong(Fault::kAlignment);
+  const bool is_read = kind == TH_READ || kind == TH_ATOMIC_READ;
+  if (on_touch_) on_touch_({region->name, offset, bytes, is_read, block_, now.thread});
 
   Shadow& shadow = *region->shadow;
   const uint32_t generation = region->is_shared ? block_generation_ : launch_;
@@ -200,7 +202,7 @@ bool Checker::access(ThAccess kind, const char* at, size_t bytes, size_t alignme
       return false;
     }
     if (kind != TH_WRITE && region->is_shared && !cell.writes[0].is_there) return wrong(Fault::kUnwritten);
-    keep(kind == TH_READ || kind == TH_ATOMIC_READ ? cell.reads : cell.writes, now);
+    keep(is_read ? cell.reads : cell.writes, now);
   }
   if (region->is_shared) return true;
   const auto written = shadow.written().begin() + static_cast<std::ptrdiff_t>(offset);

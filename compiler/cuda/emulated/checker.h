@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/codegen/device_text/module_abi.h"
+#include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/shadow.h"
 #include "compiler/cuda/functions.h"
 
@@ -31,6 +32,7 @@ struct PointerParameter {
 ///   - its shared arrays are larger than a block may have.
 class Checker {
  public:
+  explicit Checker(std::function<void(const Touch&)> on_touch = {}) : on_touch_(std::move(on_touch)) {}
   void allocated(DeviceAddress address, size_t bytes);
   void freed(DeviceAddress address) { shadows_.erase(address); }
   void written(DeviceAddress address, size_t bytes);
@@ -74,6 +76,7 @@ class Checker {
   bool stop(Fault fault, ThAccess kind, const Access& now, size_t offset, size_t bytes, const Region* region);
   std::string told(const Access& access, const std::function<std::string(const void*)>& line_of) const;
 
+  const std::function<void(const Touch&)> on_touch_;
   std::map<DeviceAddress, std::unique_ptr<Shadow>> shadows_;  // of the allocations
   uint32_t generation_ = 0;                                   // of launches and of blocks
   // Of the launch.

@@ -104,7 +104,7 @@ Status retain(CUctx_st** out, DeviceNumber number) {
   CUctx_st& context = machine()->contexts[static_cast<size_t>(number)];
   if (context.retained++ == 0) {
     context.memory = std::make_unique<Memory>(machine()->options.bytes);
-    if (machine()->options.checks) context.checker = std::make_unique<Checker>();
+    if (machine()->options.checks) context.checker = std::make_unique<Checker>(machine()->options.on_touch);
   }
   *out = &context;
   return CUDA_SUCCESS;

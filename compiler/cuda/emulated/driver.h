@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,21 @@ namespace thtrain::cuda::emulated {
 /// THTRAIN_EMULATED_STREAMS, a number; 0 without it.
 uint64_t seed_of_streams();
 
+/// A load or a store of a kernel.
+struct Touch {
+  const std::string& where;  // "parameter 0", "the shared array sums"
+  size_t offset, bytes;      // from its beginning
+  bool is_read;
+  long block;
+  int thread;
+};
+
 struct Options {
   int devices = 1;
   size_t bytes = size_t{1} << 32;     // of each device
   uint64_t seed = seed_of_streams();  // of their order; THTRAIN_EMULATED_ORDER is that of blocks and threads
   bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // of kernels, which run far longer
+  std::function<void(const Touch&)> on_touch = {};                  // with checks: learns of each load and store
 };
 
 /// From here on a machine with these devices: what there was of others is gone.
