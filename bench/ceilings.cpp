@@ -151,6 +151,11 @@ Workload conv_ceiling(const std::string& text, const WorkloadOptions& options) {
   return multiply_adds(options);
 }
 
+Workload factor_ceiling(const std::string& text, const WorkloadOptions& options) {
+  factor_case(text);
+  return multiply_adds(options);
+}
+
 Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options) {
   Workload out = multiply_adds(options);
   out.units *= 1e9 / flops_per_example(convnet_case(text));

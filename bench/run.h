@@ -15,7 +15,7 @@ namespace thtrain {
 struct Bench {
   std::string name;  // "mlp"
   // Whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "language",
-  // "rnn", "rbm", "conv", "pool", "convnet", "sparse", "fft", "compile".
+  // "rnn", "rbm", "conv", "pool", "convnet", "sparse", "fft", "factor", "compile".
   std::string family;
   std::string unit;
   std::string about;

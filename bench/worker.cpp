@@ -40,7 +40,8 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"pool", pool_workload, pool_ceiling},
                                 {"convnet", convnet_workload, convnet_ceiling},
                                 {"sparse", sparse_workload, sparse_ceiling},
-                                {"fft", fft_workload, fft_ceiling}};
+                                {"fft", fft_workload, fft_ceiling},
+                                {"factor", factor_workload, factor_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {

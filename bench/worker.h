@@ -18,8 +18,7 @@ namespace thtrain {
 
 /// Serves `implementation` ("thtrain", "ceiling"; of "compile" "thtrain", "host_compiler") of a family ("net",
 /// "elementwise", "gemm", "loops", "random_numbers", "language", "rnn", "rbm", "conv", "convnet", "sparse", "fft",
-/// "compile")
-/// on standard input and output.
+/// "factor", "compile") on standard input and output.
 void serve_worker(const std::string& family, const std::string& implementation, const WorkloadOptions& options);
 
 /// The other side: a process with pipes to it.

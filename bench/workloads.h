@@ -78,6 +78,16 @@ struct FftCase {
 };
 FftCase fft_case(const std::string& text);
 
+/// What is computed of a square matrix, and its side, or how many of which side: "cholesky/500", "solve/...", "qr/...",
+/// "eigh/...", "svd/10000x6". UserError for another text.
+struct FactorCase {
+  std::string what = {};
+  int64_t n = 1, count = 1;
+  double elements() const { return static_cast<double>(count) * static_cast<double>(n) * static_cast<double>(n); }
+  double flops() const;  // n^3 / 3, 2/3 n^3, 8/3 n^3, 9 n^3, 20 n^3 of each matrix, in this order
+};
+FactorCase factor_case(const std::string& text);
+
 /// A product of a sparse matrix or a training step, its lengths, and the percentage of the elements that is stored:
 /// "dot/10000x10000x64/0.1" has 64 dense columns, "dense/..." and "stored/..." are its gradients,
 /// "sparse/10000x10000/1" is the product of two, "logistic/100x100000/0.1" has a batch and features. UserError for
@@ -228,6 +238,11 @@ Workload language_workload(const std::string& text, const WorkloadOptions& optio
 Workload fft_workload(const std::string& text, const WorkloadOptions& options);
 Tensor fft_result(const std::string& text, const WorkloadOptions& options);
 
+/// A factorization of one matrix or of a batch, or equations with one right-hand side each; units are 10^9 operations.
+/// factor_results(): what a call gives.
+Workload factor_workload(const std::string& text, const WorkloadOptions& options);
+std::vector<Tensor> factor_results(const std::string& text, const WorkloadOptions& options);
+
 /// A product of sparse matrices or a training step of logistic regression on one (bench/peers/sparse.py); units are
 /// 10^9 operations. sparse_results(): what a call gives.
 Workload sparse_workload(const std::string& text, const WorkloadOptions& options);
@@ -244,6 +259,7 @@ Workload rnn_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload conv_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload factor_ceiling(const std::string& text, const WorkloadOptions& options);
 /// As the elementwise formula a+1 that reads and writes as many bytes as the images and what is pooled have.
 Workload pool_ceiling(const std::string& text, const WorkloadOptions& options);
 /// As the elementwise formula a+1 on as many elements of the run's dtype.

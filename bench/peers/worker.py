@@ -166,7 +166,8 @@ def serve(family, name, dtype, threads, isa):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=("net", "elementwise", "gemm", "loops", "random_numbers", "language", "rnn",
-                                           "rbm", "conv", "pool", "convnet", "sparse", "fft", "compile"))
+                                           "rbm", "conv", "pool", "convnet", "sparse", "fft", "factor",
+                                           "compile"))
     parser.add_argument("implementation", nargs="?")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")

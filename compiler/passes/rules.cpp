@@ -36,14 +36,15 @@ static std::vector<const Rule*> joined(std::initializer_list<const std::vector<R
 const std::vector<const Rule*>& canonical_rules() {
   static const std::vector<const Rule*> rules =
       joined({&softmax_rules(), &selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(),
-              &factor_rules(), &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &slice_rules(),
-              &write_rules(), &index_rules()});
+              &factor_rules(), &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &trace_rules(),
+              &slice_rules(), &write_rules(), &index_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& stable_rules() {
-  static const std::vector<const Rule*> rules = joined(
-      {&hyperbolic_rules(), &logarithm_part_rules(), &logarithm_rules(), &exponential_rules(), &quotient_rules()});
+  static const std::vector<const Rule*> rules =
+      joined({&hyperbolic_rules(), &log_determinant_rules(), &logarithm_part_rules(), &logarithm_rules(),
+              &exponential_rules(), &quotient_rules()});
   return rules;
 }
 

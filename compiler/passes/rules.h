@@ -82,6 +82,7 @@ const std::vector<Rule>& shape_rules();        // chains of views, broadcasting
 const std::vector<Rule>& reduce_rules();       // reductions of reductions, of views, of scaled and of repeated values
 const std::vector<Rule>& extremum_rules();     // argmax through increasing functions, max and min
 const std::vector<Rule>& matrix_rules();       // transposes and factors out of products, chains of products
+const std::vector<Rule>& trace_rules();        // traces of products
 const std::vector<Rule>& slice_rules();        // parts of computed values: only what is read is computed
 const std::vector<Rule>& write_rules();        // parts that are written
 const std::vector<Rule>& index_rules();        // zeros with some elements added
@@ -90,10 +91,11 @@ const std::vector<Rule>& exponential_rules();  // log1p, expm1, softplus, sigmoi
 const std::vector<Rule>& inverse_rules();      // functions of their inverses
 const std::vector<Rule>& quotient_rules();     // products of quotients that must not divide by zero
 const std::vector<Rule>& log_sum_exp_rules();  // what is left of logarithms of sums of exponentials
-const std::vector<Rule>& logarithm_part_rules();  // logarithms of products, of what a switch chose
-const std::vector<Rule>& logarithm_rules();       // logarithms that no other rule looks for any more
-const std::vector<Rule>& slope_rules();           // derivatives of sigmoid and tanh by themselves
-const std::vector<Rule>& softmax_rules();         // log-softmax, and gradients through softmax
+const std::vector<Rule>& log_determinant_rules();  // logarithms of determinants and of other products over axes
+const std::vector<Rule>& logarithm_part_rules();   // logarithms of products, of what a switch chose
+const std::vector<Rule>& logarithm_rules();        // logarithms that no other rule looks for any more
+const std::vector<Rule>& slope_rules();            // derivatives of sigmoid and tanh by themselves
+const std::vector<Rule>& softmax_rules();          // log-softmax, and gradients through softmax
 
 const std::vector<Rule>& logarithm_derivative_rules();  // forms of logarithms whose derivatives are stable
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/factor/factor.h"
@@ -25,7 +26,18 @@ Graph solve_for_inverses(const Graph& graph, const PassContext& context) {
   for (const Node* node : order)
     for (const Expr& input : node->inputs) ++readers[&input.node()];
   const auto is_read_once = [&](const Expr& x) { return readers.at(&x.node()) == 1; };
+  std::unordered_set<const Node*> factored;
+  for (const Node* node : order)
+    if (node->op == &lu_op()) factored.insert(&node->inputs[0].node());
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (node.op == &solution_op()) {
+      const Expr& a = node.inputs[1];
+      if (a.node().inputs.empty() || !factored.contains(&a.node().inputs[0].node())) return {};
+      const Expr out = by_factors_of_transpose(node, inputs);
+      if (!out.has_value() || !(out.type() == node.types[0])) return {};
+      context.note("solve_for_inverses", node.op->name, node[0], out, Safety::kReassociating);
+      return {out};
+    }
     if (!is_product(node) || !solution_of_product(node.inputs[0], node.inputs[1], is_read_once).has_value()) return {};
     const Expr out = solution_of_product(inputs[0], inputs[1], [](const Expr&) { return true; });
     if (!out.has_value() || !(out.type() == node.types[0])) return {};

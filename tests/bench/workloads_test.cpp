@@ -9,6 +9,7 @@
 
 #include "bench/compile_cases.h"
 #include "bench/run.h"
+#include "compiler/api.h"
 #include "compiler/base/error.h"
 #include "compiler/ir/dtype.h"
 
@@ -137,6 +138,18 @@ TEST(BenchCases, Transforms) {
     EXPECT_THROW(fft_case(wrong), UserError) << wrong;
 }
 
+TEST(BenchCases, Factorizations) {
+  const FactorCase c = factor_case("svd/10000x6"), one = factor_case("cholesky/30");
+  EXPECT_EQ(c.what, "svd");
+  EXPECT_EQ(c.count, 10000);
+  EXPECT_EQ(c.n, 6);
+  EXPECT_DOUBLE_EQ(c.flops(), 20.0 * 216 * 10000);
+  EXPECT_EQ(one.count, 1);
+  EXPECT_DOUBLE_EQ(one.flops(), 9000);
+  for (const char* wrong : {"qr", "qr/", "lu/8", "svd/0", "svd/8x", "svd/x8", "svd/2x2x2", "svd/8a", "svd/100000"})
+    EXPECT_THROW(factor_case(wrong), UserError) << wrong;
+}
+
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
   for (const Bench& bench : benches())
     for (const auto* cases : {&bench.cases, &bench.quick_cases})
@@ -154,6 +167,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "convnet") convnet_case(text);
         if (bench.family == "sparse") sparse_case(text);
         if (bench.family == "fft") fft_case(text);
+        if (bench.family == "factor") factor_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -203,6 +217,8 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
         EXPECT_GT(measure(sparse_workload(text, options), 0.005).value, 0) << text;
       for (const char* text : {"fft/100", "rfft/6x10"})
         EXPECT_GT(measure(fft_workload(text, options), 0.005).value, 0) << text;
+      for (const char* text : {"cholesky/9", "solve/9", "qr/5x3", "eigh/5x3", "svd/9"})
+        EXPECT_GT(measure(factor_workload(text, options), 0.005).value, 0) << text;
       for (const char* what : {"max", "max_gradient", "mean", "mean_gradient"}) {
         const Workload pooling = pool_workload(str(what, "/2x3x9x10/w3s2p1"), options);
         EXPECT_GT(measure(pooling, 0.005).value, 0) << what;
@@ -272,6 +288,39 @@ TEST(BenchMeasure, TransformsGiveWhatThePeersDo) {
     for (int64_t i = 0; i < got.size(); ++i) sum += got.data<std::complex<double>>()[i] * static_cast<double>(i + 1);
     EXPECT_NEAR(sum.real(), re, 1e-10) << text;
     EXPECT_NEAR(sum.imag(), im, 1e-10) << text;
+  }
+}
+
+// What signs of vectors do not change, as peers/factor.py's outcome().
+Tensor outcome_of(const std::string& text) {
+  const std::vector<Tensor> got = factor_results(text, {.dtype = DType::kFloat64, .threads = 1});
+  if (got.size() == 1) return got[0];
+  std::vector<Expr> x;
+  std::vector<In> inputs;
+  for (const Tensor& part : got) {
+    x.push_back(tensor("x", Dims(part.shape().begin(), part.shape().end()), part.dtype()));
+    inputs.emplace_back(x.back());
+  }
+  const bool is_eigh = text.starts_with("eigh");
+  const auto columns_times = [](const Expr& of, const Expr& by) { return of * expand_dims(by, {-2}); };
+  const Expr product = is_eigh         ? matmul(columns_times(x[1], x[0]), matrix_transpose(x[1]))
+                       : x.size() == 3 ? matmul(columns_times(x[0], x[1]), x[2])
+                                       : matmul(x[0], x[1]);
+  return function(inputs, {product})(got)[0].copy();
+}
+
+// Those of `bench/peers/worker.py factor --check`.
+TEST(BenchMeasure, FactorizationsGiveWhatThePeersDo) {
+  const std::pair<const char*, double> cases[] = {{"cholesky/7", 183.490234724933}, {"cholesky/5x3", 386.284167378258},
+                                                  {"solve/7", -12.660612173042},    {"solve/5x3", -91.2580507902576},
+                                                  {"qr/7", 4.5790057204645},        {"qr/5x3", -15.1209380087071},
+                                                  {"eigh/7", 205.664207839096},     {"eigh/5x3", 454.927064128002},
+                                                  {"svd/7", 4.57900572046448},      {"svd/5x3", -15.1209380087071}};
+  for (const auto& [text, wanted] : cases) {
+    const Tensor got = outcome_of(text);
+    double sum = 0;
+    for (int64_t i = 0; i < got.size(); ++i) sum += got.as_double(i) * static_cast<double>(i + 1);
+    EXPECT_NEAR(sum, wanted, 1e-10) << text;
   }
 }
 

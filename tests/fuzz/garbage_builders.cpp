@@ -121,6 +121,9 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_UNARY(erfcinv);
   TH_UNARY(gammaln);
   TH_UNARY(psi);
+  TH_UNARY(gamma);
+  TH_UNARY(j0);
+  TH_UNARY(j1);
   TH_UNARY(trigamma);
   TH_UNARY(i0e);
   TH_UNARY(i1e);
@@ -133,6 +136,14 @@ void add_elementwise(std::vector<GarbageCall>& calls) {
   TH_BINARY(xlogy0);
   TH_BINARY(complex_from_polar);
   TH_CALL(polygamma);
+  TH_CALL(jv);
+  TH_CALL(iv);
+  TH_CALL(ive);
+  TH_BINARY(gammainc);
+  TH_BINARY(gammaincc);
+  TH_BINARY(gammal);
+  TH_BINARY(gammau);
+  TH_BINARY(chi2sf);
   TH_UNARY(isnan);
   TH_UNARY(isinf);
   TH_UNARY(logical_not);
@@ -276,7 +287,8 @@ void add_networks(std::vector<GarbageCall>& calls) {
   TH_CALL(trace);
   calls.push_back(garbage_call("lu", [](const Operand& x) { return lu(x).packed; }));
   calls.push_back(garbage_call("slogdet", [](const Operand& x) { return slogdet(x).log; }));
-  for (MatrixKind kind : {MatrixKind::kGeneral, MatrixKind::kPositiveDefinite, MatrixKind::kLower, MatrixKind::kUpper})
+  for (MatrixKind kind : {MatrixKind::kGeneral, MatrixKind::kSymmetric, MatrixKind::kPositiveDefinite,
+                          MatrixKind::kLower, MatrixKind::kUpper})
     calls.push_back(garbage_call("solve", [kind](const Operand& a, const Operand& b) { return solve(a, b, kind); }));
   using Axes = const std::vector<int64_t>&;
   calls.push_back(garbage_call("tensordot", [](const Operand& a, const Operand& b, Axes of_a, Axes of_b) {

@@ -56,7 +56,7 @@ void RandomStatements::add_statement() {
     case 26:
       return add_batched();
     case 27:
-      return add_factored();
+      return one_in(3) ? add_transformed() : add_factored();
     default:
       return add_masked();
   }

@@ -34,6 +34,7 @@ class RandomStatements : public PlanDraws {
   void add_cumulated();
   void add_batched();
   void add_factored();
+  void add_transformed();
 
   size_t some_leaf(const std::function<bool(const Expr&)>& fits);
 };

@@ -131,6 +131,11 @@ for name in [*matrices, *shapes]:
     d = d / np.abs(d)
     case("qr", [name], "q", q * d[..., None, :])
     case("qr", [name], "r", r * np.conj(d)[..., None])
+    if a.shape[-2] > a.shape[-1]:
+        q, r = np.linalg.qr(a, "complete")
+        k = d.shape[-1]
+        case("qr_complete", [name], "q", np.concatenate([q[..., :k] * d[..., None, :], q[..., k:]], -1))
+        case("qr_complete", [name], "r", np.concatenate([r[..., :k, :] * np.conj(d)[..., None], r[..., k:, :]], -2))
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     if a.shape[-2] >= a.shape[-1]:
         signs = leading_signs(u)

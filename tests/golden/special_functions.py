@@ -36,6 +36,16 @@ ANY = [-9.0, -5.5, -2.0, -1.0, -0.1, -1e-5, 1e-20, 1e-3, 0.1, 0.5, 0.9, 1.1, 1.9
        20.0, 29.0, 31.0, 80.0, 600.0]
 UNIT = [-0.999999, -0.99, -0.7, -0.1, 1e-20, 1e-6, 0.05, 0.3, 0.5, 0.9, 0.95, 0.998, 0.9995, 0.9999999]
 TAIL = [1e-37, 1e-30, 1e-20, 1e-10, 1e-5, 1e-3, 0.01, 0.1, 0.4, 0.7, 0.9, 1.1, 1.5, 1.9, 1.999, 1.9999999]
+WAVES = [1e-10, 0.001, 0.1, -0.7, 1.0, 2.0, 2.4048, -3.0, 3.8317, 5.52, 7.0, 7.99, 8.01, 12.3, -15.0, 19.9, 20.1, 33.3,
+         75.0, 300.5]
+ABOVE = [1e-6, 0.01, 0.2, 0.9, 1.2, 1.3, 2.0, 3.5, 6.0, 7.9, 8.1, 12.0, 20.0, 40.0]
+ORDERS = [0.125, 0.5, 1.0, 1.9, 2.1, 4.0, 9.5, 10.5, 20.0, 60.0, 98.5, 99.5, 110.0, 150.0]
+
+
+def scaled(n):
+    return lambda x: mp.besseli(n, x) * mp.exp(-abs(mp.mpf(x)))
+
+
 FUNCTIONS = {
     "gammaln": (lambda x: mp.log(abs(mp.gamma(x))) if abs(x) < 1e4 else mp.loggamma(x), POSITIVE + NEGATIVE),
     "psi": (mp.digamma, POSITIVE + NEGATIVE),
@@ -48,6 +58,25 @@ FUNCTIONS = {
     "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(mp.mpf(x))), ANY),
     "i0": (lambda x: mp.besseli(0, x), [x for x in ANY if abs(x) < 85]),
     "i1": (lambda x: mp.besseli(1, x), [x for x in ANY if abs(x) < 85]),
+    "gamma": (mp.gamma, [x for x in POSITIVE if 1e-30 <= x < 171.6] + [13.5, 35.0, 100.25] + NEGATIVE),
+    "j0": (lambda x: mp.besselj(0, x), WAVES),
+    "j1": (lambda x: mp.besselj(1, x), WAVES),
+    "jv_2": (lambda x: mp.besselj(2, x), WAVES),
+    "jv_-3": (lambda x: mp.besselj(-3, x), WAVES),
+    "jv_20": (lambda x: mp.besselj(20, x), [x for x in WAVES if abs(x) > 0.05]),
+    "iv_2": (lambda x: mp.besseli(2, x), [x for x in ANY if abs(x) < 85]),
+    "ive_3": (scaled(3), [x for x in ANY if abs(x) > 1e-4]),
+    "ive_20": (scaled(20), [x for x in ANY if abs(x) > 0.05]),
+    "gammainc_0.25": (lambda x: mp.gammainc(0.25, 0, x, regularized=True), ABOVE),
+    "gammainc_7": (lambda x: mp.gammainc(7, 0, x, regularized=True), ABOVE),
+    "gammainc_of_3": (lambda a: mp.gammainc(a, 0, 3, regularized=True), ORDERS),
+    "gammainc_of_100": (lambda a: mp.gammainc(a, 0, 100, regularized=True), ORDERS),
+    "gammaincc_0.25": (lambda x: mp.gammainc(0.25, x, mp.inf, regularized=True), ABOVE),
+    "gammaincc_7": (lambda x: mp.gammainc(7, x, mp.inf, regularized=True), ABOVE),
+    "gammaincc_of_3": (lambda a: mp.gammainc(a, 3, mp.inf, regularized=True), ORDERS),
+    "gammal_3": (lambda x: mp.gammainc(3, 0, x), ABOVE),
+    "gammau_3": (lambda x: mp.gammainc(3, x, mp.inf), ABOVE),
+    "chi2sf_5": (lambda x: mp.gammainc(2.5, x / 2, mp.inf, regularized=True), ABOVE),
     "logit": (lambda x: mp.log(x) - mp.log1p(-x), [1e-10, 0.1, 0.4, 0.6, 0.9, 0.999]),
     "log1mexp": (lambda x: mp.log(-mp.expm1(-x)), [1e-10, 0.01, 0.5, 0.69, 0.7, 2.0, 20.0]),
 }

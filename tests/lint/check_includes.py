@@ -89,7 +89,7 @@ KNOWN_TO = [
 # Passes ask the record of an op (compiler/ir/op.h) and do not compare it with ops by name. Exempt are the rules, ops of
 # the file itself, leaves, and these.
 NAMES_OPS = {
-    "compiler/passes/solve_for_inverses.cpp": {"dot", "batched_dot", "solution"},  # products of one of these
+    "compiler/passes/solve_for_inverses.cpp": {"dot", "batched_dot", "lu", "solution"},  # products and factors of these
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
     "compiler/passes/accumulations.cpp": {"add", "mul", "maximum", "minimum"},  # what states collect by

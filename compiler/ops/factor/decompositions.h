@@ -13,11 +13,13 @@ namespace thtrain {
 
 /// x = q . r: with k = min(m, n), q [..., m, k] has orthonormal columns, r [..., k, n] is upper triangular, and its
 /// diagonal is real and not negative. 4 m n^2 - 4/3 n^3 operations. Derivative: where the first k columns are
-/// independent. Of lengths that are not known, at least as many rows as columns are required.
+/// independent. Of lengths that are not known, at least as many rows as columns are required. `complete`: q [..., m,
+/// m], r [..., m, n], with m^2 n operations more; the last m - n columns of q have no derivative: a UserError of the
+/// call.
 struct QrFactors {
   Expr q, r;
 };
-QrFactors qr(const Operand& x);
+QrFactors qr(const Operand& x, bool complete = false);
 
 /// Eigenvalues [..., n], and eigenvectors as the columns of [..., n, n], of norm 1.
 struct EigenPairs {

@@ -346,9 +346,21 @@ const Op& eig_op() {
   return op;
 }
 
+static bool is_known_symmetric(const Expr& x) {
+  const MatrixKind kind = known_kind(x);
+  return kind == MatrixKind::kSymmetric || kind == MatrixKind::kPositiveDefinite;
+}
+static Expr as_complex(const Expr& x) {
+  return cast(x, real_dtype(x.dtype()) == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128);
+}
+
 EigenPairs eig(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
+  if (is_known_symmetric(operand.expr())) {
+    const EigenPairs all = eigh(operand);
+    return {as_complex(all.values), as_complex(all.vectors)};
+  }
   const std::vector<Expr> all = apply_eig(matrices_of(operand, "eig"), true);
   return {all[0], another_form(all[1], columns_times(all[1], phases_of(all[1])))};
 }
@@ -356,6 +368,7 @@ EigenPairs eig(const Operand& operand) {
 Expr eigvals(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
+  if (is_known_symmetric(operand.expr())) return as_complex(eigvalsh(operand));
   return apply_eig(matrices_of(operand, "eigvals"), false)[0];
 }
 

@@ -28,8 +28,13 @@ LuFactors lu(const Operand& x);
 
 // ---- equations and determinants ------------------------------------------------------------------------------------
 
-/// What is known of a matrix; the others of its elements are not read.
-enum class MatrixKind : uint8_t { kGeneral, kPositiveDefinite, kLower, kUpper };
+/// What is known of a matrix: of a triangle that all other elements are 0. Symmetric ones are Hermitian where they are
+/// complex, positive definite ones symmetric. Elements that follow from others are not read.
+enum class MatrixKind : uint8_t { kGeneral, kSymmetric, kPositiveDefinite, kLower, kUpper };
+/// x, with each of its matrices known to be of this kind, which is not checked: where solve, inverse, det, slogdet, eig
+/// and eigvals are told no kind, they take this one. Without a hint they know the kind of cholesky's result, of tril
+/// and triu, and of transposes and inverses of what they know.
+Expr matrix_hint(const Operand& x, MatrixKind kind);
 /// The y with a . y = b, for each matrix of a batch: a [..., n, n], b [n] or [..., n, k], whose leading axes broadcast
 /// as in NumPy's solve. By LU, Cholesky or substitution. UserError where a call finds a singular matrix (one that is
 /// not positive definite). Derivatives: db = solve(a^T, dy), da = -db . y^T, in the triangle that is read.
@@ -65,6 +70,13 @@ const Op& lu_op();
 const Op& triangular_solve_op();  // a, b of one rank, with equal leading lengths
 const Op& solution_op();          // x, a, b
 
+const Op& matrix_hint_op();
+
+/// By a hint or by the op that made it.
+MatrixKind known_kind(const Expr& x);
+/// The solution's equations by the factors of what its matrix is the transpose of; empty where it is no transpose, or
+/// known to be definite.
+Expr by_factors_of_transpose(const Node& solution, const std::vector<Expr>& inputs);
 /// The product of both, of which one is an inverse that nobody else reads, as a solution; empty where none is.
 Expr solution_of_product(const Expr& left, const Expr& right, const std::function<bool(const Expr&)>& is_read_once);
 

@@ -77,6 +77,10 @@ Expr half_of_diagonal(const Expr& x);
 Expr conjugate(const Expr& x);
 /// The conjugate of the transpose.
 Expr adjoint(const Expr& x);
+/// Is x an identity matrix by its op, or a batch of them?
+bool is_identity(const Expr& x);
+/// Is x another value with its last two axes exchanged?
+bool is_transpose_of_matrices(const Expr& x);
 /// The identity with as many rows as x has, of its dtype.
 Expr identity_like_rows(const Expr& x);
 /// x [..., m, n] with column j times y[..., j].

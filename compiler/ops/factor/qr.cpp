@@ -19,7 +19,7 @@ namespace {
 using kernel::Term;
 
 // x = (1 - factor v v^H) x from row j on, for the columns from `first` on, with v in v's column j.
-void reflect(Matrix& x, const Matrix& v, int64_t j, double factor, int64_t first) {
+void reflect(Matrix& x, const Matrix& v, int64_t j, Matrix::Value factor, int64_t first) {
   for (int64_t k = first; k < x.columns(); ++k) {
     Matrix::Value sum = 0;
     for (int64_t i = j; i < x.rows(); ++i) sum += std::conj(v(i, j)) * x(i, k);
@@ -33,16 +33,18 @@ std::vector<Tensor> reference_qr(const ReferenceArgs& args) {
     Matrix a(args.inputs[0], number);
     const int64_t m = a.rows(), n = a.columns();
     Matrix v(m, n), q(m, n), r(n, n);
-    std::vector<double> factors(static_cast<size_t>(n));
+    std::vector<Matrix::Value> factors(static_cast<size_t>(n));
     for (int64_t j = 0; j < n; ++j) {
-      double size = 0, norm = 0;
-      for (int64_t i = j; i < m; ++i) size = std::hypot(size, std::abs(a(i, j)));
-      for (int64_t i = j; i < m; ++i) v(i, j) = a(i, j);
-      const double of_pivot = std::abs(a(j, j));
-      v(j, j) += of_pivot == 0 ? size : size * a(j, j) / of_pivot;
-      for (int64_t i = j; i < m; ++i) norm += std::norm(v(i, j));
-      factors[static_cast<size_t>(j)] = norm == 0 ? 0 : 2 / norm;
-      reflect(a, v, j, factors[static_cast<size_t>(j)], j);
+      // As LAPACK's: a column becomes a real multiple of the unit vector; one that is that already stays.
+      const Matrix::Value pivot = a(j, j);
+      double below = 0;
+      for (int64_t i = j + 1; i < m; ++i) below = std::hypot(below, std::abs(a(i, j)));
+      if (below == 0 && pivot.imag() == 0) continue;
+      const double target = -std::copysign(std::hypot(below, std::abs(pivot)), pivot.real());
+      for (int64_t i = j + 1; i < m; ++i) v(i, j) = a(i, j) / (pivot - target);
+      v(j, j) = 1;
+      factors[static_cast<size_t>(j)] = (target - pivot) / target;
+      reflect(a, v, j, std::conj(factors[static_cast<size_t>(j)]), j);
     }
     for (int64_t j = 0; j < n; ++j) q(j, j) = 1;
     for (int64_t j = n - 1; j >= 0; --j) reflect(q, v, j, factors[static_cast<size_t>(j)], j);
@@ -127,15 +129,15 @@ void small_qr(kernel::StepBuilder& b) {
     };
     small.loop(0, n, [&](const Term& j) {
       const Term sum = small.var("squares", small.number(0));
-      small.loop(j, m, [&](const Term& i) {
+      small.loop(j + Term(1), m, [&](const Term& i) {
         const Term x = a.at(i, j);
         v.set(i, j, x);
         small.assign(sum, fma(x, x, sum));
       });
-      const Term pivot = a.at(j, j), moved = small.let("moved", pivot + copy_sign(sqrt(sum), pivot)),
-                 norm = small.let("norm", sum - pivot * pivot + moved * moved);
+      const Term pivot = a.at(j, j), moved = small.let("moved", pivot + copy_sign(sqrt(fma(pivot, pivot, sum)), pivot)),
+                 norm = small.let("norm", fma(moved, moved, sum));
       v.set(j, j, moved);
-      const Term is_zero = small.let("is_zero", norm == small.number(0));
+      const Term is_zero = small.let("is_zero", sum == small.number(0));
       factors.set(j, select(is_zero, small.number(0), small.number(2) / select(is_zero, small.number(1), norm)));
       reflect(a, j);
       q.set(j, j, small.number(1));
@@ -246,14 +248,32 @@ const Op& qr_op() {
   return op;
 }
 
+// Of x with columns of zeros behind it, which need no reflections: so their columns of q are those of the product of
+// the others. The derivatives are those of x alone, but for these columns, which have none.
+static QrFactors complete_qr(const Expr& x) {
+  const auto axis = static_cast<int64_t>(x.rank()) - 1;
+  const Dim &m = x.dims()[x.rank() - 2], &n = x.dims().back();
+  Dims zero_dims = x.dims(), below = x.dims();
+  zero_dims.back() = m - n;
+  below[below.size() - 2] = m - n;
+  const std::vector<Expr> all =
+      outputs_of(apply(qr_op(), {concatenate({x, zeros(LengthList(zero_dims), x.dtype())}, axis)}).node());
+  const std::vector<Expr> f = outputs_of(apply(qr_op(), {x}).node());
+  const Expr q = another_form(slice_of_axis(all[0], axis, 0, n), f[0]),
+             r = concatenate({f[1], zeros(LengthList(below), x.dtype())}, axis - 1);
+  return {concatenate({q, slice_of_axis(all[0], axis, n, m - n)}, axis),
+          another_form(slice_of_axis(all[1], axis, 0, n), r)};
+}
+
 // Of more columns than rows the first ones are factored: r has of the others q^H . x.
-QrFactors qr(const Operand& operand) {
+QrFactors qr(const Operand& operand, bool complete) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
   const Expr x = matrices_of(operand, "qr");
   const auto axis = static_cast<int64_t>(x.rank()) - 1;
   const Dim &m = x.dims()[x.rank() - 2], &n = x.dims().back();
   const bool is_wide = m != n && n.is_at_least(m);
+  if (complete && !is_wide && m != n) return complete_qr(x);
   const std::vector<Expr> f = outputs_of(apply(qr_op(), {is_wide ? slice_of_axis(x, axis, 0, m) : x}).node());
   if (!is_wide) return {f[0], f[1]};
   const Expr others = matmul(adjoint(f[0]), slice_of_axis(x, axis, m, n - m));

@@ -1,6 +1,5 @@
 // Linear equations, inverses and determinants, by factorizations.
 #include <functional>
-#include <numeric>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
@@ -48,25 +47,11 @@ Expr solved_by(const Node& node, const Expr& b, bool is_transposed) {
                    node.props.get<std::string>("called"));
 }
 
-bool is_identity(const Expr& x) {
-  if (x.node().op == &broadcast_to_op()) return is_identity(x.node().inputs[0]);
-  if (x.node().op != &eye_op()) return false;
-  const Dims dims = x.node().props.get<Dims>("dims");
-  return dims[0] == dims[1] && x.node().props.get<int64_t>("k") == 0;
-}
-
 // The node of an inverse that nobody else reads, and whether it is transposed.
 std::pair<const Node*, bool> inverse_in(const Expr& value, const std::function<bool(const Expr&)>& is_read_once) {
   Expr x = value;
   bool is_transposed = false;
-  for (; x.node().op == &dimshuffle_op() && is_read_once(x); is_transposed = !is_transposed) {
-    Ints order(x.rank());
-    std::iota(order.begin(), order.end(), 0);
-    if (order.size() < 2) break;
-    std::swap(order[order.size() - 1], order[order.size() - 2]);
-    if (x.node().props.get<Ints>("order") != order) break;
-    x = x.node().inputs[0];
-  }
+  for (; is_transpose_of_matrices(x) && is_read_once(x); is_transposed = !is_transposed) x = x.node().inputs[0];
   const bool is_inverse = x.node().op == &solution_op() && is_read_once(x) && is_identity(x.node().inputs[2]);
   return {is_inverse ? &x.node() : nullptr, is_transposed};
 }
@@ -191,6 +176,12 @@ Expr solution_of_product(const Expr& left, const Expr& right, const std::functio
   return {};
 }
 
+Expr by_factors_of_transpose(const Node& solution, const std::vector<Expr>& inputs) {
+  if (solution.props.get<bool>("definite") || !is_transpose_of_matrices(inputs[1])) return {};
+  return equations(inputs[1].node().inputs[0], inputs[2], false, !solution.props.get<bool>("transposed"),
+                   solution.props.get<std::string>("called"));
+}
+
 Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& t, const std::string& called) {
   Props props{{"lower", t.lower}, {"transposed", t.transposed}, {"unit", t.unit}};
   if (called != "triangular_solve") props.set("called", called);
@@ -203,7 +194,13 @@ Expr triangular_solve(const Operand& a, const Operand& b, Triangle triangle) {
   });
 }
 
-Expr solve(const Operand& a, const Operand& b, MatrixKind kind) {
+// What the caller says of x, or else what is known of it.
+static MatrixKind kind_of(const Operand& x, MatrixKind said) {
+  return said == MatrixKind::kGeneral ? known_kind(x.expr()) : said;
+}
+
+Expr solve(const Operand& a, const Operand& b, MatrixKind said) {
+  const MatrixKind kind = kind_of(a, said);
   if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper)
     return triangular_solve(a, b, {.lower = kind == MatrixKind::kLower});
   return solved(a, b, "solve", [&](const Expr& left, const Expr& right) {
@@ -211,7 +208,8 @@ Expr solve(const Operand& a, const Operand& b, MatrixKind kind) {
   });
 }
 
-Expr inverse(const Operand& x, MatrixKind kind) {
+Expr inverse(const Operand& x, MatrixKind said) {
+  const MatrixKind kind = kind_of(x, said);
   const Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
   const Expr a = matrices_of(x, "inverse");
@@ -235,7 +233,8 @@ Expr matrix_power(const Operand& operand, int64_t n) {
 }
 
 // What the determinant is a product of, and 1 or -1: none where it is 1.
-static std::pair<Expr, Expr> factors_of_determinant(const Operand& operand, MatrixKind kind, std::string_view builder) {
+static std::pair<Expr, Expr> factors_of_determinant(const Operand& operand, MatrixKind said, std::string_view builder) {
+  const MatrixKind kind = kind_of(operand, said);
   const Expr x = matrices_of(operand, builder);
   if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper) return {diagonal(x, 0, -2, -1), Expr()};
   if (kind == MatrixKind::kPositiveDefinite) {

@@ -30,6 +30,25 @@ const std::map<std::string, Compared>& all() {
       {"i1e", {[](const Expr& x) { return i1e(x); }, 8}},
       {"i0", {[](const Expr& x) { return i0(x); }, 14}},
       {"i1", {[](const Expr& x) { return i1(x); }, 14}},
+      {"gamma", {[](const Expr& x) { return gamma(x); }, 24}},
+      {"j0", {[](const Expr& x) { return j0(x); }, 12, 0.05}},
+      {"j1", {[](const Expr& x) { return j1(x); }, 12, 0.05}},
+      {"jv_2", {[](const Expr& x) { return jv(2, x); }, 100, 0.05}},
+      {"jv_-3", {[](const Expr& x) { return jv(-3, x); }, 200, 0.05}},
+      {"jv_20", {[](const Expr& x) { return jv(20, x); }, 1000}},
+      {"iv_2", {[](const Expr& x) { return iv(2, x); }, 100}},
+      {"ive_3", {[](const Expr& x) { return ive(3, x); }, 60}},
+      {"ive_20", {[](const Expr& x) { return ive(20, x); }, 100}},
+      {"gammainc_0.25", {[](const Expr& x) { return gammainc(0.25, x); }, 90}},
+      {"gammainc_7", {[](const Expr& x) { return gammainc(7, x); }, 90}},
+      {"gammainc_of_3", {[](const Expr& x) { return gammainc(x, 3.0); }, 1350}},
+      {"gammainc_of_100", {[](const Expr& x) { return gammainc(x, 100.0); }, 1350}},
+      {"gammaincc_0.25", {[](const Expr& x) { return gammaincc(0.25, x); }, 90}},
+      {"gammaincc_7", {[](const Expr& x) { return gammaincc(7, x); }, 90}},
+      {"gammaincc_of_3", {[](const Expr& x) { return gammaincc(x, 3.0); }, 90, 0.5}},
+      {"gammal_3", {[](const Expr& x) { return gammal(3.0, x); }, 90}},
+      {"gammau_3", {[](const Expr& x) { return gammau(3.0, x); }, 90}},
+      {"chi2sf_5", {[](const Expr& x) { return chi2sf(x, 5); }, 90}},
       {"logit", {[](const Expr& x) { return logit(x); }, 8, 0.5}},
       {"log1mexp", {[](const Expr& x) { return log1mexp(x); }, 8}},
   };
@@ -102,6 +121,14 @@ TEST(SpecialFunctions, MistakesAreNamed) {
             "  expected: an order from 1 to 20, and real numbers\n"
             "  got:      x float64[3]\n"
             "  hint:     psi is that of order 0");
+  EXPECT_EQ(text_without_node([&] { jv(21, x); }),
+            "error: jv: order 21\n"
+            "  expected: an order from -20 to 20, and real numbers\n"
+            "  got:      x float64[3]");
+  EXPECT_EQ(text_without_node([&] { gammainc(1.0, complex_from_polar(x, x)); }),
+            "error: gammainc: a complex number\n"
+            "  expected: real numbers\n"
+            "  got:      complex128[3]");
 }
 
 }  // namespace

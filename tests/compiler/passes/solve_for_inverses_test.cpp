@@ -66,6 +66,34 @@ TEST(SolveForInverses, AProductBecomesASolution) {
   }
 }
 
+size_t factorizations(const Graph& graph) {
+  const std::string text = graph_text(merge(graph, {}));
+  size_t out = 0;
+  for (size_t at = text.find(" = lu("); at != std::string::npos; at = text.find(" = lu(", at + 1)) ++out;
+  return out;
+}
+
+TEST(SolveForInverses, TransposesShareFactors) {
+  const Values x;
+  const Expr of_transpose = solve(transpose(x.a), x.b), of_many = inverse(matrix_transpose(x.many));
+  const std::vector<std::pair<std::vector<Expr>, size_t>> rows = {
+      {{solve(x.a, x.v), of_transpose}, 1}, {{of_transpose, det(x.a)}, 1},
+      {{inverse(x.many), of_many}, 1},      {{of_transpose, solve(transpose(x.a), x.v)}, 1},  // as it is
+      {{of_transpose, of_many}, 2},         {{of_transpose, det(x.a + 1.0)}, 2},
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Graph before{{x.a, x.b, x.v, x.many, x.right}, rows[i].first, {}}, after = solve_for_inverses(before, {});
+    EXPECT_EQ(factorizations(after), rows[i].second) << graph_text(after);
+    for (size_t k = 0; k < before.outputs.size(); ++k) {
+      const Tensor got = evaluate({after.outputs[k]}, x.bound())[0], want = evaluate({before.outputs[k]}, x.bound())[0];
+      ASSERT_EQ(got.type_text(), want.type_text());
+      for (int64_t j = 0; j < got.size(); ++j)
+        EXPECT_NEAR(got.as_double(j), want.as_double(j), 1e-12 * (1 + std::abs(want.as_double(j))));
+    }
+  }
+}
+
 TEST(SolveForInverses, WhatIsReadElsewhereStays) {
   const Values x;
   const Expr y = inverse(x.a);

@@ -11,6 +11,7 @@ namespace thtrain {
 using L = const Leaves&;
 
 std::vector<RewriteRow> arithmetic_rewrites();
+std::vector<RewriteRow> diagonal_rewrites();
 std::vector<RewriteRow> exponential_rewrites();
 std::vector<RewriteRow> extremum_rewrites();
 std::vector<RewriteRow> factor_rewrites();
@@ -31,6 +32,7 @@ std::vector<RewriteRow> term_rewrites();
 std::vector<RewriteRow> write_rewrites();
 
 std::vector<UnchangedRow> arithmetic_unchanged();
+std::vector<UnchangedRow> diagonal_unchanged();
 std::vector<UnchangedRow> exponential_unchanged();
 std::vector<UnchangedRow> extremum_unchanged();
 std::vector<UnchangedRow> factor_unchanged();
