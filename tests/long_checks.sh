@@ -9,7 +9,7 @@
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
 #   coverage  1.5  the lines that the tests execute, by room
 #   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures; nothing where it is missing
-#   devices   1    on the emulated device all labs with their own layers, those of data that a clone does not have where
+#   devices   2    on the emulated device all labs with their own layers, those of data that a clone does not have where
 #                  THTRAIN_DATA names its folder, 100 kills and 2,000 random programs
 #   ranks     0.5  100 kills of ranks, and all labs that can be trained in shards by 1, 2 and 4 processes; nothing where
 #                  MPI is missing

@@ -63,7 +63,11 @@ void make_images_small(const std::string& name, std::vector<std::string>& overri
     overrides.insert(overrides.end(), {"trainer.augment.crop=[40, 40]", "trainer.augment.padding=6"});
   if (is_of_paper(name)) overrides.push_back("trainer.learning_rate=0.05");
 }
-// Large layers get 50 units (the last one has those of the targets), filters are 3 in each layer, and samples are few.
+void make_samples_few(Experiment& experiment) {
+  if (!experiment.output.samples.empty()) experiment.output.sample_steps = 3;
+  for (Experiment& phase : experiment.phases) make_samples_few(phase);
+}
+// Large layers get 50 units (the last one has those of the targets), and filters are 3 in each layer.
 void make_small(Experiment& experiment) {
   for (OneOf<LayerOptions>& layer : experiment.model.layers) {
     const bool is_last = &layer == &experiment.model.layers.back();
@@ -73,7 +77,6 @@ void make_small(Experiment& experiment) {
     if (auto* rbm = layer.get_if<Rbm::Options>()) rbm->units = std::min<int64_t>(rbm->units, 50);
     if (auto* machine = layer.get_if<RnnRbm::Options>()) machine->units = machine->recurrent_units = 20;
   }
-  if (!experiment.output.samples.empty()) experiment.output.sample_steps = 3;
   for (Experiment& phase : experiment.phases) make_small(phase);
 }
 
@@ -129,6 +132,7 @@ std::optional<Experiment> smallest_lab(const std::string& name, const TemporaryF
     for (Experiment& phase : experiment->phases) phase.data = digits;
   }
   if (!experiment) return experiment;
+  make_samples_few(*experiment);
   if (!has_whole_layers) make_small(*experiment);
   if (name.ends_with("_jsb")) experiment->trainer.batch_size = 5;  // of 40, 10 and 10 pieces
   return experiment;
