@@ -81,8 +81,14 @@ DeviceBuffer::~DeviceBuffer() {
   free_memory(device_, address_);
 }
 
-Event::Event(const Device& device) : device_(device) {
-  TH_CALL(device_, cuEventCreate, &handle_, CU_EVENT_DISABLE_TIMING);
+Event::Event(const Device& device, bool has_time) : device_(device) {
+  TH_CALL(device_, cuEventCreate, &handle_, has_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+}
+
+double Event::seconds_since(const Event& begin) const {
+  float milliseconds = 0;
+  TH_CALL(device_, cuEventElapsedTime, &milliseconds, begin.handle(), handle_);
+  return milliseconds / 1000.0;
 }
 
 Event::~Event() {

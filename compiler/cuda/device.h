@@ -65,13 +65,15 @@ class DeviceBuffer {
 /// A point in the work of a stream.
 class Event {
  public:
-  explicit Event(const Device& device);
+  explicit Event(const Device& device, bool has_time = false);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   /// Until the work before its last recording is done.
   void wait() const;
+  /// Between the last recordings of two that have times, and that are done.
+  double seconds_since(const Event& begin) const;
   CUevent_st* handle() const { return handle_; }
 
  private:

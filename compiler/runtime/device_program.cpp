@@ -190,16 +190,29 @@ void DeviceCalls::add(cuda::Work work, std::span<const int> uses, int checks) {
   work_.push_back(std::move(work));
 }
 
-// A single piece of work is no graph, and neither are those of a place whose form changes more often than not.
 void DeviceCalls::launch_work(int place) {
-  constexpr long kTried = 8;
   std::vector<cuda::Work> work = std::exchange(work_, {});
   dependencies_.clear();
+  if (!clock_ || work.empty()) return launch_work(place, std::move(work));
+  stream_.record(clock_->begin);
+  launch_work(place, std::move(work));
+  stream_.record(clock_->end);
+  clock_->is_running = true;
+}
+
+// A single piece of work is no graph, and neither are those of a place whose form changes more often than not.
+void DeviceCalls::launch_work(int place, std::vector<cuda::Work> work) {
+  constexpr long kTried = 8;
   if (work.size() < 2 || place < 0 || !uses_graphs_) return launch_one_by_one(work, stream_);
   cuda::Graph& graph = graphs_.try_emplace(place, on_.device).first->second;
   if (graph.builds() >= kTried && 2 * graph.builds() > graph.launches() && !graph.fits(work))
     return launch_one_by_one(work, stream_);
   graph.launch(std::move(work), stream_);
+}
+
+void DeviceCalls::start_timing() {
+  clock_.reset(new Clock{cuda::Event(on_.device, true), cuda::Event(on_.device, true)});
+  seconds_ = 0;
 }
 
 void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes) {
@@ -220,6 +233,7 @@ void DeviceCalls::finish() {
   kernels.swap(launched_);
   try {
     stream_.wait();
+    if (clock_ && std::exchange(clock_->is_running, false)) seconds_ += clock_->end.seconds_since(clock_->begin);
   } catch (InternalError& error) {
     constexpr size_t kMostNamed = 8;
     std::ranges::sort(kernels);

@@ -74,6 +74,10 @@ class DeviceCalls : public ThDevice {
   /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.
   void end_early();
   void free();
+  /// From now on events measure what is launched.
+  void start_timing();
+  /// On the device, of what was launched since the last time; 0 where that was nothing.
+  double take_seconds() { return std::exchange(seconds_, 0); }
   /// The graphs that it has launched, by the places of the entry.
   const std::map<int, cuda::Graph>& graphs() const { return graphs_; }
   /// What it has beside the arena: on the host, and of lengths that the data decides.
@@ -84,6 +88,7 @@ class DeviceCalls : public ThDevice {
   static void guarded(ThContext* context, F f);
   void add(cuda::Work work, std::span<const int> uses, int checks = 0);
   void launch_work(int place);
+  void launch_work(int place, std::vector<cuda::Work> work);
   void read_failure(ThContext* context, int place);
 
   const ProgramDevice& on_;
@@ -98,6 +103,12 @@ class DeviceCalls : public ThDevice {
   const bool uses_graphs_;  // else work goes to the stream piece by piece
   long failed_[3] = {};     // what was read of the word
   bool may_have_failed_ = false;
+  struct Clock {
+    cuda::Event begin, end;
+    bool is_running = false;
+  };
+  std::unique_ptr<Clock> clock_;  // null: nobody asks for times
+  double seconds_ = 0;
   std::vector<size_t> launched_;  // kernels since the last wait
   std::exception_ptr thrown_;
   Tensor host_memory_ = Tensor::empty(DType::kUInt8, {0});

@@ -80,7 +80,7 @@ struct Program;  // compiler/plan/program.h
 /// What became of one graph. `thtrain explain` prints these.
 struct Explanation {
   std::string graph, canonical, fused, program, cpp;
-  std::string device;              // kernels for a device, as CUDA C++; `cpp` has them too, behind the entry
+  std::string device;              // what lies and runs where on a device, its graphs, and the kernels, as in `cpp`
   Graph given;                     // what the first pass takes: the user's graph, its lengths under canonical names
   std::vector<PassRecord> passes;  // with their graphs
   std::vector<Fired> fired;

@@ -39,6 +39,7 @@ struct Profile {
   int64_t calls = 0;
   double seconds = 0;               // in the compiled code, all calls
   std::vector<StepProfile> steps;   // in order of execution
+  std::string clock = {};           // of steps on a device: "events of the NVIDIA H200"; else empty, and the host's
   std::vector<StepTime> time_line;  // of the first calls, kTimedCalls of them
   int64_t arena_bytes = -1;         // temporaries; -1 where a call decides it
   int64_t memory_bound = -1;        // bytes live at the peak

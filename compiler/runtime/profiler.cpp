@@ -24,6 +24,7 @@ Profiler::Profiler(const Function::State& state) {
   size_t steps = 0;
   for_each_step(state.program->plan->body, [&](const Step&) { ++steps; });
   sums_.resize(steps);
+  if (state.device) state.device->start_timing();
 }
 
 void Profiler::begin_call() {
@@ -40,12 +41,14 @@ void Profiler::probe(ThContext* context, int step, int after, void* const*, cons
   Profiler& self = *static_cast<Function::State*>(context->host)->profiler;
   wait_for_device(context);
   Clock::time_point now = Clock::now();
+  DeviceCalls* device = static_cast<Function::State*>(context->host)->device.get();
+  const double on_device = device ? device->take_seconds() : 0;
   if (!after) {
     self.step_began_ = now;
     return;
   }
   Sum& sum = self.sums_[static_cast<size_t>(step)];
-  double seconds = between(self.step_began_, now);
+  double seconds = on_device > 0 ? on_device : between(self.step_began_, now);
   ++sum.calls;
   sum.seconds += seconds;
   if (self.calls_ < Profile::kTimedCalls)
@@ -60,6 +63,9 @@ Profile Profiler::profile(const Function::State& state) const {
   out.calls = calls_;
   out.seconds = seconds_;
   out.time_line = time_line_;
+  if (state.device)
+    out.clock = str("events of the ", state.device->on().device.name(),
+                    state.program->plan->target.is_emulated() ? ", whose clock is the host's" : "");
   const ProgramImage& image = state.program->image;
   if (image.arena_bytes.is_known()) out.arena_bytes = image.arena_bytes.value();
   if (image.lower_bound.is_known()) out.memory_bound = image.lower_bound.value();

@@ -29,7 +29,9 @@ struct CUstream_st {
 };
 struct CUevent_st {
   CUctx_st* context = nullptr;
-  thtrain::cuda::emulated::IsDone last = {};  // of its last recording; null: there was none
+  bool has_time = false;
+  thtrain::cuda::emulated::IsDone last = {};                        // of its last recording; null: there was none
+  std::shared_ptr<double> seconds = std::make_shared<double>(0.0);  // of the host's clock, when that was done
 };
 struct CUfunc_st {
   CUmod_st* module = nullptr;

@@ -1,4 +1,6 @@
 // The emulated driver's streams and events.
+#include <chrono>
+
 #include "compiler/cuda/emulated/machine.h"
 
 namespace thtrain::cuda::emulated {
@@ -37,9 +39,9 @@ Status destroy_stream(CUstream_st* handle) {
 
 Status create_event(CUevent_st** out, unsigned flags) {
   return in_context([&](Machine& m, CUctx_st& context) {
-    if (flags != CU_EVENT_DISABLE_TIMING)
-      return refuse(CUDA_ERROR_INVALID_VALUE, "events of the emulated device have no times");
-    auto event = std::make_unique<CUevent_st>(CUevent_st{&context});
+    if (flags != CU_EVENT_DISABLE_TIMING && flags != CU_EVENT_DEFAULT)
+      return refuse(CUDA_ERROR_INVALID_VALUE, "an event of flags that the emulated device does not know");
+    auto event = std::make_unique<CUevent_st>(CUevent_st{&context, flags == CU_EVENT_DEFAULT});
     *out = event.get();
     m.events[*out] = std::move(event);
     return CUDA_SUCCESS;
@@ -62,7 +64,10 @@ Status record(CUevent_st* handle, CUstream_st* stream) {
     const Status status = enqueue(m, context, stream, [] {});
     if (status != CUDA_SUCCESS) return status;
     // Whatever has spoiled the context, nobody waits for it in vain.
-    found(m.streams, stream, context)->queue->back().run = [is_done] { *is_done = true; };
+    found(m.streams, stream, context)->queue->back().run = [is_done, seconds = event->seconds] {
+      *is_done = true;
+      *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
     event->last = is_done;
     return CUDA_SUCCESS;
   });
@@ -86,6 +91,20 @@ Status synchronize_event(CUevent_st* handle) {
   });
 }
 
+Status elapsed(float* milliseconds, CUevent_st* begin, CUevent_st* end) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    const CUevent_st *from = found(m.events, begin, context), *to = found(m.events, end, context);
+    if (!from || !to) return no_handle("event");
+    for (const CUevent_st* event : {from, to}) {
+      if (!event->has_time || !event->last)
+        return refuse(CUDA_ERROR_INVALID_HANDLE, "the time of an event that has none, or was not recorded");
+      if (!*event->last) return refuse(CUDA_ERROR_NOT_READY, "the time of an event that nobody waited for");
+    }
+    *milliseconds = static_cast<float>(1000 * (*to->seconds - *from->seconds));
+    return CUDA_SUCCESS;
+  });
+}
+
 }  // namespace
 
 void add_streams(Driver& driver) {
@@ -97,6 +116,7 @@ void add_streams(Driver& driver) {
   driver.cuEventDestroy_v2 = destroy_event;
   driver.cuEventRecord = record;
   driver.cuEventSynchronize = synchronize_event;
+  driver.cuEventElapsedTime = elapsed;
 }
 
 }  // namespace thtrain::cuda::emulated

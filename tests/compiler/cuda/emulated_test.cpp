@@ -190,6 +190,22 @@ TEST_F(EmulatedDevice, EventsAreOfTheirLastRecording) {
   other.wait();
 }
 
+TEST_F(EmulatedDevice, EventsHaveTimesWhereTheyAreWanted) {
+  const DeviceBuffer buffer(*device_, 4);
+  const Event begin(*device_, true), end(*device_, true), without(*device_), never(*device_, true);
+  Stream stream(*device_);
+  stream.record(begin);
+  stream.fill(buffer.address(), 1, 4);
+  stream.record(end);
+  EXPECT_THROW(end.seconds_since(begin), InternalError) << "nobody has waited";
+  stream.record(without);
+  stream.wait();
+  EXPECT_GT(end.seconds_since(begin), 0);
+  EXPECT_LT(end.seconds_since(begin), 60);
+  EXPECT_THROW(end.seconds_since(without), InternalError);
+  EXPECT_THROW(end.seconds_since(never), InternalError);
+}
+
 TEST_F(EmulatedDevice, LaunchesAreVerified) {
   const DeviceBuffer buffer(*device_, 4);
   const Module module(*device_, image());

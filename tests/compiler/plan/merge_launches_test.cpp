@@ -49,6 +49,15 @@ TEST(MergeLaunches, KernelsThatNeedNothingOfEachOtherShareALaunch) {
   EXPECT_EQ(launches_of(planned({x, y}, {tanh(x), exp(y)})), "tanh_and_1 6");
 }
 
+TEST(MergeLaunches, AtMostSixteenDo) {
+  std::vector<Expr> inputs, outputs;
+  for (int64_t n = 1; n <= 20; ++n) {
+    inputs.push_back(vector(str("x", n), {n}));
+    outputs.push_back(tanh(inputs.back()));
+  }
+  EXPECT_EQ(launches_of(planned(inputs, outputs)), "tanh_and_15 16, tanh_and_3 4");
+}
+
 TEST(MergeLaunches, WhatAnotherComputesIsWaitedFor) {
   const Expr x = vector("x", {1000}), y = vector("y", {300});
   EXPECT_EQ(launches_of(planned({x, y}, {tanh(y * sum(x)), exp(y)})), "sum_and_1 3, mul_tanh 2");

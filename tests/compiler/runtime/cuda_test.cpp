@@ -1,7 +1,11 @@
 // Functions whose kernels are CUDA C++, run by an emulated device: rows, scatters, and the text.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "compiler/api.h"
+#include "compiler/cuda/libraries.h"
+#include "compiler/runtime/occupancy.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/target_calls.h"
 
@@ -65,7 +69,20 @@ TEST(Cuda, TheKernelsAreOfTheLanguageAlone) {
     EXPECT_EQ(explanation.device.find(word), std::string::npos) << word;
   for (const char* word : {"extern \"C\" __global__ void k0_", "__syncthreads();", "__shared__ ", "__shfl_down_sync("})
     EXPECT_NE(explanation.device.find(word), std::string::npos) << word;
-  EXPECT_NE(explanation.cpp.find(explanation.device), std::string::npos);
+  const std::string kernels = explanation.device.substr(explanation.device.find("\n\n") + 2);
+  EXPECT_NE(explanation.cpp.find(kernels), std::string::npos);
+}
+
+TEST(Cuda, OccupancyIsToldOfEachKernel) {
+  const Expr x = tensor("x", {1000}, DType::kFloat32);
+  EXPECT_EQ(occupancy_text(function({x}, {x * 2.0F}).explain()), "");
+  const std::string text = occupancy_text(function({x}, {x * 2.0F}, {}, cuda()).explain());
+  const std::regex expected(cuda::nvrtc().trouble.empty()
+                                ? "// kernels for sm_90 by NVRTC [0-9.]+:\n//   k0_mul: 256 threads, [0-9]+ registers, "
+                                  "0 shared bytes, 0 local "
+                                  "bytes; 8 blocks of a multiprocessor, 100 % of its threads\n"
+                                : "// registers and occupancy: not known, NVRTC is not installed\n");
+  EXPECT_TRUE(std::regex_match(text, expected)) << text;
 }
 
 }  // namespace

@@ -83,7 +83,11 @@ TEST_P(OtherTargets, DebugModeAndTheProfileSeeEachStep) {
   Function f = function({x}, {sum(exp(x))}, {}, options());
   f.start_profile();
   f({numbers({4, 3})});
-  EXPECT_EQ(f.profile().calls, 1);
+  const Profile profile = f.profile();
+  EXPECT_EQ(profile.calls, 1);
+  EXPECT_EQ(profile.clock,
+            options().target->is_device() ? "events of the emulated device, whose clock is the host's" : "");
+  for (const StepProfile& step : profile.steps) EXPECT_GT(step.seconds, 0) << step.code;
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, OtherTargets, testing::Values(kernel::c99_target(2), device_under_test()),
