@@ -97,6 +97,11 @@ long double j_of(int n, long double x) {
   return std::isinf(x) ? 0 : n == 0 ? ::j0l(x) : ::j1l(x);
 }
 
+// Of the waves from 8 on.
+double amplitude(double x) {
+  return std::abs(x) < 8 ? 0 : std::sqrt(2 / (std::numbers::pi * std::abs(x)));
+}
+
 }  // namespace
 
 const Op& j0_op() {
@@ -115,7 +120,8 @@ const Op& j0_op() {
       .high = 12,
       .edge_cases = {1e-10, 0.5, 2.404825557695773, 5.5, 8, -8, 30, 700, 1e6},
       .ulps = 12,
-      .spread = [](const double*, const double* e, double) { return 0.6 * e[0]; }};
+      .spread = [](const double*, const double* e, double) { return 0.6 * e[0]; },
+      .terms = amplitude};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -143,7 +149,8 @@ const Op& j1_op() {
       .high = 12,
       .edge_cases = {1e-10, 0.5, 3.8317059702075125, 5.5, 8, -8, 30, 700, 1e6},
       .ulps = 12,
-      .spread = [](const double*, const double* e, double) { return 0.6 * e[0]; }};
+      .spread = [](const double*, const double* e, double) { return 0.6 * e[0]; },
+      .terms = amplitude};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -218,8 +218,10 @@ class Rule {
     const bool converts = record_.rounding == Rounding::kConverts && !is_complex_;
     for (int64_t k = 0, n = value.size(); k < n; ++k) {
       if (converts && size[k] == std::abs(columns_[0].value[static_cast<size_t>(k)])) continue;
-      if (std::isfinite(size[k]))
-        e[k] = e[k] * (1 + count * precision.unit) + count * (precision.unit * size[k] + precision.tiny);
+      if (!std::isfinite(size[k])) continue;
+      const double terms = record_.terms ? record_.terms(columns_[0].value[static_cast<size_t>(k)]) : 0;
+      const double of = std::isfinite(terms) ? std::max(size[k], terms) : size[k];
+      e[k] = e[k] * (1 + count * precision.unit) + count * (precision.unit * of + precision.tiny);
     }
   }
 

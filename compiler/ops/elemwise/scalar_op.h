@@ -81,6 +81,8 @@ struct ScalarOp {
   /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among corners
   /// x +- e, which bounds what is monotone in each input, or has its extremes there.
   double (*spread)(const double* x, const double* e, double y) = nullptr;
+  /// The size of the terms that y = f(x) is a sum of, where they may cancel: roundings are relative to them. Null: |y|.
+  double (*terms)(double x) = nullptr;
   std::source_location defined_at = std::source_location::current();
   bool spreads_moduli = false;  // `spread` holds for the moduli of complex numbers too
   Rounding rounding = Rounding::kRounds;

@@ -24,6 +24,32 @@ Lengths lengths_of(const Bindings& inputs) {
   return out;
 }
 
+// ---- zeros ---------------------------------------------------------------------------------------------------------
+
+// Near a zero that terms of other signs make, native code is as far off as these terms' roundings, not as the value's.
+TEST(BoundsNearZeros, AreThoseOfTheTerms) {
+  const std::vector<std::tuple<const char*, Expr (*)(const Operand&), double>> zeros = {
+      {"psi", psi, -0.50408300826445541}, {"gammaln", gammaln, -2.4570247382208006}, {"j0", j0, 8.6537279129110122}};
+  for (const auto& [name, f, zero] : zeros) {
+    SCOPED_TRACE(name);
+    Tensor at = Tensor::empty(DType::kFloat32, {200});
+    for (int64_t i = 0; i < at.size(); ++i)
+      at.data<float>()[i] = static_cast<float>(zero + 1e-6 * static_cast<double>(i - 100));
+    const Expr x = tensor("x", {200}, DType::kFloat32), y = f(x);
+    const Tensor native = function({x}, {y})({at})[0];
+    const Bindings leaves = {{x, at}};
+    BoundedEvaluator bounded(leaves, lengths_of(leaves), Infinities::kUnknown);
+    const Bounded expected = bounded(y);
+    bool is_far = false;  // farther than roundings of the value would bring it
+    for (int64_t i = 0; i < at.size(); ++i) {
+      const double off = std::abs(native.as_double(i) - expected.value.as_double(i));
+      EXPECT_LE(off, expected.error.as_double(i)) << at.as_double(i);
+      is_far = is_far || off > 26 * 0x1p-23 * std::abs(expected.value.as_double(i));
+    }
+    EXPECT_TRUE(is_far);
+  }
+}
+
 // ---- every op ------------------------------------------------------------------------------------------------------
 
 class BoundOf : public testing::TestWithParam<const Op*> {};
