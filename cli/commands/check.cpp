@@ -67,6 +67,7 @@ struct RooflineStep {
 static std::optional<RooflineStep> predicted(const CheckArguments& arguments, Experiment experiment,
                                              const Dataset& data, const std::string& config_folder) {
   if (arguments.predict.empty()) return {};
+  experiment.compiler.mode = CompilerConfig::Mode::kNative;  // that is what takes the time
   if (arguments.predict == "cpu") {
     experiment.compiler.device = CompilerConfig::Device::kCpu;
     const Profile profile = profile_steps(experiment, data, config_folder, 0.5);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <tuple>
 
 #include "cli/command.h"
@@ -150,9 +151,16 @@ int exchange_times(const TuneArguments& arguments) {
                             arguments.experiment.config.empty() ? "--import" : "an experiment file", " are both given"),
                 .expected = "one of them",
                 .hint = "the files hold the times of all experiments"});
+  if (!arguments.only.empty() || !arguments.include.empty() || !arguments.exclude.empty() || arguments.json)
+    throw UserError(Message{.what = str("thtrain tune: ", option, " takes no other option"),
+                            .expected = str("thtrain tune ", option, " FILE")});
   const int threads = thread_count(0);
   if (!is_export) {
     const TuningTable table = imported_times(read_file(arguments.import_from), arguments.import_from, threads);
+    if (tuning_store().is_replaced())
+      throw UserError(Message{.what = "thtrain tune: the cache cannot keep what is imported",
+                              .expected = "a cache folder that can be written",
+                              .hint = "THTRAIN_CACHE_DIR names another one"});
     remember(table, threads);
     print_text(str("times of ", count_text(std::ssize(table.times()), "choice"), " for ", count_text(threads, "thread"),
                    " taken over from ", printable(arguments.import_from), "\n"));
@@ -165,6 +173,13 @@ int exchange_times(const TuneArguments& arguments) {
         Message{.what = str("thtrain tune: nothing is remembered of this machine for ", count_text(threads, "thread")),
                 .expected = "times to export",
                 .hint = "`thtrain tune lab.toml` measures them; OMP_NUM_THREADS is the number of threads"});
+  std::error_code error;
+  if (std::filesystem::exists(arguments.export_to, error))
+    if (const std::string& path = arguments.export_to; !is_file_of_times(InputFile(path).beginning(1000)))
+      throw UserError(Message{
+          .what = str("thtrain tune: --export would write over ", printable(path), ", which is no file of times"),
+          .expected = "a new name, or that of a file of times",
+          .hint = "the times of all experiments are exported: no experiment file is named"});
   AtomicFile file(arguments.export_to);
   file.write(times);
   file.commit();

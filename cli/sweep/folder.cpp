@@ -163,15 +163,18 @@ SweepFolder SweepFolder::open(const std::string& wanted) {
   };
   SweepFacts facts{list("command_line"),  values["config_file"], values["config_path"], list("words"), 0,
                    values["experiments"], list("runs"),          list("data")};
+  bool is_right = true;
   auto number = [&](const char* name, auto& into) {
     const std::string& text = values[name];  // "" in what an earlier version wrote
-    std::from_chars(text.data(), text.data() + text.size(), into);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+    is_right = is_right && (text.empty() || (error == std::errc() && end == text.data() + text.size() && into >= 0));
   };
   number("threads", facts.threads);
   number("random", facts.search.random);
   number("random_seed", facts.search.random_seed);
   number("halving", facts.search.halving);
-  if (facts.config_path.empty() || facts.words.empty() || facts.threads < 1 || facts.hash.empty() || facts.runs.empty())
+  if (!is_right || facts.config_path.empty() || facts.words.empty() || facts.threads < 1 || facts.hash.empty() ||
+      facts.runs.empty())
     throw UserError(Message{.what = str(file, ": this is not what a sweep writes"),
                             .expected = "the object that `thtrain sweep` wrote",
                             .hint = "put it back from a copy"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/text.h"
 #include "compiler/base/str.h"
 #include "trainers/metrics_file.h"
 #include "trainers/run_folder.h"
@@ -26,6 +27,10 @@ static bool has_ended(const SweepRun& run, int64_t epochs) {
 static std::optional<double> value_after(const SweepRun& run, int64_t epochs) {
   std::optional<double> out;
   if (!run.record || (run.state == State::kFailed && run.record->epochs < epochs)) return out;
+  if (!run.record->trouble.empty())
+    throw UserError(Message{.what = str(run.folder, ": ", run.record->trouble),
+                            .expected = "what the run wrote: it says which runs of the round go on",
+                            .hint = "put the file back from a copy"});
   const MetricName& metric = run.record->metric;
   for_each_line(RunFolder::open(run.folder).metrics(), [&](const MetricsLine& line) {
     const std::optional<double> value = line.value("valid_" + metric.name);
@@ -34,14 +39,27 @@ static std::optional<double> value_after(const SweepRun& run, int64_t epochs) {
   return out;
 }
 
-// The first half is the better one.
+// The first half is the better one. UserError where the values do not say which.
 static void sort_by_value(std::vector<SweepRun*>& round, int64_t epochs) {
   struct Ranked {
     SweepRun* run;
     std::optional<double> value;
   };
+  std::ranges::sort(round, {}, &SweepRun::point);
   std::vector<Ranked> ranked;
-  for (SweepRun* run : round) ranked.push_back({run, value_after(*run, epochs)});
+  for (SweepRun* run : round) {
+    ranked.push_back({run, value_after(*run, epochs)});
+    if (run->state != State::kFailed && !ranked.back().value)
+      throw UserError(
+          Message{.what = str("thtrain sweep: --halving has nothing to go by: ", run->folder,
+                              " has no validation value after ", count_text(epochs, "epoch")),
+                  .expected = "a validation in the first round",
+                  .hint = "give it validation examples, a smaller trainer.validation_frequency, or longer rounds"});
+    if (run->record && !(run->record->metric == round.front()->record->metric))
+      throw UserError(Message{.what = "thtrain sweep: --halving cannot compare values of different metrics",
+                              .expected = "one trainer.monitor for all runs",
+                              .got = str(round.front()->record->metric.name, ", ", run->record->metric.name)});
+  }
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
     if (!a.value || !b.value) return a.value && !b.value;
     return is_better(a.run->record->metric, *a.value, *b.value);

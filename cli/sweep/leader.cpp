@@ -100,7 +100,8 @@ void SweepLeader::take_ended() {
     run.message = ended.message;
     csv_is_old_ = true;
     read_record(run, points_);
-    if (run.state == State::kWaiting && run.until > 0 && run.record && run.record->end == RunEnd::kPaused) {
+    const bool is_paused = run.record && run.record->end == RunEnd::kPaused && run.record->epochs >= run.until;
+    if (ended.code == 0 && run.state == State::kWaiting && run.until > 0 && is_paused) {
       run.state = State::kPaused;
       tell(run);
       continue;

@@ -279,7 +279,7 @@ SweepPoints::SweepPoints(std::vector<std::string> words, const SweepSearch& sear
 
 // Which value each key has in a draw: of a list its index, of an interval that of a new value.
 void SweepPoints::draw(const SweepSearch& search) {
-  constexpr int64_t kDrawsOfAPoint = 100;  // before there are taken to be no more
+  const int64_t most_failed = 1000 + 100 * search.random;  // draws, before there are taken to be no more points
   std::vector<std::optional<SweptValue>> intervals;
   size_t seeds = keys_.size();
   for (size_t k = 0; k < keys_.size(); ++k) {
@@ -295,7 +295,7 @@ void SweepPoints::draw(const SweepSearch& search) {
                             .got = str("--random ", search.random)});
   std::set<std::vector<std::string>> seen;
   int64_t failed = 0;
-  for (uint64_t n = 0; std::ssize(seen) < search.random && failed < kDrawsOfAPoint; ++n) {
+  for (uint64_t n = 0; std::ssize(seen) < search.random && failed < most_failed; ++n) {
     std::vector<std::string> texts;
     std::vector<size_t> point;
     for (size_t k = 0; k < keys_.size(); ++k) {
@@ -318,11 +318,11 @@ void SweepPoints::draw(const SweepSearch& search) {
     }
   }
   if (std::ssize(seen) < search.random)
-    throw UserError(Message{
-        .what = str("there are too few different points for --random ", search.random),
-        .expected = "larger intervals, longer lists, or fewer points",
-        .got = str(count_text(std::ssize(seen), "point"), ", and then the same ones ", kDrawsOfAPoint, " times"),
-        .hint = "a sweep without --random takes all combinations of lists"});
+    throw UserError(Message{.what = str("there are too few different points for --random ", search.random),
+                            .expected = "larger intervals, longer lists, or fewer points",
+                            .got = count_text(std::ssize(seen), "point"),
+                            .hint = "a sweep without --random takes all combinations of lists; each point is run with "
+                                    "all values of a list of seed"});
 }
 
 int64_t SweepPoints::count() const {

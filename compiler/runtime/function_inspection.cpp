@@ -20,6 +20,7 @@ void Function::start_profile() {
   take_pending(s, true);
   instrument(s);
   s.program = s.instrumented;
+  s.bound = false;                                  // it may need more memory
   if (!s.guard) s.context.probe = Profiler::probe;  // the guard calls it
   s.profiler = std::make_shared<Profiler>(s);
 }

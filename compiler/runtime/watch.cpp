@@ -55,6 +55,7 @@ std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inp
   instrument(s);
   std::shared_ptr<const CompiledProgram> usual = s.program;
   s.program = s.instrumented;
+  s.bound = false;  // it may need more memory
   s.observer = &callback;
   auto probe = std::exchange(s.context.probe, on_probe);
   auto profiler = std::exchange(s.profiler, nullptr);
@@ -63,6 +64,7 @@ std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inp
     s.profiler = profiler;
     s.observer = nullptr;
     s.program = usual;
+    s.bound = false;
   };
   try {
     std::vector<Tensor> out = call_program(s, inputs);

@@ -15,13 +15,22 @@ static std::string computation_of(const std::string& key) {
   return key.substr(0, key.find(' '));
 }
 
+static std::string end_of(const TuningTable& table) {
+  return str("# the end of ", table.times().size(), " choices\n");
+}
+
 std::string exported_times(int threads, const kernel::Target& target) {
   const TuningTable known = remembered(threads, target);
   TuningTable out;
   for (const auto& [key, all] : known.times())
     for (const Measured& measured : all)
       if (is_own_candidate_name(computation_of(key), measured.candidate)) out.add(key, measured);
-  return out.text(tuned_machine_text(threads, target));
+  return out.text(tuned_machine_text(threads, target)) + end_of(out);
+}
+
+bool is_file_of_times(std::string_view beginning) {
+  const std::string_view line = beginning.substr(0, beginning.find('\n'));
+  return line.starts_with("# ") && line.ends_with("; times 1");
 }
 
 TuningTable imported_times(std::string_view text, const std::string& file, int threads, const kernel::Target& target) {
@@ -37,7 +46,7 @@ TuningTable imported_times(std::string_view text, const std::string& file, int t
     begin = end + 1;
     if (number == 0) {
       if (line == head) continue;
-      const bool is_export = line.starts_with("# ") && line.ends_with("; times 1");
+      const bool is_export = is_file_of_times(line);
       if (!is_export)
         throw UserError(Message{.what = str(printable(file), ": this is no file of times"),
                                 .expected = "a file that `thtrain tune --export` wrote",
@@ -48,7 +57,7 @@ TuningTable imported_times(std::string_view text, const std::string& file, int t
           .got = printable(line.substr(2, kMostShown)),
           .hint = "times are exchanged between machines with one kind of processor, for equal OMP_NUM_THREADS"});
     }
-    if (line.empty()) continue;
+    if (str(line, '\n') == end_of(out) && begin == text.size()) return out;
     const TuningTable one = TuningTable::parse(line);
     std::string expected;
     if (one.times().size() != 1)
@@ -65,7 +74,9 @@ TuningTable imported_times(std::string_view text, const std::string& file, int t
                               .got = printable(line.substr(0, kMostShown))});
     out.merge(one);
   }
-  return out;
+  throw UserError(Message{.what = str(printable(file), ": the end of the file is missing"),
+                          .expected = "a last line that says how many choices there are",
+                          .hint = "it was cut: copy it again"});
 }
 
 }  // namespace thtrain

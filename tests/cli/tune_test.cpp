@@ -52,6 +52,13 @@ TEST(CliTune, TimesAreExchanged) {
   EXPECT_TRUE(std::regex_match(in.out, std::regex("times of [0-9]+ choices for 1 thread taken over from node.times\n")))
       << in.out << in.err;
   ASSERT_EQ(workshop.run({"tune", "--export", "again.times"}).code, 0);
+  ASSERT_EQ(workshop.run({"tune", "--export", "again.times"}).code, 0);
+  const std::string experiment = workshop.read("tiny.toml");
+  EXPECT_EQ(workshop.run({"tune", "--export", "tiny.toml"}).err,
+            "error: thtrain tune: --export would write over tiny.toml, which is no file of times\n"
+            "  expected: a new name, or that of a file of times\n"
+            "  hint:     the times of all experiments are exported: no experiment file is named\n");
+  EXPECT_EQ(workshop.read("tiny.toml"), experiment);
   EXPECT_EQ(workshop.read("again.times"), workshop.read("node.times"));
 }
 

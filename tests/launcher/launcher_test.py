@@ -303,7 +303,7 @@ class LauncherTest(unittest.TestCase):
     def test_a_long_check_that_there_is_not(self):
         code, out, err, calls = self.long("tidy", "asna")
         self.assertEqual((code, out, calls), (1, "", []))
-        parts = "tidy asan tsan fuzz coverage cubins devices bare"
+        parts = "tidy asan tsan fuzz coverage cubins devices ranks bare"
         self.assertEqual(err, f"thtrain: there is no long check asna: {parts}\n")
 
     def test_run_tests_of_continuous_integration(self):

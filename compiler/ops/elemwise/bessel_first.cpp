@@ -89,8 +89,8 @@ Term bessel_first_code(const Term& x, bool of_one) {
   const Term waves =
       of_one ? even * (sine - cosine) + odd * (sine + cosine) : even * (sine + cosine) - odd * (sine - cosine);
   const Term far = waves / kernel::sqrt(number_like(x, std::numbers::pi) * x);
-  const Term largest = number_like(x, x.dtype() == DType::kFloat32 ? 3.4028234663852886e38 : 1.7976931348623157e308);
-  return select(x < number_like(x, 8), near, select(x > largest, number_like(x, 0), far));
+  // 0 at infinity.
+  return select(x < number_like(x, 8), near, select(inverse == number_like(x, 0), number_like(x, 0), far));
 }
 
 long double j_of(int n, long double x) {

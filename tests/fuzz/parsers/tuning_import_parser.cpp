@@ -1,4 +1,5 @@
 // What `thtrain tune --import` takes over: only times of known candidates.
+#include "compiler/base/str.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/tuning/exchanged_times.h"
 #include "compiler/tuning/tuner.h"
@@ -16,13 +17,18 @@ bool parse(std::string_view bytes) {
   for (const auto& [key, all] : table.times())
     for (const Measured& measured : all)
       require(is_own_candidate_name(key.substr(0, key.find(' ')), measured.candidate), "an unknown candidate came in");
-  require(imported_times(table.text(head_text()), "file", 1) == table, "what was read differs after it is written");
+  const std::string again = table.text(head_text()) + str("# the end of ", table.times().size(), " choices\n");
+  require(imported_times(again, "file", 1) == table, "what was read differs after it is written");
   return true;
 }
 
 std::vector<std::string> seeds() {
   const std::string head = "# " + head_text() + "\n";
-  return {head, head + "matrix_product float32 60x784x500 NN = tile 6x4x392 [3] 3.5e-05; library [1 OpenBLAS] 4e-05\n"};
+  return {
+      head + "# the end of 0 choices\n",
+      head +
+          "matrix_product float32 60x784x500 NN = tile 6x4x392 [3] 3.5e-05; library [1 OpenBLAS] 4e-05\n# the end of "
+          "1 choices\n"};
 }
 
 }  // namespace
