@@ -23,34 +23,37 @@ const DeviceSheet* find_device_sheet(const std::string& name) {
 }
 
 static PredictedTime predicted(const Profile& profile, double flops, const std::function<double(double)>& stream_rate,
-                               std::optional<double> launch_seconds) {
+                               bool of_device) {
   PredictedTime out;
   for (const StepProfile& step : profile.steps) {
     const double runs = static_cast<double>(step.calls) / static_cast<double>(std::max<int64_t>(profile.calls, 1));
-    if (launch_seconds && !step.is_on_device) {
+    if (of_device && !step.is_on_device) {
       out.host_steps += static_cast<int64_t>(runs + 0.5);
       continue;
     }
     const double arithmetic = step.flops / flops, memory = step.bytes > 0 ? step.bytes / stream_rate(step.bytes) : 0;
     (arithmetic > memory ? out.seconds_of_arithmetic : out.seconds_of_memory) += runs * std::max(arithmetic, memory);
-    out.seconds_of_launches += runs * launch_seconds.value_or(0);
     out.flops += runs * step.flops;
     out.bytes += runs * step.bytes;
     out.steps += static_cast<int64_t>(runs + 0.5);
   }
-  out.seconds = out.seconds_of_arithmetic + out.seconds_of_memory + out.seconds_of_launches;
+  out.seconds = out.seconds_of_arithmetic + out.seconds_of_memory;
   return out;
 }
 
 PredictedTime predicted_time(const Profile& profile, const MachineRates& rates) {
-  return predicted(profile, rates.flops, [&](double bytes) { return rates.stream_rate(bytes); }, {});
+  return predicted(
+      profile, rates.flops, [&](double bytes) { return rates.stream_rate(bytes); }, false);
 }
 
-PredictedTime predicted_time(const Profile& profile, const DeviceSheet& device, bool is_float64,
+PredictedTime predicted_time(const Profile& profile, const DeviceSheet& device, bool is_float64, int64_t launches,
                              double launch_seconds) {
-  return predicted(
-      profile, is_float64 ? device.flops64 : device.flops32, [&](double) { return device.bytes_per_second; },
-      launch_seconds);
+  PredictedTime out = predicted(
+      profile, is_float64 ? device.flops64 : device.flops32, [&](double) { return device.bytes_per_second; }, true);
+  out.steps = launches;
+  out.seconds_of_launches = static_cast<double>(launches) * launch_seconds;
+  out.seconds += out.seconds_of_launches;
+  return out;
 }
 
 }  // namespace thtrain

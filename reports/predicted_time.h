@@ -25,7 +25,8 @@ const DeviceSheet* find_device_sheet(const std::string& name);
 /// What one call of a profiled function needs. Each step reads and writes its operands once.
 struct PredictedTime {
   double flops = 0, bytes = 0;
-  int64_t steps = 0;                 // runs of kernels, library calls and copies; those of loops by iteration
+  /// Runs of kernels, library calls and copies, those of loops by iteration; of a device its launches.
+  int64_t steps = 0;
   int64_t host_steps = 0;            // of a device's program those that the host does; nothing else counts them
   double seconds = 0;                // of the steps one after the other, with their launches
   double seconds_of_arithmetic = 0;  // of steps that wait for arithmetic
@@ -34,8 +35,9 @@ struct PredictedTime {
 };
 /// By the ceilings of this machine; arrays that fit in a cache go at its rate. The profile is of at least one call.
 PredictedTime predicted_time(const Profile& profile, const MachineRates& rates);
-/// On a device. `launch_seconds` is what a kernel takes besides its work. Everything goes at the rate of the memory:
-/// a device's cache may be faster.
-PredictedTime predicted_time(const Profile& profile, const DeviceSheet& device, bool is_float64, double launch_seconds);
+/// On a device. `launch_seconds` is what a launch takes besides its work; `launches` are those of a step, which joins
+/// kernels that a profile takes apart. Everything goes at the rate of the memory: a device's cache may be faster.
+PredictedTime predicted_time(const Profile& profile, const DeviceSheet& device, bool is_float64, int64_t launches,
+                             double launch_seconds);
 
 }  // namespace thtrain

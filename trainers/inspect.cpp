@@ -20,7 +20,8 @@ CheckReport check_experiment(const Experiment& given, const Dataset& data, const
   return {program.summary(), loss};
 }
 
-Profile profile_steps(const Experiment& given, const Dataset& data, const std::string& config_folder, double seconds) {
+ProfiledSteps profile_steps(const Experiment& given, const Dataset& data, const std::string& config_folder,
+                            double seconds) {
   const Experiment experiment = checked_experiment(given);
   if (experiment.trainer.shards > 0)
     throw UserError(Message{.what = "a step in shards is not profiled",
@@ -30,12 +31,15 @@ Profile profile_steps(const Experiment& given, const Dataset& data, const std::s
   RandomState random = program.model().random();
   program.begin_epoch(random);
   program.try_step();
+  ProfiledSteps out;
+  for (const GraphInfo& graph : program.step_info().graphs) out.launches += static_cast<int64_t>(graph.nodes);
   program.start_profile();
   const auto began = std::chrono::steady_clock::now();
   do {
     program.try_step();
   } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() < seconds);
-  return program.profile();
+  out.profile = program.profile();
+  return out;
 }
 
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& given, const Dataset& data,

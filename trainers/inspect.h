@@ -23,8 +23,12 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
 
 /// Steps on the first minibatches, timed one by one after a first one that is not: at least one, and as many as fit in
 /// `seconds`. Of a batch method, of its function of a chunk of examples. UserError with trainer.shards.
-Profile profile_steps(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
-                      double seconds);
+struct ProfiledSteps {
+  Profile profile;
+  int64_t launches = 0;  // of a step that is not profiled: nodes of a device's graphs
+};
+ProfiledSteps profile_steps(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                            double seconds);
 
 /// What has several implementations in the training step and in the function that counts errors, each once.
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,

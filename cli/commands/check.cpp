@@ -70,7 +70,7 @@ static std::optional<RooflineStep> predicted(const CheckArguments& arguments, Ex
   experiment.compiler.mode = CompilerConfig::Mode::kNative;  // that is what takes the time
   if (arguments.predict == "cpu") {
     experiment.compiler.device = CompilerConfig::Device::kCpu;
-    const Profile profile = profile_steps(experiment, data, config_folder, 0.5);
+    const Profile profile = profile_steps(experiment, data, config_folder, 0.5).profile;
     return RooflineStep{.time = predicted_time(profile, machine_rates(experiment.compiler, profile.threads)),
                         .measured = profile.seconds / static_cast<double>(profile.calls),
                         .where = "this processor"};
@@ -78,10 +78,10 @@ static std::optional<RooflineStep> predicted(const CheckArguments& arguments, Ex
   experiment.compiler.device = CompilerConfig::Device::kEmulated;
   const DeviceSheet& sheet = *find_device_sheet(arguments.predict);
   const bool is_float64 = experiment.compiler.floatX == DType::kFloat64;
-  return RooflineStep{
-      .time = predicted_time(profile_steps(experiment, data, config_folder, 0), sheet, is_float64, kSecondsOfALaunch),
-      .where = str("an ", sheet.full_name),
-      .is_of_device = true};
+  const ProfiledSteps steps = profile_steps(experiment, data, config_folder, 0);
+  return RooflineStep{.time = predicted_time(steps.profile, sheet, is_float64, steps.launches, kSecondsOfALaunch),
+                      .where = str("an ", sheet.full_name),
+                      .is_of_device = true};
 }
 
 static int check_phases(const CheckArguments& arguments, const LoadedExperiment& loaded) {

@@ -34,12 +34,12 @@ TEST(PredictedTime, OfAProcessorGoesByTheRateOfArraysOfItsSize) {
 
 TEST(PredictedTime, OfADeviceCountsLaunchesAndNothingOfTheHost) {
   const DeviceSheet device{"d", "a device", 1e12, 1e11, 1e10};
-  const PredictedTime single = predicted_time(some_profile(), device, false, 1e-3),
-                      twice = predicted_time(some_profile(), device, true, 0);
+  const PredictedTime single = predicted_time(some_profile(), device, false, 3, 1e-3),
+                      twice = predicted_time(some_profile(), device, true, 3, 0);
   EXPECT_DOUBLE_EQ(single.seconds_of_arithmetic, 0.001);
   EXPECT_DOUBLE_EQ(single.seconds_of_memory, 0.0012);
-  EXPECT_DOUBLE_EQ(single.seconds_of_launches, 0.004);
-  EXPECT_EQ(single.steps, 4);
+  EXPECT_DOUBLE_EQ(single.seconds_of_launches, 0.003);
+  EXPECT_EQ(single.steps, 3);
   EXPECT_EQ(single.host_steps, 1);
   EXPECT_DOUBLE_EQ(twice.seconds, 0.01 + 0.0012);
 }
