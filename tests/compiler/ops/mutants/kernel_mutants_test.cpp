@@ -41,7 +41,7 @@ const std::vector<Survivors>& survivors() {
       {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
        {"abs: <= for <", "erfcinv: <= for <", "erfcx: <= for <", "erfinv: <= for <", "gammaln: <= for <",
-        "gammaln: >= for >", "i0e: <= for <", "sigmoid: <= for <", "softplus: <= for <"}},
+        "gammaln: >= for >", "i0e: <= for <", "j0: <= for <", "sigmoid: <= for <", "softplus: <= for <"}},
       {"erfinv of doubles ends before the last polynomial", {"erfinv: branches swapped"}},
       {"what is left of a number is an angle, and any whole number near it serves",
        {"gammaln: floor for rint", "gammaln: trunc for rint", "psi: floor for rint", "psi: trunc for rint"}},
