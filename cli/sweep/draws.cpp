@@ -29,7 +29,8 @@ bool SweepInterval::is_meant(const std::string& text) {
   const std::string rest = text.substr(colon + 1);
   const bool is_number = rest.empty() || std::string_view("0123456789+-.").find(rest[0]) != std::string_view::npos;
   const bool is_known = text.starts_with(kUniform) || text.starts_with(kLog);
-  return is_word && is_number && (is_known || rest.find("..") != std::string::npos);
+  const bool has_dots = rest.find("..") != std::string::npos;
+  return is_word && (is_known ? is_number || has_dots : is_number && has_dots);
 }
 
 // Integers of a double are exact.

@@ -95,11 +95,13 @@ TEST(SweepDraws, Mistakes) {
     }
     return std::string("none\n");
   };
-  EXPECT_EQ(error({"a=1,2,3", "b=x,y"}, 7),
-            "error: there are too few different points for --random 7\n"
-            "  expected: larger intervals, longer lists, or fewer points\n"
-            "  got:      6 points, and then the same ones 100 times\n"
-            "  hint:     a sweep without --random takes all combinations of lists\n");
+  EXPECT_EQ(
+      error({"a=1,2,3", "b=x,y"}, 7),
+      "error: there are too few different points for --random 7\n"
+      "  expected: larger intervals, longer lists, or fewer points\n"
+      "  got:      6 points\n"
+      "  hint:     a sweep without --random takes all combinations of lists; each point is run with all values of "
+      "a list of seed\n");
   EXPECT_EQ(error({"k=uniform:0.0..1", "seed=1..3"}, 4000),
             "error: the sweep has more than 10,000 runs\n"
             "  expected: at most 10,000, of all points with all seeds\n"

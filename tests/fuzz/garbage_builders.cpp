@@ -288,8 +288,10 @@ void add_networks(std::vector<GarbageCall>& calls) {
   calls.push_back(garbage_call("lu", [](const Operand& x) { return lu(x).packed; }));
   calls.push_back(garbage_call("slogdet", [](const Operand& x) { return slogdet(x).log; }));
   for (MatrixKind kind : {MatrixKind::kGeneral, MatrixKind::kSymmetric, MatrixKind::kPositiveDefinite,
-                          MatrixKind::kLower, MatrixKind::kUpper})
+                          MatrixKind::kLower, MatrixKind::kUpper}) {
     calls.push_back(garbage_call("solve", [kind](const Operand& a, const Operand& b) { return solve(a, b, kind); }));
+    calls.push_back(garbage_call("matrix_hint", [kind](const Operand& a) { return matrix_hint(a, kind); }));
+  }
   using Axes = const std::vector<int64_t>&;
   calls.push_back(garbage_call("tensordot", [](const Operand& a, const Operand& b, Axes of_a, Axes of_b) {
     return tensordot(a, b, of_a, of_b);
