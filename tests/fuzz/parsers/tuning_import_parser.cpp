@@ -1,4 +1,5 @@
 // What `thtrain tune --import` takes over: only times of known candidates.
+#include "compiler/base/error.h"
 #include "compiler/base/str.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/tuning/exchanged_times.h"
@@ -13,7 +14,12 @@ std::string head_text() {
 }
 
 bool parse(std::string_view bytes) {
-  const TuningTable table = imported_times(bytes, "file", 1);
+  TuningTable table;
+  try {
+    table = imported_times(bytes, "file", 1);
+  } catch (const UserError&) {
+    return false;
+  }
   for (const auto& [key, all] : table.times())
     for (const Measured& measured : all)
       require(is_own_candidate_name(key.substr(0, key.find(' ')), measured.candidate), "an unknown candidate came in");
