@@ -12,7 +12,7 @@
 #   devices   2    on the emulated device all labs with their own layers, those of data that a clone does not have where
 #                  THTRAIN_DATA names its folder, 100 kills and 2,000 random programs
 #   ranks     0.5  100 kills of ranks, and all labs that can be trained in shards by 1, 2 and 4 processes; nothing where
-#                  MPI is missing
+#                  MPI is missing (the time is an estimate)
 #   bare      1    a checkout on Debian 12 and Debian 13, with nothing but what ./thtrain installs: the commands of the
 #                  pages for newcomers, the figures that these pages print, and the times (tests/docs/page_commands.py)
 #

@@ -210,6 +210,35 @@ TEST_F(CliSweep, ASweepInRoundsThatIsKilledEndsWithTheSameTable) {
   }
 }
 
+// Edited meanwhile: `thtrain resume` refuses, and the run has failed.
+TEST_F(CliSweep, ARunThatRefusesToGoOnIsNotStartedAgain) {
+  std::vector<std::string> command = halved("s");
+  command.back() = "trainer.epochs=2000";
+  const pid_t process = workshop.start(command);
+  ASSERT_TRUE(waits_for([&] { return workshop.read("log").find("dropped 3 runs") != std::string::npos; }));
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130);
+  for (const char* rate : {"1e-6", "0.3", "1e-5", "1e-4", "0.1", "1e-3"}) {
+    const std::string config = str("s/learning_rate=", rate, "/config.toml");
+    workshop.write(config, replaced(workshop.read(config), "epochs = 2000", "epochs = 1999"));
+  }
+  const Ended resumed = workshop.run({"sweep", "--resume", "s"});
+  EXPECT_EQ(resumed.code, 2) << resumed.out;
+  EXPECT_NE(resumed.out.find("  failed: "), std::string::npos) << resumed.out;
+}
+
+TEST_F(CliSweep, RoundsWithoutAValueAreRefused) {
+  const Ended ended = workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "trainer.learning_rate=0.01,0.1",
+                                    "data.n_valid=0", "trainer.epochs=4", "--halving", "2", "--jobs", "1"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(
+      ended.err.substr(ended.err.find("error: ")),
+      "error: thtrain sweep: --halving has nothing to go by: s/learning_rate=0.01 has no validation value after 2 "
+      "epochs\n"
+      "  expected: a validation in the first round\n"
+      "  hint:     give it validation examples, a smaller trainer.validation_frequency, or longer rounds\n");
+}
+
 // What was drawn is drawn again by whoever reads the folder.
 TEST_F(CliSweep, ARandomSweepIsResumedAndReported) {
   const Strings command = {"sweep",    "tiny.toml", "--run-dir",        "s",      "trainer.learning_rate=log:0.01..0.5",
