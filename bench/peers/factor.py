@@ -5,7 +5,7 @@ n^3 / 3 for cholesky, 2/3 n^3 for solve (of one vector), 8/3 n^3 for qr, 9 n^3 f
 """
 import importlib.util
 
-from worker import Form
+from worker import form_of_task
 
 OPERATIONS = {"cholesky": 1 / 3, "solve": 2 / 3, "qr": 8 / 3, "eigh": 9, "svd": 20}
 
@@ -72,19 +72,7 @@ def jax_call(task, _):
 CALLS = {"numpy": numpy_call, "scipy": scipy_call, "torch": torch_call, "jax": jax_call}
 
 
-def form_of(make, needs):
-    def make_run(case, dtype, threads):
-        task = Task(case, dtype)
-        call = make(task, threads)
-
-        def run(calls):
-            for _ in range(calls):
-                call()
-        return run, task.units
-    return Form(make_run, "user", needs, "none")
-
-
-FORMS = {name: form_of(make, name) for name, make in CALLS.items()}
+FORMS = {name: form_of_task(Task, make, "user", name) for name, make in CALLS.items()}
 
 
 def outcome(task, got):

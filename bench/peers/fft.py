@@ -6,7 +6,7 @@ second, counted as 5 N log2(N), of real numbers half of it.
 import importlib.util
 import math
 
-from worker import Form
+from worker import form_of_task
 
 
 class Task:
@@ -90,19 +90,8 @@ CALLS = {
 }
 
 
-def form_of(make, kind, needs):
-    def make_run(case, dtype, threads):
-        task = Task(case, dtype)
-        call = make(task, threads)
-
-        def run(calls):
-            for _ in range(calls):
-                call()
-        return run, task.units
-    return Form(make_run, kind, needs, "borrowed" if needs == "mkl" else "none")
-
-
-FORMS = {name: form_of(*row) for name, row in CALLS.items()}
+FORMS = {name: form_of_task(Task, make, kind, needs, "borrowed" if needs == "mkl" else "none")
+         for name, (make, kind, needs) in CALLS.items()}
 
 
 def check():

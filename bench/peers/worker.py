@@ -30,6 +30,20 @@ class Form:
         self.make, self.kind, self.needs, self.form, self.rate = make, kind, needs, form, None
 
 
+def form_of_task(task_of, make, kind, needs, form="none"):
+    """Of a benchmark whose `task_of(case, dtype)` has what is computed and its `units`: `make(task, threads)` gives
+    what computes it once."""
+    def make_run(case, dtype, threads):
+        task = task_of(case, dtype)
+        call = make(task, threads)
+
+        def run(calls):
+            for _ in range(calls):
+                call()
+        return run, task.units
+    return Form(make_run, kind, needs, form)
+
+
 def measure(run, units, seconds):
     """run(n) does n calls of `units` each. Rates in units a second: median, lowest, highest."""
     run(1)
