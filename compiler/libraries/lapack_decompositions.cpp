@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/libraries/blocked_factors.h"
 #include "compiler/libraries/lapack.h"
 #include "compiler/libraries/lapack_parts.h"
 #include "compiler/ops/factor/eigenvalue_order.h"
@@ -49,6 +50,7 @@ struct Decompositions {
 template <class T>
 const Decompositions<T>& decompositions() {
   static const Decompositions<T> functions = [] {
+    find_blocked_factors<T>();
     Decompositions<T> out;
     const auto find = [](auto*& entry, const char* name) {
       using Function = std::remove_pointer_t<std::remove_reference_t<decltype(entry)>>;
@@ -173,10 +175,14 @@ void qr(ThContext* context, TH_QR_PARAMETERS(Real<T>)) {
     decompositions<T>().orgqr(&rows, &columns, &columns, nullptr, &rows, tau.data(), wanted + 1, &length, &status);
     length = std::max(length_of(wanted[0]), length_of(wanted[1]));
     std::vector<T> room(static_cast<size_t>(length));
+    const bool is_blocked = is_for_all_threads(context, count, work);
     for (long i = first; i < last; ++i) {
       T* const upper = elements<T>(r) + i * n * n;
-      transpose(elements<T>(a) + i * m * n, x.data(), m, n);
-      decompositions<T>().geqrf(&rows, &columns, x.data(), &rows, tau.data(), room.data(), &length, &status);
+      transpose(context->threads, elements<T>(a) + i * m * n, x.data(), m, n);
+      if (is_blocked)
+        blocked_qr(context->threads, rows, columns, x.data(), tau.data());
+      else
+        decompositions<T>().geqrf(&rows, &columns, x.data(), &rows, tau.data(), room.data(), &length, &status);
       std::vector<T> signs(static_cast<size_t>(n), T(1));
       for (long j = 0; j < n; ++j) {
         const T diagonal = x[static_cast<size_t>(j * m + j)];
@@ -189,11 +195,15 @@ void qr(ThContext* context, TH_QR_PARAMETERS(Real<T>)) {
         upper[j * n + j] = size;
         for (long k = j + 1; k < n; ++k) upper[j * n + k] = of_r * x[static_cast<size_t>(k * m + j)];
       }
-      decompositions<T>().orgqr(&rows, &columns, &columns, x.data(), &rows, tau.data(), room.data(), &length, &status);
+      if (is_blocked)
+        blocked_q(context->threads, rows, columns, x.data(), tau.data());
+      else
+        decompositions<T>().orgqr(&rows, &columns, &columns, x.data(), &rows, tau.data(), room.data(), &length,
+                                  &status);
       for (long j = 0; j < n; ++j)
         if (const T sign = signs[static_cast<size_t>(j)]; sign != T(1))
           for (T* at = x.data() + j * m; at != x.data() + (j + 1) * m; ++at) *at *= sign;
-      transpose(x.data(), elements<T>(q) + i * m * n, n, m);
+      transpose(context->threads, x.data(), elements<T>(q) + i * m * n, n, m);
     }
   });
 }
@@ -222,7 +232,7 @@ int eigh(ThContext* context, TH_EIGH_PARAMETERS(Real<T>)) {
           for (long i = 0; i < n; ++i) x[j * n + i] = std::conj(x[j * n + i]);
         make_leading_positive(x + j * n, n, 1);
       }
-      transpose_in_place(x, n);
+      transpose_in_place(context->threads, x, n);
     }
   });
   return failed;
@@ -274,7 +284,7 @@ int eig_of(ThContext* context, TH_EIG_PARAMETERS(Real<T>)) {
     std::vector<Complex> w(length);
     for (long m = first; m < last; ++m) {
       std::copy_n(elements<T>(a) + m * n * n, n * n, copy.data());
-      transpose_in_place(copy.data(), n);
+      transpose_in_place(context->threads, copy.data(), n);
       const int status = are_finite(copy.data(), n * n)
                              ? solver.eig(wants_vectors != 0, rows, copy.data(), re.data(), im.data(), found.data())
                              : 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <type_traits>
 #include <utility>
@@ -63,30 +64,66 @@ void share(const ThContext* context, long count, double work, const F& f) {
   run_pieces(partition.pieces(), [&](int piece) { f(partition.begin(piece), partition.end(piece)); });
 }
 
+/// Is it a single matrix of so much work that all threads take part in its factorization (blocked_factors.h)?
+inline bool is_for_all_threads(const ThContext* context, long count, double work) {
+  constexpr double kWorkOfAll = 10e6;
+  return count == 1 && context->threads > 1 && work >= kWorkOfAll;
+}
+
 inline double cube(long n) {
   const auto x = static_cast<double>(n);
   return x * x * x;
 }
 
-/// a = a^T of a [n, n], by squares.
+inline constexpr long kSquareOfTranspose = 8;  // its rows and its columns are few lines of the first cache
+
+/// Calls rows(first, last) for the rows of squares of [0, count), which the threads take in turn where there are many.
+template <class F>
+void each_rows(int threads, long count, const F& rows) {
+  constexpr long kRowsForThreads = 256;
+  std::atomic<long> next = 0;
+  run_pieces(count < kRowsForThreads ? 1 : threads, [&](int) {
+    for (long first = next.fetch_add(kSquareOfTranspose); first < count; first = next.fetch_add(kSquareOfTranspose))
+      rows(first, std::min(first + kSquareOfTranspose, count));
+  });
+}
+
+/// f(i, j) for a square, column after column; by one of constant sides where it is whole.
+template <class F>
+void each_of_square(long first, long last, long j0, long j1, const F& f) {
+  if (last - first == kSquareOfTranspose && j1 - j0 == kSquareOfTranspose) {
+    for (long j = 0; j < kSquareOfTranspose; ++j)
+#pragma GCC unroll 8
+      for (long i = 0; i < kSquareOfTranspose; ++i) f(first + i, j0 + j);
+    return;
+  }
+  for (long j = j0; j < j1; ++j)
+    for (long i = first; i < last; ++i) f(i, j);
+}
+
+/// f(i, j) for the elements j <= i of a lower triangle of n rows, by squares.
+template <class F>
+void each_of_lower(int threads, long n, const F& f) {
+  each_rows(threads, n, [=](long first, long last) {
+    for (long j = 0; j < first; j += kSquareOfTranspose) each_of_square(first, last, j, j + kSquareOfTranspose, f);
+    for (long i = first; i < last; ++i) each_of_square(i, i + 1, first, i + 1, f);
+  });
+}
+
+/// a = a^T of a [n, n].
 template <class T>
-void transpose_in_place(T* a, long n) {
-  // Rows and columns of a square that is transposed at once: both of its copies fit the first cache.
-  constexpr long kSquare = 16;
-  for (long i0 = 0; i0 < n; i0 += kSquare)
-    for (long j0 = 0; j0 <= i0; j0 += kSquare)
-      for (long i = i0; i < std::min(i0 + kSquare, n); ++i)
-        for (long j = j0; j < std::min(j0 + kSquare, i); ++j) std::swap(a[i * n + j], a[j * n + i]);
+void transpose_in_place(int threads, T* a, long n) {
+  each_of_lower(threads, n, [=](long i, long j) { std::swap(a[i * n + j], a[j * n + i]); });
 }
 
 /// to [columns, rows] = the transpose of from [rows, columns], by squares.
 template <class T>
-void transpose(const T* from, T* to, long rows, long columns) {
-  constexpr long kSquare = 16;
-  for (long i0 = 0; i0 < rows; i0 += kSquare)
-    for (long j0 = 0; j0 < columns; j0 += kSquare)
-      for (long i = i0; i < std::min(i0 + kSquare, rows); ++i)
-        for (long j = j0; j < std::min(j0 + kSquare, columns); ++j) to[j * rows + i] = from[i * columns + j];
+void transpose(int threads, const T* from, T* to, long rows, long columns) {
+  each_rows(threads, rows, [=](long first, long last) {
+    for (long j = 0; j < columns; j += kSquareOfTranspose)
+      each_of_square(first, last, j, std::min(j + kSquareOfTranspose, columns),
+                     [=](long i, long k) { to[k * rows + i] = from[i * columns + k]; });
+  });
 }
 
 }  // namespace thtrain

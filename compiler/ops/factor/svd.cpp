@@ -150,9 +150,130 @@ std::vector<Tensor> error_of_svd(const ErrorArgs& args) {
   return out;
 }
 
+// As the reference, each lane its own matrix, until no lane has two columns that are not orthogonal.
+void small_svd(kernel::StepBuilder& b) {
+  using Elements = SmallMatrices::Elements;
+  using kernel::Term;
+  const Type& type = b.input(0).type;
+  const int64_t n = type.dims.back().value(), m = type.dims[type.rank() - 2].value();
+  const bool with_vectors = has_vectors(b.node());
+  const double unit = precision_of(type.dtype).unit;
+  SmallMatrices small(b);
+  const auto exchange_where = [&](const Term& condition, const Elements& x, int64_t rows, const Term& p,
+                                  const Term& q) {
+    small.loop(0, rows, [&](const Term& k) {
+      const Term left = x.at(k, p), right = x.at(k, q);
+      x.set(k, p, select(condition, right, left));
+      x.set(k, q, select(condition, left, right));
+    });
+  };
+  const auto inner = [&](const Elements& x, const Term& p, const Elements& y, const Term& q) {
+    const Term sum = small.var("sum", small.number(0));
+    small.loop(0, m, [&](const Term& k) { small.assign(sum, fma(x.at(k, p), y.at(k, q), sum)); });
+    return sum;
+  };
+  // Column j of u, where `is_wanted`, as complete() makes it.
+  const auto complete_where = [&](const Term& is_wanted, const Elements& u, const Term& j) {
+    const Elements unit_vector = small.elements(m);
+    const Term wanted = small.var("wanted", select(is_wanted, small.number(1), small.number(0)));
+    small.loop(0, m, [&](const Term& candidate) {
+      small.loop(0, m, [&](const Term& i) { unit_vector.set(i, small.number(0)); });
+      unit_vector.set(candidate, small.number(1));
+      small.loop(0, 2, [&](const Term&) {
+        small.loop(0, j, [&](const Term& k) {
+          const Term part = inner(unit_vector, Term(0), u, k);
+          small.loop(0, m, [&](const Term& i) { unit_vector.set(i, fma(-part, u.at(i, k), unit_vector.at(i))); });
+        });
+      });
+      const Term square = inner(unit_vector, Term(0), unit_vector, Term(0)),
+                 is_taken = small.let(
+                     "is_taken", wanted != small.number(0) && square >= small.number(0.25 / static_cast<double>(m))),
+                 norm = small.let("norm", sqrt(select(is_taken, square, small.number(1))));
+      small.loop(0, m, [&](const Term& i) { u.set(i, j, select(is_taken, unit_vector.at(i) / norm, u.at(i, j))); });
+      small.assign(wanted, select(is_taken, small.number(0), wanted));
+    });
+  };
+  small.run(
+      str("svd_", m, "x", n), "the singular values of each matrix of in0, and its singular vectors", count_of(type),
+      20 * m * n * n, finite_matrix_check(b.node()), [&] {
+        const Elements a = small.load(b.input(0)), v = small.elements(n * n, n), s = small.elements(n);
+        small.hold(small.are_finite(a), Term(1));
+        const Term scale = small.var("scale", small.number(0)), moved = small.var("moved", small.number(1));
+        small.loop(0, m * n, [&](const Term& i) {
+          const Term size = small.let("size", fabs(a.at(i)));
+          small.assign(scale, select(size > scale, size, scale));
+        });
+        small.assign(scale, select(scale == small.number(0), small.number(1), scale));
+        small.loop(0, m * n, [&](const Term& i) { a.set(i, a.at(i) / scale); });
+        small.loop(0, n, [&](const Term& i) {
+          small.loop(0, n, [&](const Term& j) { v.set(i, j, small.number(0)); });
+          v.set(i, i, small.number(1));
+        });
+        small.loop(0, kMostSweepsOfSvd, [&](const Term&) {
+          small.if_any(moved != small.number(0), [&] {
+            small.assign(moved, small.number(0));
+            small.loop(0, n - 1, [&](const Term& p) {
+              small.loop(p + Term(1), n, [&](const Term& q) {
+                const Term left = inner(a, p, a, p), right = inner(a, q, a, q), both = inner(a, p, a, q),
+                           limit = small.let("limit",
+                                             small.number(unit * static_cast<double>(m)) * sqrt(left) * sqrt(right)),
+                           is_moved = small.let("is_moved", fabs(both) > limit),
+                           divisor = small.let("divisor", select(is_moved, both + both, small.number(1))),
+                           ratio = small.let("ratio", (right - left) / divisor),
+                           root = small.let("root", sqrt(fma(ratio, ratio, small.number(1)))),
+                           tangent = small.let("tangent", copy_sign(small.number(1) / (fabs(ratio) + root), ratio)),
+                           t = small.let("t", select(is_moved, tangent, small.number(0))),
+                           c = small.let("c", small.number(1) / sqrt(fma(t, t, small.number(1)))),
+                           sine = small.let("sine", t * c);
+                small.assign(moved, select(is_moved, small.number(1), moved));
+                const auto rotate = [&](const Elements& x, int64_t rows) {
+                  small.loop(0, rows, [&](const Term& k) {
+                    const Term at_p = x.at(k, p), at_q = x.at(k, q);
+                    x.set(k, p, fma(c, at_p, -(sine * at_q)));
+                    x.set(k, q, fma(sine, at_p, c * at_q));
+                  });
+                };
+                rotate(a, m);
+                if (with_vectors) rotate(v, n);
+              });
+            });
+          });
+        });
+        small.loop(0, n, [&](const Term& j) { s.set(j, sqrt(inner(a, j, a, j))); });
+        small.loop(0, n - 1, [&](const Term& i) {
+          small.loop(i + Term(1), n, [&](const Term& j) {
+            const Term left = s.at(i), right = s.at(j), is_less = small.let("is_less", left < right);
+            s.set(i, select(is_less, right, left));
+            s.set(j, select(is_less, left, right));
+            if (!with_vectors) return;
+            exchange_where(is_less, a, m, i, j);
+            exchange_where(is_less, v, n, i, j);
+          });
+        });
+        if (with_vectors) {
+          const Term tiny = small.let("tiny", s.at(Term(0)) * small.number(8 * unit));
+          small.loop(0, n, [&](const Term& j) {
+            const Term norm = s.at(j), is_zero = small.let("is_zero", norm <= tiny),
+                       divisor = small.let("divisor", select(norm == small.number(0), small.number(1), norm));
+            small.loop(0, m, [&](const Term& i) { a.set(i, j, a.at(i, j) / divisor); });
+            small.if_any(is_zero, [&] { complete_where(is_zero, a, j); });
+            const Term sign = small.make_leading_positive(a, m, j);
+            small.loop(0, n, [&](const Term& i) { v.set(i, j, v.at(i, j) * sign); });
+          });
+          const Elements vh = small.elements(n * n, n);
+          small.loop(0, n, [&](const Term& i) { small.loop(0, n, [&](const Term& j) { vh.set(i, j, v.at(j, i)); }); });
+          small.store(b.output(0), a);
+          small.store(b.output(2), vh);
+        }
+        small.loop(0, n, [&](const Term& j) { s.set(j, s.at(j) * scale); });
+        small.store(b.output(with_vectors ? 1 : 0), s);
+      });
+}
+
 void lower_svd(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
+  if (SmallMatrices::are(type)) return small_svd(b);
   const bool with_vectors = has_vectors(b.node());
   const auto output = [&](size_t i) { return PointerTo{b.output(with_vectors ? i : 0).index}; };
   b.call_library({svd_function(type.dtype),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/fft/fft.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/random/random.h"
@@ -96,6 +97,27 @@ TEST(DeviceReductions, OfAnyLengthInPartsEqualTheReference) {
   }
   Function f = function({x}, {max(x)}, {}, {.target = device_under_test()});
   EXPECT_THROW(f({numbers({0})}), Error);
+}
+
+// By passes of radix 2, 3, 4 and of a prime that is summed in parts; along inner axes, and by the definition where the
+// call decides the length.
+TEST(DeviceTransforms, OfAllRadicesEqualTheReference) {
+  for (const DType dtype : {DType::kComplex64, DType::kComplex128}) {
+    const Expr row = of(dtype, "row", {2, 600}), prime = of(dtype, "prime", {134}),
+               planes = of(dtype, "planes", {3, 8, 10, 5}), any = tensor("any", {"n", 2}, dtype);
+    expect_right({row}, fft(row));
+    expect_right({row}, ifft(row, {}, -1, FftNorm::kOrtho));
+    expect_right({prime}, fft(prime));
+    expect_right({planes}, fftn(planes, {1, 2}));
+    expect_right({planes}, irfft(planes, 9));
+    const std::vector<Tensor> values{numbers({30, 2}).cast(dtype)};
+    expect_equal({In(any)}, {fft(any, {}, 0)}, values, {.target = device_under_test()});
+  }
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    const Expr x = of(dtype, "x", {3, 300}), volume = of(dtype, "volume", {4, 6, 7});
+    expect_right({x}, rfft(x));
+    expect_right({volume}, rfftn(volume));
+  }
 }
 
 TEST(DeviceInverse, EqualsTheReferenceAndNamesThePivot) {

@@ -16,6 +16,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/sparse/parts.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
 #include "compiler/tuning/machine.h"
@@ -56,6 +57,15 @@ TEST(FuseEpilogues, TakeInWhatFollows) {
   Expr h = tanh(dot(x, w));
   EXPECT_EQ(steps({h, 1.0 - sqr(h)}), Steps{"fused_product"}) << "two results";
   EXPECT_EQ(steps({tanh(dot(transpose(w), transpose(x)))}), Steps{"fused_product"}) << "factors may be views";
+}
+
+TEST(FuseEpilogues, OfSparseMatrices) {
+  const Expr data = floats({"stored"}, "data"), indices = tensor("indices", {"stored"}, DType::kInt32),
+             indptr = tensor("indptr", {7}, DType::kInt32);
+  EXPECT_EQ(steps({tanh(csr_dot(data, indices, indptr, w) + b)}), Steps{"fused_csr_dot"});
+  EXPECT_EQ(steps({tanh(csr_dot(data, indices, indptr, d, {9}) + b)}), (Steps{"csr_dot", "fused"})) << "A^T d";
+  EXPECT_EQ(steps({tanh(csr_dot(data, indices, indptr, floats({9, "n"}, "any")))}), (Steps{"csr_dot", "fused"}));
+  EXPECT_EQ(steps({tanh(csr_dot(data, indices, indptr, floats({9}, "vector")))}), (Steps{"csr_dot", "fused"}));
 }
 
 TEST(FuseEpilogues, OfBatches) {
