@@ -6,7 +6,7 @@ second, counted as 5 N log2(N), of real numbers half of it.
 import importlib.util
 import math
 
-from worker import form_of_task
+from worker import form_of_task, mkl
 
 
 class Task:
@@ -54,7 +54,7 @@ def mkl_fft(task, threads):
     """MKL's own interface, with a plan that stays; the result is written to one array."""
     import ctypes
     import numpy as np
-    mkl = ctypes.CDLL("libmkl_rt.so.3", ctypes.RTLD_GLOBAL)
+    library = mkl()
     single, real, rank = task.x.dtype.name in ("float32", "complex64"), task.is_real, len(task.shape)
     plan = ctypes.c_void_p()
     longs = ctypes.c_long * (rank + 1)
@@ -63,21 +63,22 @@ def mkl_fft(task, threads):
         assert status == 0, status
     precision, domain = ctypes.c_int(35 if single else 36), ctypes.c_int(33 if real else 32)
     last = ctypes.c_long(task.shape[0]) if rank == 1 else longs(*task.shape, 0)
-    require(mkl.DftiCreateDescriptor(ctypes.byref(plan), precision, domain, ctypes.c_long(rank), last))
-    require(mkl.DftiSetValue(plan, ctypes.c_int(11), ctypes.c_int(44)))  # DFTI_NOT_INPLACE
-    require(mkl.DftiSetValue(plan, ctypes.c_int(27), ctypes.c_long(threads)))  # DFTI_THREAD_LIMIT
+    require(library.DftiCreateDescriptor(ctypes.byref(plan), precision, domain, ctypes.c_long(rank), last))
+    require(library.DftiSetValue(plan, ctypes.c_int(11), ctypes.c_int(44)))  # DFTI_NOT_INPLACE
+    require(library.DftiSetValue(plan, ctypes.c_int(27), ctypes.c_long(threads)))  # DFTI_THREAD_LIMIT
     shape = task.shape[:-1] + (task.shape[-1] // 2 + 1,) if real else task.shape
     out = np.zeros(shape, "complex64" if single else "complex128")
     if real:
-        require(mkl.DftiSetValue(plan, ctypes.c_int(10), ctypes.c_int(39)))  # DFTI_COMPLEX_COMPLEX
+        require(library.DftiSetValue(plan, ctypes.c_int(10), ctypes.c_int(39)))  # DFTI_COMPLEX_COMPLEX
         for key, array in ((12, task.x), (13, out)):
-            require(mkl.DftiSetValue(plan, ctypes.c_int(key), longs(0, *(s // array.itemsize for s in array.strides))))
-    require(mkl.DftiCommitDescriptor(plan))
+            require(library.DftiSetValue(plan, ctypes.c_int(key), longs(0, *(s // array.itemsize for s in array.strides))))
+    require(library.DftiCommitDescriptor(plan))
     source, result = ctypes.c_void_p(task.x.ctypes.data), ctypes.c_void_p(out.ctypes.data)
 
     def run():
-        require(mkl.DftiComputeForward(plan, source, result))
+        require(library.DftiComputeForward(plan, source, result))
         return out
+    run.operand = task.x  # which has to live as long as its address is used
     return run
 
 

@@ -15,9 +15,8 @@ matrix of `logistic` is another one in each call, as minibatches are.
 import ctypes
 import functools
 import importlib.metadata
-import pathlib
 
-from worker import Form
+from worker import Form, mkl
 
 
 def matrix(rng, rows, columns, percent, dtype):
@@ -140,13 +139,6 @@ def jax_call(case):
     x = jax.numpy.asarray(case.x if case.what == "dot" else case.d)
     f = jax.jit(lambda m, v: m @ v)
     return lambda: f(a, x).block_until_ready()
-
-
-@functools.cache
-def mkl():
-    """PyPI's mkl has libraries and no module. (That of torch lacks the hints of the inspector.)"""
-    found = [f for f in importlib.metadata.files("mkl") if f.name.startswith("libmkl_rt.so")]
-    return ctypes.CDLL(str(pathlib.Path(found[0].locate()).resolve()))
 
 
 class Description(ctypes.Structure):

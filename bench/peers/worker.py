@@ -10,11 +10,14 @@ longer than one). `thtrain bench` starts one such process for each implementatio
 and asks them in turn. The last case stays ready.
 """
 import argparse
+import ctypes
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
 import json
 import os
+import pathlib
 import sys
 import time
 
@@ -89,10 +92,17 @@ def loaded_blas():
     return found[0] if found else ""
 
 
+@functools.cache
+def mkl():
+    """PyPI's mkl has libraries and no module. (That of torch lacks the hints of the inspector.)"""
+    found = [f for f in importlib.metadata.files("mkl") if f.name.startswith("libmkl_rt.so")]
+    return ctypes.CDLL(str(pathlib.Path(found[0].locate()).resolve()), ctypes.RTLD_GLOBAL)
+
+
 def describe(needs):
     """Version and setting of the package that an implementation uses."""
     if needs == "mkl":  # libraries without a module
-        return {"version": f"mkl {importlib.metadata.version('mkl')}", "setting": "inspector-executor"}
+        return {"version": f"mkl {importlib.metadata.version('mkl')}", "setting": ""}
     module = importlib.import_module(needs)
     setting = ""
     if needs == "torch":

@@ -135,7 +135,7 @@ void add_bounds(const Op& op, const OpCase& c, std::map<DType, Bounds>& out) {
     const std::vector<Bounded> found = bounded_node(*node, inputs, lengths, Infinities::kSame);
     for (size_t o = 0; o < found.size(); ++o) {
       const Type& type = node->types[o];
-      if (type.kind != TypeKind::kTensor || (type.dtype != DType::kFloat32 && type.dtype != DType::kFloat64)) continue;
+      if (type.kind != TypeKind::kTensor || !(is_float(type.dtype) || is_complex(type.dtype))) continue;
       if (const std::optional<double> bound = relative_error(found[o])) out[type.dtype].take(*bound, *node);
     }
   }
@@ -162,12 +162,16 @@ std::string error_bound_text(const Op& op) {
   std::map<DType, Bounds> bounds;
   for (const OpCase& c : op.cases()) add_bounds(op, c, bounds);
   if (bounds.empty()) return "exact.";
-  const Bounds &narrow = bounds[DType::kFloat32], &wide = bounds[DType::kFloat64];
+  // Complex results speak where an op has no others.
+  const bool is_real = bounds.contains(DType::kFloat32) || bounds.contains(DType::kFloat64);
+  const DType of_narrow = is_real ? DType::kFloat32 : DType::kComplex64,
+              of_wide = is_real ? DType::kFloat64 : DType::kComplex128;
+  const Bounds &narrow = bounds[of_narrow], &wide = bounds[of_wide];
   std::string out;
   if (!narrow.any || !wide.any || bound_text(narrow) == bound_text(wide))
     out = bound_text(narrow.any ? narrow : wide);
   else
-    out = str(bound_text(narrow), " in float32, ", bound_text(wide), " in float64");
+    out = str(bound_text(narrow), " in ", name_of(of_narrow), ", ", bound_text(wide), " in ", name_of(of_wide));
   const Bounds& longest = wide.most > narrow.most ? wide : narrow;
   if (longest.depends_on_shapes() && !op.scalar) out += str("; the largest of ", longest.at);
   if (!op.error && !op.scalar && longest.most > 0) out += "; without a rule, by moving the inputs within their errors";
