@@ -35,8 +35,8 @@ struct PredictedTime {
 };
 /// By the ceilings of this machine; arrays that fit in a cache go at its rate. The profile is of at least one call.
 PredictedTime predicted_time(const Profile& profile, const MachineRates& rates);
-/// On a device. `launch_seconds` is what a launch takes besides its work; `launches` are those of a step, which joins
-/// kernels that a profile takes apart. Everything goes at the rate of the memory: a device's cache may be faster.
+/// On a device. `launch_seconds` is what a launch takes besides its work; `launches` are those of a step with
+/// its copies: the nodes of its graphs. Everything goes at the rate of the memory: a device's cache may be faster.
 PredictedTime predicted_time(const Profile& profile, const DeviceSheet& device, bool is_float64, int64_t launches,
                              double launch_seconds);
 

@@ -8,11 +8,12 @@
 namespace thtrain {
 
 Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t window,
-           std::shared_ptr<const Augmentation> augmentation)
+           std::shared_ptr<const Augmentation> augmentation, int64_t room)
     : examples_(std::move(examples)), shuffled_(shuffled), window_(window) {
   if (examples_.has_lengths())
     for (int64_t i = 0; i < examples_.size(); ++i) lengths_.push_back(examples_.length(i));
-  if (examples_.streamed() || augmentation || examples_.is_sparse()) {
+  const bool is_too_large = examples_.has_all() && examples_.bytes() > room;
+  if (examples_.streamed() || augmentation || examples_.is_sparse() || is_too_large) {
     stream_ = examples_.stream(shuffled_, window_, std::move(augmentation));
     return;
   }

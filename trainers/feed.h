@@ -1,6 +1,7 @@
 // How minibatches reach the function of a training step: as rows of data that stays in memory, or read for each call.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,17 +31,18 @@ std::vector<Tensor> arguments_of(const Batch& batch);
 
 /// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no
 /// copy), or the rows that a slice of `order` names. Streamed, and where sequences differ in length, the inputs are x,
-/// y, weights and lengths themselves, and so they are where images are augmented, and, as nn/sparse_examples.h has
-/// them, where examples are sparse; x and the targets of steps have then
-/// as many steps as the longest sequence of the minibatch, a length with the name "steps". Shuffled minibatches hold
-/// sequences of about the same length (trainers/epoch_order.h), unless there is a window.
+/// y, weights and lengths themselves, and so they are where images are augmented, where there is no room for all, and,
+/// as nn/sparse_examples.h has them, where examples are sparse; x and the targets of steps have then as many steps as
+/// the longest sequence of the minibatch, a length with the name "steps". Shuffled minibatches hold sequences of about
+/// the same length (trainers/epoch_order.h), unless there is a window.
 class Feed {
  public:
   /// Shared variables are called `name`_x, `name`_y, `name`_weights and `name`_order. Shuffled ones wait for
   /// begin_epoch(), and are shuffled within `window` (trainers/epoch_order.h). With an `augmentation` the examples are
-  /// images, and minibatches hold what it makes of them; another thread computes them ahead.
+  /// images, and minibatches hold what it makes of them; another thread computes them ahead. `room`: bytes of examples
+  /// that are held where the function computes; it reads more of them ahead, minibatch by minibatch.
   Feed(Examples examples, const std::string& name, bool shuffled, int64_t window = 0,
-       std::shared_ptr<const Augmentation> augmentation = nullptr);
+       std::shared_ptr<const Augmentation> augmentation = nullptr, int64_t room = INT64_MAX);
 
   const Examples& examples() const { return examples_; }
   Examples& examples() { return examples_; }

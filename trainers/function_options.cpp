@@ -1,5 +1,6 @@
 // What functions of an experiment are compiled with.
 #include "compiler/cuda/libraries.h"
+#include "compiler/runtime/device_program.h"
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/user_candidates.h"
 #include "trainers/program.h"
@@ -37,6 +38,11 @@ std::optional<kernel::Target> device_target(const CompilerConfig& config) {
     throw UserError(std::move(message));
   }
   return kernel::cuda_target(number, machine().cores);
+}
+
+int64_t room_for_examples(const CompilerConfig& config) {
+  const std::optional<kernel::Target> target = device_target(config);
+  return target ? static_cast<int64_t>(device_of(*target).device.bytes() / 2) : INT64_MAX;
 }
 
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {

@@ -24,6 +24,8 @@ CandidateLists candidate_lists(const CompilerConfig& config);
 /// The device that compiler.device names; none where that is the processor. UserError at the key where there is no such
 /// device.
 std::optional<kernel::Target> device_target(const CompilerConfig& config);
+/// Bytes of examples that stay in the memory that a step computes in: half of a device's; the processor's has no limit.
+int64_t room_for_examples(const CompilerConfig& config);
 /// What [compiler] says, for a function of that name.
 FunctionOptions function_options(const CompilerConfig& config, std::string name);
 

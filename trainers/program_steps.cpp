@@ -41,7 +41,7 @@ void TrainingProgram::make_steps(const Dataset& data) {
   const TrainerConfig& trainer = experiment_.trainer;
   const Split train = demanding(experiment_, data, data.train);
   feed_.emplace(Examples(train, input_.shape, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
-                data.shuffle_window, augmentation_of(experiment_, train));
+                data.shuffle_window, augmentation_of(experiment_, train), room_for_examples(experiment_.compiler));
   loss_sum_ = Shared(0.0, "loss_sum");
   const int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   const bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());

@@ -60,4 +60,22 @@ std::vector<std::string> buffer_names(const Program& program, const std::vector<
   return out;
 }
 
+size_t argument_number(const Program& program, BufferKind kind, size_t index) {
+  size_t inputs = program.graph.inputs.size(), shared = program.shared.size(), constants = program.constants.size();
+  switch (kind) {
+    case BufferKind::kInput:
+      return index;
+    case BufferKind::kShared:
+      return inputs + index;
+    case BufferKind::kConstant:
+      return inputs + shared + index;
+    case BufferKind::kOutput:
+      return inputs + shared + constants + index;
+    case BufferKind::kTemporary:
+      break;
+  }
+  TH_CHECK(false, "a temporary is no argument");
+  return 0;
+}
+
 }  // namespace thtrain

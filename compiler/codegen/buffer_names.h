@@ -22,4 +22,8 @@ std::vector<Writer> first_writers(const Program& program);
 std::vector<std::string> buffer_names(const Program& program, const std::vector<Writer>& writers, bool all_operands,
                                       Identifiers& identifiers);
 
+/// The number of the entry's argument that is a buffer of this kind, which is no temporary: inputs come first, then
+/// shared variables, constants and outputs.
+size_t argument_number(const Program& program, BufferKind kind, size_t index);
+
 }  // namespace thtrain

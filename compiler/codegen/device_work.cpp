@@ -17,4 +17,14 @@ DeviceWork DeviceWork::of(const Region& region) {
   return out;
 }
 
+bool leaves_work(const Program& program) {
+  bool out = program.target.is_device() && program.graph.outputs.empty();
+  for_each_step(program.body, [&](const Step& step) {
+    const bool is_argument = std::holds_alternative<kernel::Transfer>(step.code) &&
+                             program.buffers[static_cast<size_t>(step.operands[0].buffer)].kind == BufferKind::kInput;
+    out = out && (is_argument || std::holds_alternative<kernel::KernelCall>(step.code));
+  });
+  return out;
+}
+
 }  // namespace thtrain

@@ -21,4 +21,8 @@ struct DeviceWork {
   static DeviceWork of(const Region& region);
 };
 
+/// Need nobody wait at the end of a call? It gives nothing to the host, which has no part in it, and takes nothing from
+/// there but its arguments.
+bool leaves_work(const Program& program);
+
 }  // namespace thtrain

@@ -50,6 +50,8 @@ class Emitter {
         dialect_(kernel::dialect_of(program.target)),
         forms_(entry_forms(program.target.language())),
         kernels_(program.target, dialect_, source_.text),
+        leaves_work_(!options.probes && thtrain::leaves_work(program)),
+        has_checks_(DeviceWork::of(program.body).checks),
         writers_(first_writers(program)) {}
 
   Source run() {
@@ -66,7 +68,10 @@ class Emitter {
     is_checked_.resize(program_.checks.size());
     check_lengths();
     region(program_.body);
-    line(program_.target.is_device() ? str("return ", done("the end of the call"), " ? 0 : 1;") : "return 0;");
+    if (leaves_work_)
+      line(str("return left(ctx, ", graphs_.end("the end of the call, for which nobody waits"), ") ? 0 : 1;"));
+    else
+      line(program_.target.is_device() ? str("return ", done("the end of the call"), " ? 0 : 1;") : "return 0;");
 
     source_.text.comment = program_comment(program_);
     source_.graphs = std::move(graphs_.parts);
@@ -97,25 +102,6 @@ class Emitter {
 
   // ---- lengths and buffers -----------------------------------------------------------------------------------------
 
-  size_t argument(BufferKind kind, size_t index) const {
-    size_t inputs = program_.graph.inputs.size(), shared = program_.shared.size(),
-           constants = program_.constants.size();
-    switch (kind) {
-      case BufferKind::kInput:
-        return index;
-      case BufferKind::kShared:
-        return inputs + index;
-      case BufferKind::kConstant:
-        return inputs + shared + index;
-      case BufferKind::kOutput:
-        return inputs + shared + constants + index;
-      case BufferKind::kTemporary:
-        break;
-    }
-    TH_CHECK(false, "a temporary is no argument");
-    return 0;
-  }
-
   void name_length(const Expr& leaf, size_t arg) {
     const Type& type = leaf.type();
     for (size_t i = 0; i < type.rank(); ++i) {
@@ -139,9 +125,9 @@ class Emitter {
 
   void name_lengths() {
     for (size_t i = 0; i < program_.graph.inputs.size(); ++i)
-      name_length(program_.graph.inputs[i], argument(BufferKind::kInput, i));
+      name_length(program_.graph.inputs[i], argument_number(program_, BufferKind::kInput, i));
     for (size_t i = 0; i < program_.shared.size(); ++i)
-      name_length(program_.shared[i], argument(BufferKind::kShared, i));
+      name_length(program_.shared[i], argument_number(program_, BufferKind::kShared, i));
   }
 
   void name_buffers() {
@@ -160,7 +146,7 @@ class Emitter {
             str("  ", pointer, " const ", name, " = (", pointer, ")ctx->device->constants[", buffer.index, "];\n");
       else
         arguments_text_ += str("  ", pointer, " const ", name, " = (", pointer, ")args[",
-                               argument(buffer.kind, buffer.index), "].data;\n");
+                               argument_number(program_, buffer.kind, buffer.index), "].data;\n");
     }
   }
 
@@ -367,7 +353,9 @@ class Emitter {
     std::vector<std::string> numbers;
     for (double number : call.numbers)
       numbers.push_back(dialect_.constant(kernel::constant(DType::kFloat64, number).node()));
-    const size_t number = kernels_.number_of(*call.function, late_.checks);
+    // Where nobody waits, a check of the call before may have failed, too.
+    const bool reads_failure = late_.checks || (leaves_work_ && has_checks_ && writes_shared(program_, s));
+    const size_t number = kernels_.number_of(*call.function, reads_failure);
     EntryForms::KernelRun run{source_.text.kernels[number].name, std::move(buffers), std::move(lengths),
                               std::move(numbers)};
     if (call.function->is_of_device()) {
@@ -378,7 +366,7 @@ class Emitter {
       run.blocks = code(call.blocks);
       run.threads = std::to_string(call.function->threads);
       run.may_fail = DeviceWork::may_fail(s);
-      run.reads_failure = late_.checks;
+      run.reads_failure = reads_failure;
       source_.threads.resize(source_.text.kernels.size());
       source_.threads[number] = call.function->threads;
       return line(forms_.run(run));
@@ -435,7 +423,8 @@ class Emitter {
   std::vector<std::string> iterations_;    // of the loops around
   bool wrote_shared_ = false;
   GraphParts graphs_;
-  DeviceWork late_;                              // that the host has not waited for
+  DeviceWork late_;  // that the host has not waited for
+  const bool leaves_work_, has_checks_;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   const std::vector<Writer> writers_;
   Source source_;

@@ -150,6 +150,12 @@ constexpr EntryHelper kEntryHelpers[] = {
      "  ctx->device->wait(ctx, place);\n"
      "  return !ctx->failure.word;\n"
      "}\n"},
+    {"left", In::kCuda,
+     "// Asks for all of it, and waits for nothing: its failures are read later.\n"
+     "static inline bool left(ThContext* ctx, int place) {\n"
+     "  ctx->device->leave(ctx, place);\n"
+     "  return !ctx->failure.word;\n"
+     "}\n"},
     {"checks_held", In::kCuda,
      "// Waits for the kernels with checks: false where one has failed.\n"
      "static inline bool checks_held(ThContext* ctx, int place) {\n"

@@ -81,6 +81,21 @@ DeviceBuffer::~DeviceBuffer() {
   free_memory(device_, address_);
 }
 
+PinnedBuffer::PinnedBuffer(const Device& device, size_t bytes) : device_(device), bytes_(bytes) {
+  if (bytes == 0) return;
+  device_.use();
+  const Status status = device_.driver().cuMemHostAlloc(&data_, bytes, 0);
+  if (status == CUDA_ERROR_OUT_OF_MEMORY)
+    throw UserError({.what = "the host has no memory for copies to the device",
+                     .expected = str(bytes, " bytes that stay in memory"),
+                     .hint = "smaller minibatches need less; `ulimit -l` may be too low"});
+  check(device_.driver(), status, "cuMemHostAlloc");
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  if (data_) TH_RELEASE(device_, cuMemFreeHost, data_);
+}
+
 Event::Event(const Device& device, bool has_time) : device_(device) {
   TH_CALL(device_, cuEventCreate, &handle_, has_time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
 }

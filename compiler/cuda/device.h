@@ -62,6 +62,24 @@ class DeviceBuffer {
   DeviceAddress address_ = 0;
 };
 
+/// Page-locked memory of the host: a device copies it while host and kernels are at work. UserError where there is
+/// none.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(const Device& device, size_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
+  char* data() const { return static_cast<char*>(data_); }  // null where it has no bytes
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const Device& device_;
+  size_t bytes_ = 0;
+  void* data_ = nullptr;
+};
+
 /// A point in the work of a stream.
 class Event {
  public:

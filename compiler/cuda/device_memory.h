@@ -1,6 +1,8 @@
-// The memory of a device as an address space, in which tensors and shared variables lie.
+// The memory of a device as an address space, in which tensors and shared variables lie, and the order of what is done
+// there.
 #pragma once
 
+#include <exception>
 #include <mutex>
 
 #include "compiler/cuda/device.h"
@@ -8,6 +10,18 @@
 
 namespace thtrain::cuda {
 
+/// Work that was asked for, and of which nobody knows yet how it ended.
+class UnreadWork {
+ public:
+  /// Waits for it. Throws what has failed.
+  virtual void read() = 0;
+
+ protected:
+  ~UnreadWork() = default;
+};
+
+/// All functions of a device share one stream, so that they, and whoever reads and writes the memory, do so in the
+/// order in which they ask for it.
 class DeviceMemory : public AddressSpace {
  public:
   /// The device lives as long.
@@ -15,15 +29,34 @@ class DeviceMemory : public AddressSpace {
 
   /// UserError where the memory has run out, with the bytes that it was asked for.
   void* allocate(size_t bytes) const override;
+  /// The driver waits for all work.
   void release(void* block, size_t bytes) const override;
-  /// By a stream of their own: other streams must have done what they do with these bytes.
+  /// Waits, and throws what has failed of work that nobody has read.
   void read(void* host, const void* from, size_t bytes) const override;
+  /// Of at most kSmall bytes nobody waits for anything.
   void write(void* to, const void* host, size_t bytes) const override;
+  static constexpr size_t kSmall = 1024;
+
+  /// Functions take turns: who holds it asks for work.
+  std::recursive_mutex& turn() const { return turn_; }
+  Stream& stream() const { return stream_; }
+  /// Of copies that come from the host while `stream()` computes.
+  Stream& arrivals() const { return arrivals_; }
+  /// It is read before others work here, or read what it has computed.
+  void leave(UnreadWork& work) const { unread_ = &work; }
+  bool has_left(const UnreadWork& work) const { return unread_ == &work; }
+  void settle() const;
+  /// Whose work it is ends: what has failed of it comes from the next settle().
+  void settle_later(UnreadWork& work) const;
 
  private:
   const Device& device_;
-  mutable std::mutex mutex_;
-  mutable Stream stream_;
+  mutable std::recursive_mutex turn_;
+  mutable Stream stream_, arrivals_;
+  mutable UnreadWork* unread_ = nullptr;
+  mutable std::exception_ptr failed_;
+  const PinnedBuffer small_;  // small values until they have arrived
+  mutable size_t small_used_ = 0;
 };
 
 }  // namespace thtrain::cuda

@@ -22,6 +22,7 @@ KernelNode kernel_node(const Work& work, std::vector<void*>& addresses) {
 }
 
 CopyNode copy_node(const Work& work) {
+  if (work.kind == Work::Kind::kCopyWithin) return CopyNode::within(work.device, work.from, work.bytes);
   return work.kind == Work::Kind::kCopyIn ? CopyNode::in(work.device, work.host, work.bytes)
                                           : CopyNode::out(const_cast<void*>(work.host), work.device, work.bytes);
 }
@@ -147,6 +148,9 @@ void launch_one_by_one(const std::vector<Work>& work, Stream& stream) {
         break;
       case Work::Kind::kCopyIn:
         stream.copy_in(node.device, node.host, node.bytes);
+        break;
+      case Work::Kind::kCopyWithin:
+        stream.copy(node.device, node.from, node.bytes);
         break;
       case Work::Kind::kCopyOut:
         stream.copy_out(const_cast<void*>(node.host), node.device, node.bytes);

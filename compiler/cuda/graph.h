@@ -18,13 +18,14 @@ struct Access {
 
 /// What a node does: a kernel with its arguments, or a copy.
 struct Work {
-  enum class Kind : unsigned char { kKernel, kCopyIn, kCopyOut } kind;
+  enum class Kind : unsigned char { kKernel, kCopyIn, kCopyOut, kCopyWithin } kind;
   CUfunc_st* kernel = nullptr;
   unsigned blocks = 0, threads = 0;
   std::string arguments = {};          // their bytes
   std::vector<unsigned> offsets = {};  // of each argument in these
   DeviceAddress device = 0;            // of a copy
   const void* host = nullptr;
+  DeviceAddress from = 0;  // of a copy within the device
   size_t bytes = 0;
   std::vector<unsigned> waits_for = {};  // numbers of nodes before it, in order
 

@@ -44,6 +44,11 @@ struct CopyNode {
             .to = {.type = CU_MEMORYTYPE_DEVICE, .device = to, .pitch = bytes},
             .bytes = bytes};
   }
+  static CopyNode within(DeviceAddress to, DeviceAddress from, size_t bytes) {
+    return {.from = {.type = CU_MEMORYTYPE_DEVICE, .device = from, .pitch = bytes},
+            .to = {.type = CU_MEMORYTYPE_DEVICE, .device = to, .pitch = bytes},
+            .bytes = bytes};
+  }
   static CopyNode out(void* to, DeviceAddress from, size_t bytes) {
     return {.from = {.type = CU_MEMORYTYPE_DEVICE, .device = from, .pitch = bytes},
             .to = {.type = CU_MEMORYTYPE_HOST, .host = to, .pitch = bytes},

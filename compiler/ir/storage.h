@@ -23,7 +23,7 @@ class AddressSpace {
   /// At least `bytes` bytes, aligned to 64, of any content. std::bad_alloc where there are none. Thread-safe.
   virtual void* allocate(size_t bytes) const = 0;
   virtual void release(void* block, size_t bytes) const = 0;
-  /// Copies to the host, and from there; done when it returns.
+  /// Copies to the host, and from there. When it returns the host's bytes are there, or may change.
   virtual void read(void* host, const void* from, size_t bytes) const = 0;
   virtual void write(void* to, const void* host, size_t bytes) const = 0;
 

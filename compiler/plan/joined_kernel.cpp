@@ -95,6 +95,7 @@ class KernelJoiner {
             " kernels in one launch: ", join(steps_, "; ", [](const Step& step) { return call_of(step).schedule; }));
     call_.function = std::make_shared<const Function>(std::move(function_));
     out_.code = std::move(call_);
+    out_.parts.assign(steps_.begin(), steps_.end());
     return std::move(out_);
   }
 

@@ -62,7 +62,7 @@ Program Planner::run() {
   }
   plan_scope(order, locations);
   if (program_.target.is_device()) place_transfers(program_);
-  if (program_.target.is_device() && options_.merge_launches) merge_launches(program_);
+  if (options_.merge_launches) merge_launches(program_);
   program_.memory = plan_memory(program_);
   merge_kernels(program_);
   return std::move(program_);
@@ -206,7 +206,7 @@ int Planner::reusable(const Node& node, size_t o, std::span<const BufferView> in
   if (!options_.in_place) return -1;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const BufferView& in = inputs[i];
-    if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
+    if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer) || of_updates_.contains(in.buffer)) continue;
     const Buffer& buffer = buffer_of(in);
     if (!may_be_taken(buffer) || buffer.region != region_->number) continue;
     if (!(buffer.elements == in.type.elements())) continue;
@@ -310,6 +310,8 @@ void Planner::place_step(const Node& node) {
     at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
     operands.push_back(std::move(out));
   }
+  if (at.writes_variable && options_.merge_launches)
+    for (const BufferView& input : at.inputs) of_updates_.insert(input.buffer);
   at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
   at.is_unread = !overwrites;
   for (size_t o = 0; o < at.outputs.size(); ++o) at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);

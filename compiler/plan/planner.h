@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -94,6 +95,8 @@ class Planner {
   Region* region_;
   size_t regions_ = 0, loops_ = 0;
   std::vector<int> taken_;  // buffers, by outputs of the node that is being placed
+  std::set<int>
+      of_updates_;  // buffers that an update reads, which may be launched with later ones: they stay as they are
 };
 
 }  // namespace thtrain

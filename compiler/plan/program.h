@@ -58,6 +58,7 @@ struct Step {
   std::vector<LengthDefinition> defines = {};
   std::string candidate = {};       // that computes it, where its lowering asked the chooser
   std::string candidate_file = {};  // the shared object that this is of; empty: of none
+  std::vector<Step> parts = {};     // of one launch that does what several steps would (joined_kernel.h)
 };
 
 /// What a step calls, for people: the function's name, "gemm_f32", or "candidate mine of mine.so", the user's.

@@ -3,6 +3,9 @@
 namespace thtrain {
 
 static Roles roles_of_step(const Step& step, const Program& program, const NodeMap<Roles>& roles) {
+  Roles of_parts;
+  for (const Step& part : step.parts) of_parts |= roles_of_step(part, program, roles);
+  if (of_parts.any()) return of_parts;
   if (const Roles* own = step.node ? roles.find(step.node) : nullptr; own && own->any()) return *own;
   for (size_t k = step.inputs; !step.node && k < step.inputs + step.outputs; ++k)
     if (const int b = step.operands[k].buffer; b >= 0)

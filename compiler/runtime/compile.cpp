@@ -67,7 +67,7 @@ PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner) {
   return {.target = options.target,
           .threads = options.threads,
           .chooser = &tuner,
-          .merge_launches = !options.probes && wants_device_graphs(),
+          .merge_launches = options.target.is_device() && options.probes != Probes::kSteps && wants_device_graphs(),
           .mutable_inputs = options.mutable_inputs};
 }
 
@@ -76,7 +76,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   const RefusalScope refusals;
   const kernel::Target& target = options.target;
   const UserOps user = user_ops_of(canonical.graph);
-  bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
+  bool use_cache = options.use_cache && options.pipeline.extra.empty() && options.probes == Probes::kNone &&
                    !options.pipeline.records && !options.pipeline.fired && user.have_versions;
   Tuner tuner(tuner_options(options));
   std::string key;
@@ -105,7 +105,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   pipeline.target = target;
   Graph optimized = optimize(canonical.graph, pipeline);
   auto planned = std::make_shared<Program>(plan(optimized, canonical.value_checks, plan_options(options, tuner)));
-  Source source = emit_cpp(*planned, {.probes = options.probes});
+  Source source = emit_cpp(*planned, {.probes = options.probes != Probes::kNone});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
   program->library = library_table(image.source.libraries);

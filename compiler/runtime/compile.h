@@ -31,11 +31,18 @@ struct CompiledProgram {
   double seconds_passes = 0, seconds_compile = 0;
 };
 
+/// What is shown of a call, before it and after it.
+enum class Probes : uint8_t {
+  kNone,
+  kSteps,     // each step by itself
+  kLaunches,  // each step that is left where a device's are launched together
+};
+
 struct CompileOptions {
   kernel::Target target = machine();
   PipelineOptions pipeline = {};
   int threads = 1;
-  bool probes = false;
+  Probes probes = Probes::kNone;
   bool use_cache = true;
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;

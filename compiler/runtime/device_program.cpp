@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -91,6 +92,7 @@ DeviceProgram::DeviceProgram(const ProgramDevice& on, const SourceText& source, 
     constants_.push_back(is_there ? constants[i].copy(&on.memory) : Tensor());
     addresses_.push_back(is_there ? const_cast<void*>(constants_.back().address()) : nullptr);
   }
+  leaves_work_ = source.entry.find("return left(ctx") != std::string::npos;
 }
 
 // ---- DeviceCalls
@@ -109,9 +111,15 @@ void DeviceCalls::guarded(ThContext* context, F f) {
 }
 
 DeviceCalls::DeviceCalls(const ProgramDevice& on)
-    : ThDevice{}, on_(on), stream_(on.device), word_(on.device, sizeof failed_), uses_graphs_(wants_device_graphs()) {
+    : ThDevice{},
+      on_(on),
+      stream_(on.memory.stream()),
+      word_(on.device, 3 * sizeof(long)),
+      failed_(on.device, word_.bytes()),
+      arguments_(on.device, on.memory),
+      uses_graphs_(wants_device_graphs()) {
   failure = reinterpret_cast<long*>(word_.address());
-  stream_.fill(word_.address(), 0, sizeof failed_);
+  clear_word();
   buffers = [](ThContext* context, const long(*ranges)[2], int count) {
     guarded(context, [&](DeviceCalls& self) {
       if (self.ranges_ == ranges) return;
@@ -143,12 +151,14 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
   };
   copy_in = [](ThContext* context, const int* uses, void* to, const void* from, long bytes) {
     guarded(context, [&](DeviceCalls& self) {
-      if (bytes > 0)
-        self.add({.kind = cuda::Work::Kind::kCopyIn,
-                  .device = cuda::address_of(to),
-                  .host = from,
-                  .bytes = static_cast<size_t>(bytes)},
-                 {uses, 2});
+      if (bytes == 0) return;
+      const cuda::DeviceAddress there = self.arguments_.there(from);
+      self.add({.kind = there ? cuda::Work::Kind::kCopyWithin : cuda::Work::Kind::kCopyIn,
+                .device = cuda::address_of(to),
+                .host = there ? nullptr : from,
+                .from = there,
+                .bytes = static_cast<size_t>(bytes)},
+               {uses, 2});
     });
   };
   copy_out = [](ThContext* context, const int* uses, void* to, const void* from, long bytes) {
@@ -163,6 +173,15 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
   };
   wait = [](ThContext* context, int place) {
     guarded(context, [&](DeviceCalls& self) { self.read_failure(context, place); });
+  };
+  leave = [](ThContext* context, int place) {
+    guarded(context, [&](DeviceCalls& self) {
+      self.launch_all(place);
+      self.arguments_.end_call();
+      std::ranges::sort(self.launched_);
+      self.launched_.erase(std::ranges::unique(self.launched_).begin(), self.launched_.end());
+      self.on_.memory.leave(self);
+    });
   };
   check = [](ThContext* context, int place) {
     guarded(context, [&](DeviceCalls& self) {
@@ -215,8 +234,15 @@ void DeviceCalls::start_timing() {
   seconds_ = 0;
 }
 
-void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes) {
+void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes, ThContext* context, void (*fail)(ThContext*)) {
+  const cuda::DeviceMemory& memory = on_.memory;
+  if (!memory.has_left(*this) || !program.leaves_work()) memory.settle();
+  arguments_.begin_call(memory.has_left(*this));
+  // Of a call before the last: kernels that change variables have done nothing since.
+  if (memory.has_left(*this) && may_have_failed_ && failed()[0] != 0) memory.settle();
   program_ = &program;
+  context_ = context;
+  fail_ = fail;
   if (host_memory_.bytes() < host_bytes)
     host_memory_ = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(host_bytes)});
   host_arena = static_cast<char*>(host_memory_.raw());
@@ -224,8 +250,14 @@ void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes) {
   thrown_ = nullptr;
   work_.clear();
   dependencies_.clear();
-  if (may_have_failed_) stream_.fill(word_.address(), 0, sizeof failed_);  // a call that ended early left it so
+  if (memory.has_left(*this)) return;
+  if (may_have_failed_) clear_word();  // a call that ended early left it so
   may_have_failed_ = false;
+}
+
+void DeviceCalls::clear_word() {
+  stream_.fill(word_.address(), 0, word_.bytes());
+  std::memset(failed_.data(), 0, failed_.bytes());
 }
 
 void DeviceCalls::finish() {
@@ -248,17 +280,36 @@ void DeviceCalls::finish() {
   }
 }
 
-void DeviceCalls::read_failure(ThContext* context, int place) {
+void DeviceCalls::launch_all(int place) {
   if (may_have_failed_)
-    add({.kind = cuda::Work::Kind::kCopyOut, .device = word_.address(), .host = failed_, .bytes = sizeof failed_}, {},
-        kReadsWord);
+    add({.kind = cuda::Work::Kind::kCopyOut,
+         .device = word_.address(),
+         .host = failed_.data(),
+         .bytes = failed_.bytes()},
+        {}, kReadsWord);
   launch_work(place);
+}
+
+void DeviceCalls::read_failure(ThContext* context, int place) {
+  launch_all(place);
   finish();
-  if (!may_have_failed_) return;
-  may_have_failed_ = false;
-  if (failed_[0] == 0) return;
-  stream_.fill(word_.address(), 0, sizeof failed_);
-  context->fail(context, static_cast<int>(failed_[0]) - 1, failed_[1], failed_[2]);
+  tell_failure(context);
+}
+
+// After a wait.
+void DeviceCalls::tell_failure(ThContext* context) {
+  if (!std::exchange(may_have_failed_, false) || failed()[0] == 0) return;
+  const int check = static_cast<int>(failed()[0]) - 1;
+  const long value = failed()[1], limit = failed()[2];
+  clear_word();
+  context->fail(context, check, value, limit);
+}
+
+void DeviceCalls::read() {
+  finish();
+  context_->failure.word = 0;
+  tell_failure(context_);
+  if (context_->failure.word) fail_(context_);
 }
 
 void DeviceCalls::end_early() {
@@ -277,6 +328,7 @@ std::vector<Tensor> DeviceCalls::memory() const {
 }
 
 void DeviceCalls::free() {
+  arguments_.free();
   host_memory_ = Tensor::empty(DType::kUInt8, {0});
   temporaries_.clear();
 }

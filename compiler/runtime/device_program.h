@@ -17,6 +17,7 @@
 #include "compiler/cuda/graph.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/target.h"
+#include "compiler/runtime/sent_arguments.h"
 
 namespace thtrain {
 
@@ -48,6 +49,8 @@ class DeviceProgram {
   CUfunc_st* kernel(size_t number) const { return kernels_[number]; }
   const std::string& name(size_t number) const { return names_[number]; }
   void* const* constants() const { return addresses_.data(); }
+  /// Does nobody wait at the end of a call?
+  bool leaves_work() const { return leaves_work_; }
 
  private:
   const ProgramDevice& on_;
@@ -56,19 +59,26 @@ class DeviceProgram {
   std::vector<std::string> names_;
   std::vector<Tensor> constants_;
   std::vector<void*> addresses_;
+  bool leaves_work_ = false;
 };
 
-/// ThContext::device of one function: its stream, its word of failure, and memory whose size the data decides. What is
-/// asked for between two waits of the entry is launched as one graph.
-class DeviceCalls : public ThDevice {
+/// ThContext::device of one function: its arguments there, its word of failure, and memory whose size the data decides.
+/// What is asked for between two waits of the entry is launched as one graph. Whoever calls has DeviceMemory::turn().
+class DeviceCalls : public ThDevice, public cuda::UnreadWork {
  public:
   explicit DeviceCalls(const ProgramDevice& on);
   DeviceCalls(const DeviceCalls&) = delete;
   DeviceCalls& operator=(const DeviceCalls&) = delete;
 
   const ProgramDevice& on() const { return on_; }
-  /// Before a call of the entry.
-  void begin(const DeviceProgram& program, size_t host_bytes);
+  /// Before a call of the entry. Reads what others have left, and throws what has failed of it; its own work where that
+  /// is known to have failed, or the program waits. `fail` throws the failure that the context's word names: of this
+  /// program, where its work is read later.
+  void begin(const DeviceProgram& program, size_t host_bytes, ThContext* context = nullptr,
+             void (*fail)(ThContext*) = nullptr);
+  /// The arguments of the call on the host, which are sent to the device.
+  std::span<const Tensor> send(std::span<const Tensor> arguments) { return arguments_.send(arguments); }
+  void read() override;
   /// Until all is done that was launched. Throws what went wrong on the device.
   void finish();
   /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.
@@ -89,19 +99,26 @@ class DeviceCalls : public ThDevice {
   void add(cuda::Work work, std::span<const int> uses, int checks = 0);
   void launch_work(int place);
   void launch_work(int place, std::vector<cuda::Work> work);
+  void launch_all(int place);
   void read_failure(ThContext* context, int place);
+  void tell_failure(ThContext* context);
+  const volatile long* failed() const { return reinterpret_cast<const long*>(failed_.data()); }
+  void clear_word();
 
   const ProgramDevice& on_;
-  cuda::Stream stream_;
+  cuda::Stream& stream_;
   cuda::DeviceBuffer word_;
+  const cuda::PinnedBuffer failed_;  // what was copied of the word
+  SentArguments arguments_;
   const DeviceProgram* program_ = nullptr;
+  ThContext* context_ = nullptr;  // of the last call
+  void (*fail_)(ThContext*) = nullptr;
   const void* ranges_ = nullptr;  // that the entry has told
   cuda::Dependencies dependencies_;
   int word_number_ = 0;  // of the word of failure, among the buffers
   std::vector<cuda::Work> work_;
   std::map<int, cuda::Graph> graphs_;
   const bool uses_graphs_;  // else work goes to the stream piece by piece
-  long failed_[3] = {};     // what was read of the word
   bool may_have_failed_ = false;
   struct Clock {
     cuda::Event begin, end;

@@ -11,7 +11,6 @@
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
 #include "compiler/ir/effects.h"
-#include "compiler/ir/length_condition.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/libraries/threads.h"
@@ -108,7 +107,7 @@ void take(State& s, const CompileOutcome& outcome) {
 void compile_native(State& s) {
   CompileOptions options = compile_options(s);
   options.use_cache = s.options.use_cache;
-  options.probes = has_probes(s);
+  if (has_probes(s)) options.probes = Probes::kSteps;
   PreparedProgram prepared = prepare(s.canonical, options);
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
       cache().has_object(prepared.program->image.source))
@@ -126,33 +125,6 @@ void on_reference(ThContext* context, int step, void* const* buffers) {
   } catch (...) {
     s.fail(std::current_exception());
   }
-}
-
-std::string filled(std::string text, long value, long limit) {
-  auto fill = [&](std::string_view mark, long number) {
-    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark))
-      text.replace(at, mark.size(), std::to_string(number));
-  };
-  fill("{value}", value);
-  fill("{limit}", limit);
-  return text;
-}
-
-[[noreturn]] void throw_failed_check(State& s) {
-  if (s.device) s.device->end_early();
-  if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
-  const ThFailure& failure = s.context.failure;
-  const auto number = static_cast<size_t>(failure.word - 1);
-  TH_CHECK(number < s.program->image.checks.size(), "check ", number);
-  const CheckText& check = s.program->image.checks[number];
-  if (number < s.canonical.value_checks.size())
-    throw_lengths_differ(s.canonical.value_checks[number], failure.value, failure.limit,
-                         check.after_write ? kMayHaveChanged : "");
-  throw UserError({.what = filled(check.what, failure.value, failure.limit),
-                   .expected = filled(check.expected, failure.value, failure.limit),
-                   .node = check.node,
-                   .config = check.config,
-                   .hint = check.after_write ? kMayHaveChanged : ""});
 }
 
 void check_count(const State& s, size_t given) {
@@ -252,6 +224,9 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
 std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.pending.valid()) take_pending(s, false);
+  // From here on: what others have left is read by this thread.
+  const auto turn =
+      s.device ? std::unique_lock(s.device->on().memory.turn()) : std::unique_lock<std::recursive_mutex>();
   bool are_plain =
       std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_on_host() && t.is_contiguous(); });
   std::vector<Tensor> copies;
@@ -281,7 +256,12 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
                 s.graph.outputs.size());
   // The program writes into outputs and updated variables alone.
   auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.address()), t.shape().data()}; };
-  for (const Tensor& t : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs) : inputs) bind(t);
+  s.context.host = &s;
+  if (s.device) s.device->begin(*s.program->device, s.host_bytes, &s.context, throw_unread);
+  for (const Tensor& t : s.device            ? s.device->send(inputs)
+                         : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs)
+                                             : inputs)
+    bind(t);
   if (s.device) move_to_device(s);
   for (size_t k : s.program->image.shared_order) {
     if (!s.device && !s.storages[k]->value.is_on_host()) [[unlikely]]
@@ -295,9 +275,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   for (const Tensor& t : outputs) bind(t);
   if (s.lengths.any()) begin_lengths(s, inputs);
   s.context.failure.word = 0;
-  s.context.host = &s;
   s.context.library = s.program->library.data();
-  if (s.device) s.device->begin(*s.program->device, s.host_bytes);
   if (s.profiler) s.profiler->begin_call();
   int rc = s.program->entry(&s.context, s.args.data());
   if (s.profiler) s.profiler->end_call();
@@ -313,6 +291,14 @@ Function::State::State() {
   context.call_reference = on_reference;
   context.fail = record_failure;
   context.allocate = on_allocate;
+}
+
+Function::State::~State() {
+  if (device && device.use_count() == 1) device->on().memory.settle_later(*device);
+}
+
+void settle(const State& s) {
+  if (s.device) s.device->on().memory.settle();
 }
 
 CompileOptions compile_options(const State& s) {
@@ -408,7 +394,8 @@ void build(State& s, size_t seen_outputs) {
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(s.options.threads);
-  if (s.options.target && s.options.target->replays_calls) s.fixed_arguments.emplace();
+  if (s.options.target && s.options.target->replays_calls && !s.options.target->is_device())
+    s.fixed_arguments.emplace();
   if (s.options.mode != Mode::kReference) compile_native(s);
   if (s.options.mode == Mode::kNanGuard) {
     s.guard = std::make_shared<NanGuard>(s);

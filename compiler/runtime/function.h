@@ -191,7 +191,8 @@ class Function {
   std::vector<Tensor> watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback);
 
   /// From now on calls are timed step by step, on the same kernels and the same plan, which are compiled with probes
-  /// for it: two readings of the clock for each step. UserError where there is no native program.
+  /// for it: two readings of the clock for each step, of a device two events around each launch. UserError where there
+  /// is no native program.
   void start_profile();
   /// Of the calls since start_profile(); UserError where it was not called.
   Profile profile() const;

@@ -33,8 +33,9 @@ void rethrow_called_at(const std::string& name, const std::source_location& wher
 }
 
 std::vector<Tensor> Function::call_at(std::span<const Tensor> inputs, const std::source_location& where) {
-  const State& s = state_behind(state_, where);
+  State& s = state_behind(state_, where);
   try {
+    s.called_at = where;
     return (*this)(inputs);
   } catch (...) {
     rethrow_called_at(s.options.name, where);

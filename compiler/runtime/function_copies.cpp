@@ -82,6 +82,7 @@ static void free_buffers(Function::State& s) {
 void Function::free() {
   State& s = state_behind(state_);
   const CallScope scope(*s.mark, name());
+  settle(s);
   free_buffers(s);
 }
 

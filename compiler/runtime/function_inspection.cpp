@@ -18,8 +18,9 @@ void Function::start_profile() {
   State& s = state_behind(state_);
   const CallScope scope(*s.mark, name());
   take_pending(s, true);
-  instrument(s);
-  s.program = s.instrumented;
+  settle(s);
+  s.program = with_probes(s, s.options.mode == Mode::kNative ? Probes::kLaunches : Probes::kSteps);
+  if (!s.device) s.instrumented = s.program;
   s.bound = false;                                  // it may need more memory
   if (!s.guard) s.context.probe = Profiler::probe;  // the guard calls it
   s.profiler = std::make_shared<Profiler>(s);

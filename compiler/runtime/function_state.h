@@ -32,6 +32,9 @@ struct Arena {
 
 struct Function::State {
   State();
+  State(const State&) = default;
+  /// What has failed of its last calls, and nobody has read, is thrown by whoever reads next.
+  ~State();
 
   FunctionOptions options;
   // The user's, givens applied; after its outputs the next values of inputs and variables, then those that are lengths.
@@ -50,7 +53,7 @@ struct Function::State {
   std::shared_ptr<const CompiledProgram> program;           // null in reference mode, and until `pending` is there
   std::shared_ptr<const CompiledProgram> prepared_program;  // while another thread compiles it: its image
   std::shared_future<CompileOutcome> pending;               // valid while another thread compiles
-  std::shared_ptr<const CompiledProgram> instrumented;      // the same with probes, made when first wanted
+  std::shared_ptr<const CompiledProgram> instrumented;      // the same with probes of steps, made when first wanted
   ProgramInfo info;
 
   // One call.
@@ -62,7 +65,7 @@ struct Function::State {
   size_t host_bytes = 0;      // likewise, on the host, of a device's program
   size_t arena_replaced = 0;  // Arena::replaced when the context got its address
   std::vector<ThTensor> args;
-  std::optional<FixedArguments> fixed_arguments;  // where the target replays calls
+  std::optional<FixedArguments> fixed_arguments;  // where the target replays calls and is no device
   struct OwnOutput {                              // of a borrowed output
     std::optional<Tensor> value = {};             // none before its first call
     std::shared_ptr<void> claim = {};             // keeps shared variables off its memory, which the next call writes
@@ -80,6 +83,7 @@ struct Function::State {
   std::vector<Shape> last_shapes;  // of the arguments, then of `changing_leaves`
   std::exception_ptr failure;      // thrown by what the entry called
   const std::function<void(const StepEvent&)>* observer = nullptr;
+  std::source_location called_at;                   // the last time, where that is known
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
   std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard
@@ -114,6 +118,14 @@ void keep_up(Function::State& state);
 /// What is kept is computed anew by the next call, in variables of this function alone.
 void forget_kept(Function::State& state);
 
+/// What the context's word of failure says, or what was thrown by a function that the entry called.
+[[noreturn]] void throw_failed_check(Function::State& state);
+/// The same of a call that nobody has waited for, with the line of that call.
+void throw_unread(ThContext* context);
+
+/// Waits for calls that nobody has waited for, of any function of the device. Throws what has failed of them.
+void settle(const Function::State& state);
+
 /// How the function's program is compiled.
 CompileOptions compile_options(const Function::State& state);
 
@@ -132,8 +144,8 @@ inline void wait_for_device(ThContext* context) {
 /// compile.
 void take_pending(Function::State& state, bool wait);
 
-/// Makes the program with probes, on the first use. UserError where there is no native program.
-void instrument(Function::State& state);
+/// The program with probes, which is made unless there is one already. UserError where there is no native program.
+std::shared_ptr<const CompiledProgram> with_probes(const Function::State& state, Probes probes);
 
 /// A call as Function::watch makes it, within a CallScope.
 std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,

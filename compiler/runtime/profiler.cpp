@@ -1,5 +1,7 @@
 #include "compiler/runtime/profiler.h"
 
+#include <algorithm>
+
 #include "compiler/ops/cost.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
@@ -9,6 +11,44 @@ namespace {
 
 double between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+// Of a launch of several kernels: "tanh, gemm, 2 x mul".
+std::string name_of_step(const Step& step) {
+  if (step.parts.empty()) return step.node ? step.node->op->name : step.comment;
+  std::vector<std::pair<std::string, int>> names;
+  for (const Step& part : step.parts) {
+    const std::string name = name_of_step(part);
+    const auto known = std::ranges::find(names, name, &std::pair<std::string, int>::first);
+    if (known == names.end())
+      names.emplace_back(name, 1);
+    else
+      ++known->second;
+  }
+  return join(names, ", ", [](const auto& of) { return of.second > 1 ? str(of.second, " x ", of.first) : of.first; });
+}
+
+// Of several in one launch, where all belong to the same.
+std::string scope_of(const Step& step) {
+  const auto own = [](const Step& of) { return of.origin.scope ? of.origin.scope->path : std::string(); };
+  const bool is_one =
+      std::ranges::all_of(step.parts, [&](const Step& part) { return own(part) == own(step.parts[0]); });
+  return !is_one ? std::string() : own(step.parts.empty() ? step : step.parts[0]);
+}
+
+// A node of several steps does its work in the last: the others copy or check.
+Cost cost_of_step(const Step& step, const Step* next) {
+  Cost out;
+  for (size_t i = 0; i < step.parts.size(); ++i) {
+    const Cost cost = cost_of_step(step.parts[i], i + 1 < step.parts.size() ? &step.parts[i + 1] : next);
+    out = {out.flops + cost.flops, out.bytes + cost.bytes};
+  }
+  if (!step.parts.empty()) return out;
+  const bool prepares = step.node && next && next->node == step.node;
+  if (step.node && !prepares) return cost_of(*step.node);
+  for (const BufferView& view : step.operands)
+    out.bytes = out.bytes + view.type.elements() * Dim(static_cast<int64_t>(size_of(view.type.dtype)));
+  return out;
 }
 
 std::string code_of(const Step& step) {
@@ -74,9 +114,9 @@ Profile Profiler::profile(const Function::State& state) const {
   for (size_t next = 0; next < steps.size(); ++next) {
     const Step& step = *steps[next].step;
     StepProfile record;
-    record.step = step.node ? step.node->op->name : step.comment;
+    record.step = name_of_step(step);
     record.code = code_of(step);
-    if (step.origin.scope) record.scope = step.origin.scope->path;
+    record.scope = scope_of(step);
     record.role = text_of(roles[next]);
     record.loop = join(steps[next].loops, " / ", [](const Loop* loop) { return loop->comment; });
     const auto* kernel = std::get_if<kernel::KernelCall>(&step.code);
@@ -84,12 +124,7 @@ Profile Profiler::profile(const Function::State& state) const {
         (kernel && kernel->function->is_of_device()) || std::holds_alternative<kernel::Transfer>(step.code);
     record.calls = sums_[next].calls;
     record.seconds = sums_[next].seconds;
-    // A node of several steps does its work in the last: the others copy or check.
-    bool prepares = step.node && next + 1 < steps.size() && steps[next + 1].step->node == step.node;
-    Cost cost = step.node && !prepares ? cost_of(*step.node) : Cost{};
-    if (!step.node || prepares)
-      for (const BufferView& view : step.operands)
-        cost.bytes = cost.bytes + view.type.elements() * Dim(static_cast<int64_t>(size_of(view.type.dtype)));
+    const Cost cost = cost_of_step(step, next + 1 < steps.size() ? steps[next + 1].step : nullptr);
     if (calls_ > 0) {
       record.flops = static_cast<double>(state.canonical_lengths.evaluate(cost.flops));
       record.bytes = static_cast<double>(state.canonical_lengths.evaluate(cost.bytes));

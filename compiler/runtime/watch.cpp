@@ -35,16 +35,16 @@ static void on_probe(ThContext* context, int number, int after, void* const* buf
   }
 }
 
-void instrument(Function::State& s) {
+std::shared_ptr<const CompiledProgram> with_probes(const Function::State& s, Probes probes) {
   if (!s.program)
     throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
                             .hint = "compile the function in native or debug mode"});
-  if (s.instrumented) return;
+  if (s.instrumented && (probes == Probes::kSteps || !s.device)) return s.instrumented;
   CompileOptions options = compile_options(s);
-  options.probes = true;
+  options.probes = probes;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
-  s.instrumented = outcome.program;
+  return outcome.program;
 }
 
 std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inputs,
@@ -52,7 +52,8 @@ std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inp
   take_pending(s, true);
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(s, inputs, converted);
-  instrument(s);
+  s.instrumented = with_probes(s, Probes::kSteps);
+  settle(s);
   std::shared_ptr<const CompiledProgram> usual = s.program;
   s.program = s.instrumented;
   s.bound = false;  // it may need more memory

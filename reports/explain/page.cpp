@@ -8,6 +8,7 @@
 #include "compiler/ir/roles.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/step_roles.h"
+#include "reports/explain/device_section.h"
 #include "reports/explain/graph_drawing.h"
 #include "reports/explain/graph_figures.h"
 #include "reports/explain/memory_drawing.h"
@@ -46,7 +47,8 @@ const std::string kAboutProgram = R"(<section id="program">
 role says whether it belongs to the forward pass, the gradient or the updates, or computes parts of several.</p>
 )";
 std::string language_of(const Explanation& e) {
-  return e.plan->target.language() == kernel::Language::kC99 ? "C99" : "C++";
+  const kernel::Language language = e.plan->target.language();
+  return language == kernel::Language::kC99 ? "C99" : language == kernel::Language::kCuda ? "C++ and CUDA C++" : "C++";
 }
 
 std::string number_text(int64_t count, const std::string& noun) {
@@ -88,13 +90,13 @@ std::string header(const Explanation& e, const PageTitle& title) {
          "</ol>\n</header>\n";
 }
 
-std::string navigation(const std::vector<PassChange>& changes, const std::string& language) {
+std::string navigation(const std::vector<PassChange>& changes, const std::string& language, bool is_of_device) {
   std::string out = "<nav><div><a href=\"#graph\">graph</a>\n";
   for (const PassChange& change : changes)
     out += str("<a href=\"#pass-", markup_text(change.pass->name), "\"",
                change.difference.empty() ? " class=\"still\"" : "", ">", markup_text(change.pass->name), "</a>\n");
-  return out + str("<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">", language,
-                   "</a></div></nav>\n");
+  return out + str("<a href=\"#program\">program</a>\n", is_of_device ? "<a href=\"#device\">device</a>\n" : "",
+                   "<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">", language, "</a></div></nav>\n");
 }
 
 // The kinds that occur in any of the graphs.
@@ -247,7 +249,8 @@ class EntryReader {
     const size_t begin = cpp_.find(str("// ", step, ": "), at_);
     if (begin == std::string::npos) return {};
     at_ = begin;
-    const size_t end = cpp_.find(str("// ", step + 1, ": "), begin), name = cpp_.find(str("_", kernel, ","), begin);
+    const size_t end = cpp_.find(str("// ", step + 1, ": "), begin);
+    const size_t name = std::min(cpp_.find(str("_", kernel, ","), begin), cpp_.find(str("_", kernel, " */"), begin));
     if (name == std::string::npos || name > end) return {};
     const size_t first = cpp_.rfind(' ', name) + 1;
     return cpp_.substr(first, name + 1 + kernel.size() - first);
@@ -266,7 +269,7 @@ std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
   }
   if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code))
     return markup_text(str(step.candidate_file.empty() ? "library: " : "", text_of(step, *call)));
-  return "a call of the reference";
+  return std::holds_alternative<kernel::Transfer>(step.code) ? "a transfer" : "a call of the reference";
 }
 
 std::string views(const Program& program, std::span<const BufferView> operands) {
@@ -344,8 +347,8 @@ std::string memory_section(const Program& program) {
 }
 
 // Each kernel's definition can be linked to.
-std::string cpp_section(const std::string& cpp, const std::string& language) {
-  const std::string_view opening = "static void ";
+std::string cpp_section(const std::string& cpp, const std::string& language, bool is_of_device) {
+  const std::string_view opening = is_of_device ? "extern \"C\" __global__ void " : "static void ";
   std::string out;
   size_t from = 0;
   for (size_t at = cpp.find(opening); at != std::string::npos; at = cpp.find(opening, at + 1)) {
@@ -370,12 +373,15 @@ std::string explain_page(const Explanation& explanation, const PageTitle& title,
   const std::vector<PassChange> changes = pass_changes(explanation);
   const std::string language = language_of(explanation);
   GraphFigures figures(explanation, changes, minibatch);
-  std::string out = header(explanation, title) + navigation(changes, language) + "<main>\n";
+  const bool is_of_device = explanation.plan->target.is_device();
+  std::string out = header(explanation, title) + navigation(changes, language, is_of_device) + "<main>\n";
   out += given_graph(explanation, figures);
   out += kAboutPasses + pass_table(changes, title.with_times);
   for (const PassChange& change : changes) out += pass_section(change, figures);
   out += "</section>\n";
-  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp, language);
+  out += program_section(explanation);
+  if (is_of_device) out += device_section(explanation);
+  out += memory_section(*explanation.plan) + cpp_section(explanation.cpp, language, is_of_device);
   return page_text({.title = str(title.experiment, ", explained"),
                     .maker = "thtrain explain",
                     .style = kExplainStyle,

@@ -78,6 +78,27 @@ TEST_F(CliCudaDevice, ThereAreSoManyDevices) {
             "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
 }
 
+// In the memory of a device that has no room for it, and in that of one that has: with the same bits.
+TEST(CliDevice, ADataSetThatDoesNotFitIsSentMinibatchByMinibatch) {
+  Workshop workshop;
+  const auto trained = [&](const std::string& name) {
+    const Ended ended =
+        workshop.run({"train", kLabOfDevices, "compiler.device=emulated", "trainer.epochs=2", "data.n_train=2000",
+                      "data.n_valid=100", "data.n_test=100", "--run-dir", name, "--quiet"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return workshop.read(name + "/best.npz");
+  };
+  const std::string resident = trained("resident");
+  EXPECT_NE(workshop.run({"explain", "resident", "--stage=cuda"}).out.find("// copied to the device: start\n"),
+            std::string::npos);
+  for (const char* order : {"0", "5"}) {
+    const EnvironmentVariable bytes("THTRAIN_EMULATED_BYTES", "5000000"), streams("THTRAIN_EMULATED_STREAMS", order);
+    EXPECT_EQ(trained(str("sent", order)), resident) << order;
+    EXPECT_NE(workshop.run({"explain", str("sent", order), "--stage=cuda"}).out.find("// copied to the device: x, y\n"),
+              std::string::npos);
+  }
+}
+
 // What the dynamic linker says of the files that it opens.
 TEST(CliDevice, TheProcessorsPathOpensNothingOfCuda) {
   Workshop workshop;

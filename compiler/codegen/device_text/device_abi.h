@@ -23,6 +23,8 @@ struct ThDevice {
   /* What was asked for since the last wait is one graph, which has the number of the place in the entry; -1: it is
      launched piece by piece. */
   void (*wait)(ThContext*, int place);
+  /* The same without waiting, at the end of a call: that is for who reads what it has computed. */
+  void (*leave)(ThContext*, int place);
   /* Waits where a kernel that was launched since the last wait may fail. */
   void (*check)(ThContext*, int place);
   /* ThContext::allocate, on the device. */

@@ -131,6 +131,7 @@ Status release(DeviceNumber number) {
   remove_of(m.graphs, context);
   remove_of(m.modules, context);
   context.memory = nullptr;
+  context.pinned = {};
   context.checker = nullptr;
   context.status = 0;
   return CUDA_SUCCESS;
@@ -146,97 +147,16 @@ Status synchronize_context() {
   return in_context(drain);
 }
 
-// ---- memory
-
-Status allocate(DeviceAddress* address, size_t bytes) {
-  return in_context([&](Machine&, CUctx_st& context) {
-    if (bytes == 0) return refuse(CUDA_ERROR_INVALID_VALUE, "an allocation of no bytes");
-    *address = context.memory->allocate(bytes);
-    if (*address && context.checker) context.checker->allocated(*address, bytes);
-    if (*address) return CUDA_SUCCESS;
-    return refuse(CUDA_ERROR_OUT_OF_MEMORY, str("no room for ", bytes, " bytes of ", context.memory->bytes()));
-  });
-}
-
-// Work that may use the memory comes to its end first.
-Status free_memory(DeviceAddress address) {
-  return in_context([&](Machine& m, CUctx_st& context) {
-    drain(m, context);
-    if (address != 0 && !context.memory->free(address))
-      return refuse(CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
-    if (context.checker) context.checker->freed(address);
-    return CUDA_SUCCESS;
-  });
-}
-
-Status no_memory(const char* what, size_t bytes) {
-  return refuse(CUDA_ERROR_INVALID_VALUE, str(what, " has no ", bytes, " bytes in one allocation of the device"));
-}
-
-Status copy_in(DeviceAddress to, const void* from, size_t bytes, CUstream_st* stream) {
-  return in_context([&](Machine& m, CUctx_st& c) {
-    std::function<void()> run;
-    const Status status = copy_in_work(c, to, from, bytes, run);
-    return status == CUDA_SUCCESS ? enqueue(m, c, stream, std::move(run)) : status;
-  });
-}
-
-Status copy_out(void* to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
-  return in_context([&](Machine& m, CUctx_st& c) {
-    std::function<void()> run;
-    const Status status = copy_out_work(c, to, from, bytes, run);
-    return status == CUDA_SUCCESS ? enqueue(m, c, stream, std::move(run)) : status;
-  });
-}
-
-Status copy(DeviceAddress to, DeviceAddress from, size_t bytes, CUstream_st* stream) {
-  return in_context([&](Machine& m, CUctx_st& c) {
-    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-    if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
-    if (to < from + bytes && from < to + bytes)
-      return refuse(CUDA_ERROR_INVALID_VALUE, "source and destination have bytes in common");
-    return enqueue(m, c, stream, [=, &c] {
-      std::memcpy(c.memory->reached(to), c.memory->reached(from), bytes);
-      if (c.checker) c.checker->copied(to, from, bytes);
-    });
-  });
-}
-
-Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* stream) {
-  return in_context([&](Machine& m, CUctx_st& c) {
-    if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-    return enqueue(m, c, stream, [=, &c] {
-      std::memset(c.memory->reached(to), value, bytes);
-      if (c.checker) c.checker->written(to, bytes);
-    });
-  });
-}
-
 }  // namespace
-
-Status copy_in_work(CUctx_st& c, DeviceAddress to, const void* from, size_t bytes, std::function<void()>& run) {
-  if (!c.memory->holds(to, bytes)) return no_memory("the destination", bytes);
-  run = [=, &c] {
-    std::memcpy(c.memory->reached(to), from, bytes);
-    if (c.checker) c.checker->written(to, bytes);
-  };
-  return CUDA_SUCCESS;
-}
-
-Status copy_out_work(CUctx_st& c, void* to, DeviceAddress from, size_t bytes, std::function<void()>& run) {
-  if (!c.memory->holds(from, bytes)) return no_memory("the source", bytes);
-  run = [=, &c] {
-    std::memcpy(to, c.memory->reached(from), bytes);
-    if (!c.checker || c.checker->is_written(from, bytes)) return;
-    c.status = CUDA_ERROR_LAUNCH_FAILED;
-    c.complaint = str("the host is given ", bytes, " bytes that nobody has written, or some of them");
-  };
-  return CUDA_SUCCESS;
-}
 
 uint64_t seed_of_streams() {
   const char* text = std::getenv("THTRAIN_EMULATED_STREAMS");
   return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+size_t bytes_of_device() {
+  const char* text = std::getenv("THTRAIN_EMULATED_BYTES");
+  return text ? std::strtoull(text, nullptr, 10) : size_t{1} << 32;
 }
 
 void start(const Options& options) {
@@ -260,13 +180,8 @@ const Driver& driver() {
                   .cuDevicePrimaryCtxRetain = retain,
                   .cuDevicePrimaryCtxRelease_v2 = release,
                   .cuCtxSetCurrent = set_current,
-                  .cuCtxSynchronize = synchronize_context,
-                  .cuMemAlloc_v2 = allocate,
-                  .cuMemFree_v2 = free_memory,
-                  .cuMemcpyHtoDAsync_v2 = copy_in,
-                  .cuMemcpyDtoHAsync_v2 = copy_out,
-                  .cuMemcpyDtoDAsync_v2 = copy,
-                  .cuMemsetD8Async = fill};
+                  .cuCtxSynchronize = synchronize_context};
+    add_memory(out);
     add_streams(out);
     add_kernels(out);
     add_graphs(out);

@@ -25,6 +25,8 @@ namespace thtrain::cuda::emulated {
 
 /// THTRAIN_EMULATED_STREAMS, a number; 0 without it.
 uint64_t seed_of_streams();
+/// THTRAIN_EMULATED_BYTES; 4 GiB without it.
+size_t bytes_of_device();
 
 /// A load or a store of a kernel.
 struct Touch {
@@ -37,7 +39,7 @@ struct Touch {
 
 struct Options {
   int devices = 1;
-  size_t bytes = size_t{1} << 32;     // of each device
+  size_t bytes = bytes_of_device();   // of each device
   uint64_t seed = seed_of_streams();  // of their order; THTRAIN_EMULATED_ORDER is that of blocks and threads
   bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // of kernels, which run far longer
   std::function<void(const Touch&)> on_touch = {};                  // with checks: learns of each load and store

@@ -53,6 +53,8 @@ Status copy_work(CUctx_st& context, const CUDA_MEMCPY3D_st* theirs, CUctx_st* of
     return copy_in_work(context, p.to.device, p.from.host, p.bytes, out.run);
   if (p.from.type == CU_MEMORYTYPE_DEVICE && p.to.type == CU_MEMORYTYPE_HOST)
     return copy_out_work(context, p.to.host, p.from.device, p.bytes, out.run);
+  if (p.from.type == CU_MEMORYTYPE_DEVICE && p.to.type == CU_MEMORYTYPE_DEVICE)
+    return copy_within_work(context, p.to.device, p.from.device, p.bytes, out.run);
   return no_parameters("a copy between these kinds of memory");
 }
 

@@ -12,12 +12,14 @@
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/memory.h"
 #include "compiler/cuda/emulated/module.h"
+#include "compiler/cuda/emulated/pinned_blocks.h"
 #include "compiler/cuda/emulated/queues.h"
 #include "compiler/cuda/graph_nodes.h"
 
 // A handle is a pointer to one of these.
 struct CUctx_st {
   std::unique_ptr<thtrain::cuda::emulated::Memory> memory = {};  // null: nobody retains the context
+  thtrain::cuda::emulated::PinnedBlocks pinned = {};
   int retained = 0;
   std::unique_ptr<thtrain::cuda::emulated::Checker> checker = {};  // null: nothing is checked
   thtrain::cuda::Status status = 0;                                // of the error that has spoiled it
@@ -126,10 +128,13 @@ Status drain(Machine& machine, const CUctx_st& context);
 Status kernel_launch(CUctx_st& context, const KernelNode& parameters, std::function<void()>& run);
 Status copy_in_work(CUctx_st& context, DeviceAddress to, const void* from, size_t bytes, std::function<void()>& run);
 Status copy_out_work(CUctx_st& context, void* to, DeviceAddress from, size_t bytes, std::function<void()>& run);
+Status copy_within_work(CUctx_st& context, DeviceAddress to, DeviceAddress from, size_t bytes,
+                        std::function<void()>& run);
 
 /// Puts these functions into the table.
 void add_streams(Driver& driver);
 void add_kernels(Driver& driver);
 void add_graphs(Driver& driver);
+void add_memory(Driver& driver);
 
 }  // namespace thtrain::cuda::emulated

@@ -1,6 +1,7 @@
 // The rules of the emulated device, each by itself, through the classes that the runtime uses.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -139,6 +140,44 @@ TEST_F(EmulatedDevice, AStreamDoesNothingBeforeSomebodyWaits) {
   EXPECT_EQ(out, 0);
   stream.wait();
   EXPECT_EQ(out, 2);
+}
+
+// A copy takes what the host last wrote before it was done: who writes too early is seen.
+TEST_F(EmulatedDevice, PageLockedMemoryIsReadLate) {
+  const DeviceBuffer buffer(*device_, 4);
+  const PinnedBuffer pinned(*device_, 8);
+  Stream stream(*device_);
+  int out = 0;
+  std::memset(pinned.data(), 1, 4);
+  stream.copy_in(buffer.address(), pinned.data(), 4);
+  std::memset(pinned.data(), 2, 4);
+  stream.copy_out(&out, buffer.address(), 4);
+  stream.wait();
+  EXPECT_EQ(out, 0x02020202);
+  stream.copy_in(buffer.address(), pinned.data() + 4, 4);
+  stream.copy_out(&out, buffer.address(), 4);
+  stream.wait();
+  EXPECT_EQ(out, -1) << "what nobody has written";
+}
+
+TEST_F(EmulatedDevice, PageLockedMemoryIsVerified) {
+  const DeviceBuffer buffer(*device_, 100);
+  const PinnedBuffer pinned(*device_, 50), none(*device_, 0);
+  EXPECT_EQ(none.data(), nullptr);
+  Stream stream(*device_);
+  const std::string text = "CUDA_ERROR_INVALID_VALUE (of 51 bytes of the host only some are in page-locked memory)";
+  EXPECT_EQ(thrown([&] { stream.copy_in(buffer.address(), pinned.data(), 51); }), "cuMemcpyHtoDAsync_v2: " + text);
+  EXPECT_EQ(thrown([&] { stream.copy_out(pinned.data() - 1, buffer.address(), 51); }), "cuMemcpyDtoHAsync_v2: " + text);
+  stream.copy_in(buffer.address(), pinned.data() + 1, 49);
+  void* block = nullptr;
+  const Driver& driver = device_->driver();
+  EXPECT_EQ(driver.cuMemHostAlloc(&block, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemHostAlloc(&block, 8, 64), CUDA_ERROR_INVALID_VALUE) << "flags";
+  EXPECT_EQ(driver.cuMemHostAlloc(&block, 8, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFreeHost(static_cast<char*>(block) + 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFreeHost(block), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFreeHost(block), CUDA_ERROR_INVALID_VALUE);
+  stream.wait();
 }
 
 // Two streams write the same bytes, and nothing says which is first.

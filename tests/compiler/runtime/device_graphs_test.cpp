@@ -119,6 +119,36 @@ TEST(DeviceGraphs, HostStepsSplitAProgram) {
   EXPECT_EQ(graphs[0].launches, 4);
 }
 
+// Kernels that are launched together are one step of a profile, which does the work of all.
+TEST(DeviceGraphs, AProfileHasTheLaunchesAsTheyRun) {
+  const Expr x = f64("x", {40}), y = f64("y", {30});
+  const Shared w(numbers({30}), "w");
+  std::vector<Profile> profiles;
+  for (const char* graphs : {"1", "0"}) {
+    const EnvironmentVariable variable("THTRAIN_DEVICE_GRAPHS", graphs);
+    Function f = function({x, y}, {tanh(x), exp(y)}, {{w, w + y}}, {.target = device_under_test()});
+    f.start_profile();
+    for (int i = 0; i < 3; ++i) f({numbers({40}), numbers({30})});
+    profiles.push_back(f.profile());
+  }
+  const auto kernels_of = [](const Profile& profile) {
+    std::vector<StepProfile> out;
+    for (const StepProfile& step : profile.steps)
+      if (step.code != "transfer") out.push_back(step);
+    return out;
+  };
+  const std::vector<StepProfile> joined = kernels_of(profiles[0]), apart = kernels_of(profiles[1]);
+  ASSERT_EQ(joined.size(), 1U);
+  ASSERT_EQ(apart.size(), 3U);
+  EXPECT_EQ(joined[0].step, "3 x fused");
+  EXPECT_EQ(joined[0].role, "forward");
+  EXPECT_EQ(joined[0].calls, 3);
+  EXPECT_GT(joined[0].seconds, 0);
+  EXPECT_EQ(joined[0].flops, apart[0].flops + apart[1].flops + apart[2].flops);
+  EXPECT_EQ(joined[0].bytes, apart[0].bytes + apart[1].bytes + apart[2].bytes);
+  EXPECT_EQ(profiles[0].steps.size(), profiles[1].steps.size() - 2);
+}
+
 // Any order that the edges allow gives the same bits.
 TEST(DeviceGraphs, TheOrderOfNodesDecidesNothing) {
   const Expr x = f64("x", {12, 12});

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "compiler/api.h"
+#include "compiler/codegen/emit.h"
 #include "compiler/plan/program.h"
+#include "compiler/runtime/occupancy.h"
 #include "reports/canvas.h"
 #include "reports/explain/graph_drawing.h"
 #include "reports/explain/memory_drawing.h"
@@ -119,6 +121,36 @@ TEST(ExplainPage, HoldsEveryStage) {
     EXPECT_TRUE(ids.insert(page.substr(at + 5, page.find('"', at + 5) - at - 5)).second) << page.substr(at, 40);
   for (size_t at = page.find("href=\"#"); at != std::string::npos; at = page.find("href=\"#", at + 1))
     EXPECT_TRUE(ids.contains(page.substr(at + 7, page.find('"', at + 7) - at - 7))) << page.substr(at, 40);
+}
+
+TEST(ExplainPage, OfADeviceHasPlacesTransfersGraphsAndKernels) {
+  const Expr x = make_input({.dtype = DType::kFloat32, .dims = {"n", 3}}, "x");
+  const Shared w(Tensor::zeros(DType::kFloat32, {3, 2}), "w");
+  const Explanation e =
+      function({x}, {softmax(dot(x, w))}, {{w, w * 0.5F}}, {.target = kernel::emulated_cuda_target()}).explain();
+  const std::string page = explain_page(e, kTitle);
+  expect_well_formed(page);
+  EXPECT_EQ(count(page, "<section id=\"device\">"), 1u);
+  EXPECT_EQ(count(page,
+                  "<tr><td>w</td><td>shared variable</td><td class=\"code\">float32</td><td "
+                  "class=\"number\">6</td><td>device</td></tr>"),
+            1u);
+  EXPECT_EQ(count(page, "<td>to the device</td><td>x</td>"), 1u);
+  EXPECT_EQ(count(page, "<td>to the host</td><td>output 0</td>"), 1u);
+  EXPECT_EQ(count(page, "<td>the end of the call</td>"), 1u);
+  EXPECT_GE(count(page, "extern &quot;C&quot; __global__ void </span>") + count(page, "__global__"), 1u);
+  const std::vector<KernelOccupancy> kernels = occupancy_of(e).kernels;
+  for (const KernelText& kernel : emit_cpp(*e.plan).text.kernels) {
+    EXPECT_EQ(count(page, "<a class=\"mark\" id=\"" + kernel.name + "\">"), 1u) << kernel.name;
+    EXPECT_EQ(count(page, "<td class=\"code\"><a href=\"#" + kernel.name + "\">" + kernel.name + "</a></td>"), 1u);
+  }
+  if (kernels.empty()) {
+    EXPECT_EQ(count(page, "Registers and occupancy are not known: NVRTC is not installed."), 1u);
+  } else {
+    EXPECT_EQ(count(page, "Registers and memory are those of compute capability 9.0, by NVRTC"), 1u);
+    EXPECT_GE(count(page, str("<td class=\"number\">", kernels[0].needs.registers, "</td>")), 1u);
+  }
+  EXPECT_EQ(count(explain_page(function({x}, {x * 2.0F}).explain(), kTitle), "id=\"device\""), 0u);
 }
 
 TEST(ExplainPage, AGraphThatIsTooLargeIsShownAsText) {
