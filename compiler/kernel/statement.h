@@ -11,8 +11,8 @@
 
 namespace thtrain::kernel {
 
-/// What a loop's iterations may do: nothing at once, in any order by threads, as lanes, unrolled.
-enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled };
+/// What a loop's iterations may do: nothing at once, in any order by threads, as lanes, unrolled; not be unrolled.
+enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kRolled };
 
 /// Which threads of a device a statement is about.
 enum class Scope : uint8_t { kWarp, kBlock };

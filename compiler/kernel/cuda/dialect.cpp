@@ -52,6 +52,7 @@ class CudaDialect : public c::ScalarDialect {
   Enclosing loop(const ForLoop& s, const TermText& begin, const TermText& end, const TermText& step) const override {
     Enclosing out = Statements::loop(s, begin, end, step);
     if (s.mark == LoopMark::kUnrolled) out.open.insert(out.open.begin(), "#pragma unroll");
+    if (s.mark == LoopMark::kRolled) out.open.insert(out.open.begin(), "#pragma unroll 1");
     return out;
   }
 

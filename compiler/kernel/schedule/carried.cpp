@@ -203,7 +203,9 @@ class CarriedLoops {
       if (cut_loop(tracks_.of_bound(k)) == depth && !(is_within_ && moves_lanes(k))) bounds.push_back(k);
     std::pair<Term, Term> range{0, b_.length(axis.length)};
     if (!bounds.empty()) range = tracks_.inside(b_, bounds, axis, at, range.first, range.second);
-    code_.loop(str("k", depth), range.first, range.second, 1, LoopMark::kSequential,
+    // NVRTC 12.9, 13.0 and 13.2 end the process where they unroll some of these loops for compute capability 10.
+    const LoopMark mark = bounds.empty() ? LoopMark::kSequential : LoopMark::kRolled;
+    code_.loop(str("k", depth), range.first, range.second, 1, mark,
                [&](const Term& k) { inner(depth + 1, further(b_, at, axis, k), count); });
   }
 
