@@ -90,7 +90,12 @@ double difference(const Tensor& found, const Tensor& expected) {
   return most;
 }
 
-DeviceMeasurement measured(const std::string& what, const Workload& workload, double seconds) {
+// The calls do not wait for the device: who measures them does.
+DeviceMeasurement measured(const std::string& what, Workload workload, const kernel::Target& target, double seconds) {
+  workload.run = [calls_of = std::move(workload.run), &memory = device_of(target).memory](long calls) {
+    calls_of(calls);
+    memory.settle();
+  };
   const Rate rate = measure(workload, seconds);
   const ProgramInfo& info = workload.function->info();
   DeviceMeasurement out{.what = what,
@@ -113,7 +118,7 @@ DeviceMeasurement measured(const Formula& formula, const kernel::Target& target,
                           (formula.flops > 0 ? formula.flops : bytes) / 1e9,
                           {},
                           there.function};
-  DeviceMeasurement out = measured(formula.what, workload, seconds);
+  DeviceMeasurement out = measured(formula.what, workload, target, seconds);
   out.unit = formula.flops > 0 ? "GFLOP/s" : "GB/s";
   (*here.function)({});
   out.difference = difference(there.result.get_value().on_host(), here.result.get_value());
@@ -143,7 +148,7 @@ void measure_device(const kernel::Target& target, double seconds, bool quick,
   for (const TrainingCase& training : kTraining) {
     const std::string text = quick ? training.quick : training.text, what = str(training.name, ' ', text);
     progress(what);
-    found(measured(what, training.make(text, {.dtype = DType::kFloat32, .target = target}), seconds));
+    found(measured(what, training.make(text, {.dtype = DType::kFloat32, .target = target}), target, seconds));
   }
 }
 
