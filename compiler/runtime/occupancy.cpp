@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/emit.h"
 #include "compiler/cuda/cubin.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/cuda/kernel_resources.h"
 #include "compiler/cuda/libraries.h"
-#include "compiler/runtime/device_program.h"
 
 namespace thtrain {
 

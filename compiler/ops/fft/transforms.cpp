@@ -9,6 +9,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/fft/fft.h"
 #include "compiler/ops/fft/fft_functions.h"
+#include "compiler/ops/fft/transform.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
@@ -17,36 +18,7 @@ namespace thtrain {
 namespace {
 
 using Number = std::complex<long double>;
-enum Kind : int64_t { kComplex, kRealToHalf, kHalfToReal };
-
-// An array as count x n[0] x n[1] x n[2] x inner numbers in time.
-struct Transform {
-  Kind kind;
-  Dim count = 1;
-  std::array<Dim, 3> n = {1, 1, 1};
-  Dim inner = 1;
-  bool inverse = false;
-  int64_t norm = 0;
-};
-
-Transform transform_of(const Node& node) {
-  Transform out{.kind = node.op == &fft_op() ? kComplex : node.op == &rfft_op() ? kRealToHalf : kHalfToReal};
-  const Type& in_time = out.kind == kHalfToReal ? node.types[0] : node.inputs[0].type();
-  const auto axes = static_cast<size_t>(node.props.get_or<int64_t>("axes", 1)),
-             after = static_cast<size_t>(node.props.get_or<int64_t>("after", 0)), first = in_time.rank() - after - axes;
-  for (size_t i = 0; i < in_time.rank(); ++i) {
-    const Dim& length = in_time.dims[i];
-    if (i < first)
-      out.count = out.count * length;
-    else if (i < first + axes)
-      out.n[3 - axes + (i - first)] = length;
-    else
-      out.inner = out.inner * length;
-  }
-  out.inverse = node.props.get_or<bool>("inverse", out.kind == kHalfToReal);
-  out.norm = node.props.get_or<int64_t>("norm", 0);
-  return out;
-}
+using enum Transform::Kind;
 
 DType complex_dtype(DType dtype) {
   return real_dtype(dtype) == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128;
@@ -193,11 +165,9 @@ std::vector<Tensor> error_of_transform(const ErrorArgs& args) {
 }
 
 void lower_transform(kernel::StepBuilder& b) {
+  if (b.target().is_device()) return lower_on_device(b);
   const Transform transform = transform_of(b.node());
-  b.call_library({fft_function(real_dtype(b.output().type.dtype)),
-                  {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2],
-                   transform.inner, Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{b.input(0).index},
-                   kernel::PointerTo{b.output().index}}});
+  call_transform(b, fft_function(real_dtype(b.output().type.dtype)), transform, b.input(0));
 }
 
 Cost cost_of_transform(const Node& node) {
@@ -306,6 +276,33 @@ std::vector<OpCase> cases_irfft() {
 }
 
 }  // namespace
+
+Transform transform_of(const Node& node) {
+  Transform out{.kind = node.op == &fft_op() ? kComplex : node.op == &rfft_op() ? kRealToHalf : kHalfToReal};
+  const Type& in_time = out.kind == kHalfToReal ? node.types[0] : node.inputs[0].type();
+  const auto axes = static_cast<size_t>(node.props.get_or<int64_t>("axes", 1)),
+             after = static_cast<size_t>(node.props.get_or<int64_t>("after", 0)), first = in_time.rank() - after - axes;
+  for (size_t i = 0; i < in_time.rank(); ++i) {
+    const Dim& length = in_time.dims[i];
+    if (i < first)
+      out.count = out.count * length;
+    else if (i < first + axes)
+      out.n[3 - axes + (i - first)] = length;
+    else
+      out.inner = out.inner * length;
+  }
+  out.inverse = node.props.get_or<bool>("inverse", out.kind == kHalfToReal);
+  out.norm = node.props.get_or<int64_t>("norm", 0);
+  return out;
+}
+
+void call_transform(kernel::StepBuilder& b, const kernel::LibraryFunction& function, const Transform& transform,
+                    const kernel::Operand& in) {
+  b.call_library({function,
+                  {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2],
+                   transform.inner, Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{in.index},
+                   kernel::PointerTo{b.output().index}}});
+}
 
 const kernel::LibraryFunction& fft_function(DType dtype) {
   static const kernel::LibraryFunction of_float{"fft_f32", TH_TEXT_OF(TH_FFT_PARAMETERS(float))},
