@@ -9,8 +9,8 @@
 #include "bench/workloads.h"
 #include "compiler/api.h"
 #include "compiler/base/str.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/cuda/libraries.h"
-#include "compiler/runtime/device_program.h"
 #include "reports/json.h"
 
 namespace thtrain {

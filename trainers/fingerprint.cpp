@@ -5,11 +5,11 @@
 #include <sstream>
 
 #include "compiler/base/build_info.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
-#include "compiler/runtime/device_program.h"
 #include "compiler/tuning/machine.h"
 #include "trainers/program.h"
 

@@ -70,7 +70,8 @@ void check_candidate_lists(const Experiment& experiment, const std::function<con
   auto at = [&](const std::string& list, const std::string&) {
     return ListLocation{str("compiler.", list), experiment.compiler.at(list)};
   };
-  check_lists(lists, choices_of_phases(experiment, data, config_folder), machine(), at);
+  check_lists(lists, choices_of_phases(experiment, data, config_folder),
+              device_target(experiment.compiler).value_or(machine()), at);
 }
 
 Explanation explain_training(const Experiment& given, const Dataset& data, const std::string& config_folder,

@@ -11,6 +11,7 @@
 #include "cli/tuning_progress.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/file.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/store/tuning_store.h"
@@ -69,9 +70,10 @@ std::string trials_text(const Tuned& tuned, const std::vector<std::string>& abse
 }
 
 // Candidates whose libraries are not here.
-std::vector<std::string> absent_candidates(const kernel::ChoiceKey& key, const CandidateLists& lists) {
+std::vector<std::string> absent_candidates(const kernel::ChoiceKey& key, const CandidateLists& lists,
+                                           const kernel::Target& target) {
   std::vector<std::string> out;
-  for (const Candidate& candidate : listed_candidates(lists, key, machine()))
+  for (const Candidate& candidate : listed_candidates(lists, key, target))
     if (!version_of(candidate)) out.push_back(candidate.name);
   return out;
 }
@@ -131,10 +133,11 @@ void add_options(const TuneArguments& arguments, CompilerConfig& config) {
 }
 
 // Times one choice and remembers it at once: what is measured is not lost where a later one is interrupted.
-Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, int threads) {
+Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, int threads,
+           const kernel::Target& target) {
   Tuned out{key, {}, {}};
-  std::vector<CandidateTrial> trials = time_candidates(key, usable, threads);
-  remember(tuning_of(key, trials), threads);
+  std::vector<CandidateTrial> trials = time_candidates(key, usable, threads, target);
+  remember(tuning_of(key, trials), threads, target);
   std::stable_sort(trials.begin(), trials.end(),
                    [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
   for (CandidateTrial& trial : trials) (trial.refusal.empty() ? out.trials : out.refused).push_back(std::move(trial));
@@ -192,7 +195,7 @@ int exchange_times(const TuneArguments& arguments) {
 
 // Times the candidates for each matrix product of the experiment, and remembers the fastest.
 static int run_tune(const TuneArguments& arguments) {
-  if (!machine().has_libraries())
+  if (!machine().has_libraries() && !machine().is_device())
     throw UserError({.what = str("tune: ", machine().code_name(), " has one implementation of each computation"),
                      .expected = "the target of a processor",
                      .got = machine().text(),
@@ -206,10 +209,7 @@ static int run_tune(const TuneArguments& arguments) {
   add_options(arguments, loaded.experiment.compiler);
   for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);
   const CompilerConfig& compiler = loaded.experiment.compiler;
-  if (compiler.device != CompilerConfig::Device::kCpu)
-    throw UserError({.what = "tune: a device has one implementation of each computation",
-                     .expected = "compiler.device = \"cpu\"",
-                     .config = compiler.at("device")});
+  const kernel::Target target = device_target(compiler).value_or(machine());
   const int threads = thread_count(static_cast<int>(compiler.threads));
   const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
   const CandidateLists lists = candidate_lists(compiler);
@@ -220,20 +220,20 @@ static int run_tune(const TuneArguments& arguments) {
     const ListLocation option = option_location(arguments, list, pattern);
     return option.name.empty() ? ListLocation{str("compiler.", list), compiler.at(list)} : option;
   };
-  check_lists(lists, keys, machine(), location);
+  check_lists(lists, keys, target, location);
   std::vector<Tuned> tuned;
   const TuningProgress progress(keys.size());
   for (const kernel::ChoiceKey& key : keys) {
-    const std::vector<Candidate> usable = usable_candidates(key, tolerance, lists);
-    const std::vector<std::string> absent = absent_candidates(key, lists);
+    const std::vector<Candidate> usable = usable_candidates(key, tolerance, lists, target);
+    const std::vector<std::string> absent = absent_candidates(key, lists, target);
     if (!progress.is_shown())
       std::fprintf(stderr, "thtrain: choice %zu of %zu: timing %s for %s\n", tuned.size() + 1, keys.size(),
                    count_text(static_cast<int64_t>(usable.size()), "candidate").c_str(), key.text().c_str());
-    tuned.push_back(tune(key, usable, threads));
+    tuned.push_back(tune(key, usable, threads, target));
     if (!arguments.json)
       print_text(str(head_text(key, usable.size() + absent.size()), trials_text(tuned.back(), absent)));
   }
-  measure_machine_again();
+  if (!target.is_device()) measure_machine_again();
   if (arguments.json) {
     print_text(
         JsonObject().add("threads", threads).add_raw("choices", str('[', join(tuned, ", ", tuned_json), ']')).line() +
@@ -242,8 +242,9 @@ static int run_tune(const TuneArguments& arguments) {
   }
   const bool is_reference = loaded.experiment.compiler.mode == CompilerConfig::Mode::kReference;
   const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
-  print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"), " for ",
-                 count_text(threads, "thread"),
+  const std::string where =
+      target.is_device() ? " on " + device_facts(target)[0].second : " for " + count_text(threads, "thread");
+  print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"), where,
                  tuned.empty()                  ? nothing
                  : tuning_store().is_replaced() ? ", forgotten when this program ends: see the warning\n"
                                                 : str(", remembered in ", cache_folder_text(), "\n")));

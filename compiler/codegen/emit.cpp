@@ -391,11 +391,11 @@ class Emitter {
   }
 
   void print_call(const Step& s, const LibraryCall& call) {
-    std::string arguments = join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
+    std::string arguments = call.function.is_of_device ? str(graphs_.end(call.function.name), ", ") : "";
+    arguments += join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
       if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
-      if (const RuntimeCheck* check = std::get_if<RuntimeCheck>(&argument))
-        return str(add_check(text_of_check(*check)));
+      if (auto* check = std::get_if<RuntimeCheck>(&argument)) return str(add_check(text_of_check(*check)));
       return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");

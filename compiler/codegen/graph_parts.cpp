@@ -8,13 +8,15 @@
 
 namespace thtrain {
 
-// May the host wait within an iteration?
+// May the host wait within an iteration, or a library be called?
 static bool waits(const Region& region) {
   for (const auto& item : region.items) {
     if (std::holds_alternative<Branch>(item)) return true;
     if (const Loop* loop = std::get_if<Loop>(&item); loop && (loop->until || waits(*loop->body))) return true;
     const Step* step = std::get_if<Step>(&item);
-    if (step && (std::holds_alternative<kernel::ReferenceCall>(step->code) || !step->defines.empty())) return true;
+    if (step && (std::holds_alternative<kernel::ReferenceCall>(step->code) || is_device_library(*step) ||
+                 !step->defines.empty()))
+      return true;
   }
   return false;
 }
@@ -50,13 +52,14 @@ std::string text_of(const GraphPart& part) {
 }
 
 std::string device_comment(const Program& program, const std::vector<GraphPart>& parts) {
-  std::vector<std::string> there, here, in, out, of_host;
+  std::vector<std::string> there, here, in, out, of_host, of_libraries;
   for (const Buffer& buffer : program.buffers) {
     const bool is_named = buffer.kind != BufferKind::kTemporary && buffer.kind != BufferKind::kConstant;
     if (is_named) (buffer.on_device ? there : here).push_back(escaped(buffer.name));
   }
   for_each_step(program.body, [&](const Step& step) {
     if (std::holds_alternative<kernel::ReferenceCall>(step.code)) of_host.emplace_back(step.node->op->name);
+    if (is_device_library(step)) of_libraries.push_back(std::get<kernel::LibraryCall>(step.code).function.name);
     if (!std::holds_alternative<kernel::Transfer>(step.code)) return;
     const auto buffer = [&](size_t k) { return program.buffers[static_cast<size_t>(step.operands[k].buffer)]; };
     (buffer(1).on_device ? in : out).push_back(escaped(buffer(buffer(1).on_device ? 0 : 1).name));
@@ -68,7 +71,8 @@ std::string device_comment(const Program& program, const std::vector<GraphPart>&
   for (size_t i = 0; i < parts.size(); ++i)
     if (!parts[i].nodes().is(0)) graphs += lines_of(str("// graph ", i, ": ", text_of(parts[i])), 0, 0, "//     ");
   return list("on the device", there) + list("on the host", here) + list("copied to the device", in) +
-         list("copied to the host", out) + list("steps of the host", of_host) + graphs;
+         list("copied to the host", out) + list("steps of the host", of_host) +
+         (of_libraries.empty() ? "" : list("calls of libraries", of_libraries)) + graphs;
 }
 
 }  // namespace thtrain

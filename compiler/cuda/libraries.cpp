@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "compiler/base/error.h"
+#include "compiler/cuda/math_functions.h"
 
 namespace thtrain::cuda {
 namespace {
@@ -226,7 +227,10 @@ std::vector<Fact> library_facts() {
       {"CUDA driver",
        fact_text(driver(), "no CUDA device can be used; compiler.device = \"emulated\" runs CUDA kernels on the host")},
       {"NVRTC", fact_text(nvrtc(), nvcc.empty() ? "no kernel for CUDA devices can be compiled"
-                                                : str("kernels are compiled by ", nvcc, ", which takes longer"))}};
+                                                : str("kernels are compiled by ", nvcc, ", which takes longer"))},
+      {"cuBLAS", fact_text(math_libraries().cublas(), "matrix products are kernels of thtrain's own")},
+      {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier run on the host")},
+      {"cuSOLVER", fact_text(math_libraries().cusolver(), "eigh and svd of matrices larger than 8x8 run on the host")}};
   const std::string no_loss = "programs do not call it";
   auto add = [&](const char* name, const Library& library) { out.push_back({name, fact_text(library, no_loss)}); };
 #define TH_LIBRARY(name, function, ...) add(name, open_versioned({__VA_ARGS__}, #function, folders));

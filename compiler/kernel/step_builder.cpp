@@ -321,7 +321,7 @@ void StepBuilder::add_kernel(std::string name, std::string comment, KernelCall c
 }
 
 void StepBuilder::call_library(LibraryCall call) {
-  if (!target_.has_libraries()) return call_reference();
+  if (!call.function.is_of_device && !target_.has_libraries()) return call_reference();
   steps_.push_back(std::move(call));
 }
 void StepBuilder::call_reference() {

@@ -113,6 +113,9 @@ struct LibraryFunction {
   std::string name;  // "gemm_f32", an identifier of C: the runtime finds it by this (libraries/library_functions.h)
   std::string parameters;  // those after the ThContext*, as C declares them
   bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
+  /// Of a library on a device: its addresses are the device's, and it only asks for work there. Before the parameters
+  /// it takes the number of the place in the entry, an int.
+  bool is_of_device = false;
 };
 
 /// An argument of a call: a length, the address of an operand or of a number that is known, or a check, by its number,
@@ -216,7 +219,7 @@ class StepBuilder {
                      std::string schedule = {});
   /// Ends a kernel that was written for the threads of a device: `blocks` of so many threads.
   void finish_device_kernel(std::string name, std::string comment, Dim blocks, int threads, std::string schedule);
-  /// On a target without libraries the op's reference is called instead.
+  /// On a target without libraries the op's reference is called instead of a processor's function.
   void call_library(LibraryCall call);
   void call_reference();
 

@@ -9,6 +9,7 @@
 #include "compiler/libraries/conv_fft.h"
 #include "compiler/libraries/conv_patches.h"
 #include "compiler/libraries/covariance_root.h"
+#include "compiler/libraries/device_functions.h"
 #include "compiler/libraries/fft/fft.h"
 #include "compiler/libraries/lapack.h"
 #include "compiler/libraries/matrix_products.h"
@@ -40,9 +41,10 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() : {blas_functions, conv_fft_functions, conv_patches_functions,
-                                           covariance_root_functions, decomposition_functions, fft_functions,
-                                           lapack_functions, onednn_conv_functions, onednn_functions, random_functions})
+    for (NamedFunctions (*of_library)() :
+         {blas_functions, conv_fft_functions, conv_patches_functions, covariance_root_functions, cublas_functions,
+          cufft_functions, cusolver_functions, decomposition_functions, fft_functions, lapack_functions,
+          onednn_conv_functions, onednn_functions, random_functions})
       out.merge(of_library());
     return out;
   }();

@@ -70,6 +70,7 @@ Sources& sources() {
 }
 
 bool is_for(const Candidate& candidate, const kernel::Target& target) {
+  if (candidate.is_of_device) return target.is_device();
   return target.has_libraries() || (candidate.functions.empty() && candidate.file.empty());
 }
 
@@ -179,7 +180,7 @@ void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key) {
   candidate->lower(builder);
   int64_t bytes = 0;
   for (const kernel::Workspace& w : builder.workspaces())
-    bytes += (w.elements * Dim(static_cast<int64_t>(size_of(w.dtype)))).value();
+    if (w.elements.is_known()) bytes += (w.elements * Dim(static_cast<int64_t>(size_of(w.dtype)))).value();
   TH_CHECK(bytes <= candidate->workspace_bytes, name, " takes a workspace of ", bytes, " bytes and states ",
            candidate->workspace_bytes);
 }

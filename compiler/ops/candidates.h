@@ -32,10 +32,11 @@ struct Candidate {
   /// states. Where the bound is above the function's tolerance the candidate is only taken by name.
   double error_bound = std::numeric_limits<double>::infinity();
   bool deterministic = true;                // equal arguments give equal bits; one that is not is only taken by name
-  int64_t workspace_bytes = 0;              // the most that `lower` asks StepBuilder::workspace() for
+  int64_t workspace_bytes = 0;              // the most of known lengths that `lower` asks StepBuilder::workspace() for
   std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed
   /// Writes the code of a node that has this key. Null where the choice is of a pass.
   std::function<void(kernel::StepBuilder&)> lower = nullptr;
+  bool is_of_device = false;  // its functions are those of a device's libraries: it is for devices alone
   /// The shared object that it is of: it is tried before it is taken (tuning/user_candidates.h). Empty: the program's.
   std::string file = {};
   bool is_added = false;  // of a source of add_candidates(); set where it is found
@@ -76,7 +77,7 @@ const Computation* find_computation(std::string_view name);
 void add_candidates(CandidateSource source);
 
 /// All that apply, in the order of their sources, each name once; of a target without libraries those alone that call
-/// no functions. (Are the libraries that they call installed? The
+/// no functions of a processor. (Are the libraries that they call installed? The
 /// tuner asks that.)
 std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target);
 /// The candidate of that name; nullopt where there is none, or it does not apply.

@@ -10,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ops/bounded.h"
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/case_inputs.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/fused.h"
@@ -186,36 +187,63 @@ std::string native_text(const Op& op) {
   return op.calls_reference ? "reference" : "leaf";
 }
 
-// Of row-major operands.
-static bool is_on_host(const Node& node, const kernel::Target& device) {
-  if (node.op->calls_reference || (node.op->scalar ? !has_scalar_code(node) : !node.op->lower)) return true;
+namespace {
+
+// Takes what the rules say.
+class RuleChooser : public kernel::Chooser {
+ public:
+  explicit RuleChooser(const kernel::Target& target) : target_(target) {}
+  std::string choose(const kernel::ChoiceKey& key) const override {
+    return find_computation(key.computation)->rule(key, target_, 1, 0);
+  }
+
+ private:
+  const kernel::Target& target_;
+};
+
+enum class Computed : uint8_t { kByKernels, kByLibrary, kByHost };
+
+// Of row-major operands, where all libraries are installed.
+Computed computed_by(const Node& node, const kernel::Target& device) {
+  if (node.op->calls_reference || (node.op->scalar ? !has_scalar_code(node) : !node.op->lower))
+    return Computed::kByHost;
   const auto operand = [](size_t number, const Type& type) {
     return kernel::Operand{static_cast<int>(number), type, row_major(type.dims)};
   };
   std::vector<kernel::Operand> inputs, outputs;
   for (const Expr& input : node.inputs) inputs.push_back(operand(inputs.size(), input.type()));
   for (const Type& type : node.types) outputs.push_back(operand(inputs.size() + outputs.size(), type));
-  kernel::StepBuilder builder(node, std::move(inputs), std::move(outputs), device);
+  const RuleChooser chooser(device);
+  kernel::StepBuilder builder(node, std::move(inputs), std::move(outputs), device, {.chooser = &chooser});
   lower_node(builder);
-  return std::ranges::any_of(
-      builder.take(), [](const kernel::StepCode& code) { return std::holds_alternative<kernel::ReferenceCall>(code); });
+  Computed out = Computed::kByKernels;
+  for (const kernel::StepCode& code : builder.take()) {
+    if (std::holds_alternative<kernel::ReferenceCall>(code)) return Computed::kByHost;
+    if (std::holds_alternative<kernel::LibraryCall>(code)) out = Computed::kByLibrary;
+  }
+  return out;
 }
+
+}  // namespace
 
 std::string device_text(const Op& op, const kernel::Target& device) {
   const std::string native = native_text(op);
   if (native == "leaf" || native == "view" || native == "region" || !op.cases) return {};
-  bool has_kernel = false;
+  bool has_kernel = false, has_library = false;
   std::set<std::string_view> on_host;
   for (const OpCase& c : op.cases()) {
     const std::vector<Expr> results = c.build(make_inputs(c, "x", 3).variables);
     for (const Node* node : topological_order(results)) {
       if (node->op != &op) continue;
-      const bool is_host = is_on_host(*node, device);
-      has_kernel = has_kernel || !is_host;
+      const Computed computed = computed_by(*node, device);
+      const bool is_host = computed == Computed::kByHost;
+      has_kernel = has_kernel || computed == Computed::kByKernels;
+      has_library = has_library || computed == Computed::kByLibrary;
       const DType dtype = node->types[0].dtype;
       if (is_host) on_host.insert(is_complex(dtype) ? "complex numbers" : is_float(dtype) ? "floats" : "integers");
     }
   }
+  if (has_library) return on_host.empty() ? "library" : "library; lengths that a call decides on the host";
   if (!has_kernel) return "host";
   return on_host.empty() ? "kernel" : str("kernel; of ", join(on_host, " and "), " on the host");
 }

@@ -203,12 +203,13 @@ void merge_in(const Program& program, Region& region) {
     launches.clear();
   };
   for (auto& item : before) {
-    if (Step* step = std::get_if<Step>(&item);
-        step && step->defines.empty() && !std::holds_alternative<kernel::ReferenceCall>(step->code)) {
+    if (Step* step = std::get_if<Step>(&item); step && step->defines.empty() &&
+                                               !std::holds_alternative<kernel::ReferenceCall>(step->code) &&
+                                               !is_device_library(*step)) {
       launches.push_back({{piece_of(program, std::move(*step))}});
       continue;
     }
-    finish();  // the host has its part here
+    finish();  // the host or a library has its part here
     if (Loop* loop = std::get_if<Loop>(&item)) {
       merge_in(program, *loop->body);
     } else if (Branch* branch = std::get_if<Branch>(&item)) {

@@ -9,6 +9,7 @@ namespace thtrain {
 namespace {
 
 using kernel::KernelCall;
+using kernel::LibraryCall;
 using kernel::ReferenceCall;
 using kernel::Transfer;
 
@@ -51,8 +52,11 @@ class TransferPlacer {
         if (call->function->buffers[i].written) visit_buffer(step.operands[static_cast<size_t>(call->operands[i])]);
       return;
     }
-    TH_CHECK(std::holds_alternative<ReferenceCall>(step.code), "a device's program calls ", step.comment);
-    for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k) visit_buffer(step.operands[k]);
+    const bool is_library = is_device_library(step);
+    TH_CHECK(is_library || std::holds_alternative<ReferenceCall>(step.code), "a device's program calls ", step.comment);
+    // A library may write its workspaces too.
+    const size_t end = is_library ? step.operands.size() : step.inputs + step.outputs;
+    for (size_t k = step.inputs; k < end; ++k) visit_buffer(step.operands[k]);
   }
   void note(const Step& step) {
     for_each_written(step, [&](const BufferView& view) { is_written_[static_cast<size_t>(view.buffer)] = true; });
@@ -60,6 +64,10 @@ class TransferPlacer {
       for (const int operand : call->operands)
         if (const int b = step.operands[static_cast<size_t>(operand)].buffer; b >= 0)
           by_kernels_[static_cast<size_t>(b)] = true;
+    if (is_device_library(step))
+      for (const kernel::LibraryArgument& argument : std::get<LibraryCall>(step.code).arguments)
+        if (const auto* pointer = std::get_if<kernel::PointerTo>(&argument))
+          by_kernels_[static_cast<size_t>(step.operands[static_cast<size_t>(pointer->operand)].buffer)] = true;
   }
 
   // Is it the caller's, or a variable that stays on the host?

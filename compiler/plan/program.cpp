@@ -28,9 +28,15 @@ bool writes_shared(const Program& program, const Step& step) {
   return false;
 }
 
+bool is_device_library(const Step& step) {
+  const auto* call = std::get_if<kernel::LibraryCall>(&step.code);
+  return call && call->function.is_of_device;
+}
+
 bool may_fail(const Step& step) {
   const auto* call = std::get_if<kernel::KernelCall>(&step.code);
-  if (!call) return !std::holds_alternative<kernel::LibraryCall>(step.code);  // that has a status
+  // A processor's function has a status.
+  if (!call) return !std::holds_alternative<kernel::LibraryCall>(step.code) || is_device_library(step);
   auto is_check = [](auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); };
   return call->function->is_of_device() || std::ranges::any_of(call->lengths, is_check);
 }

@@ -113,6 +113,8 @@ struct Program {
 size_t allocation_slot(const Program& program, const Buffer& buffer);
 /// Does the step write a shared variable? A kernel that only checks writes none of its step's outputs.
 bool writes_shared(const Program& program, const Step& step);
+/// Does it ask a library of the device for work?
+bool is_device_library(const Step& step);
 /// Does the entry ask behind the step whether it has failed?
 bool may_fail(const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.

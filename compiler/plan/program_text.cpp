@@ -32,17 +32,20 @@ std::string call_text(const Step& step) {
 
 // "steps: 3 kernels; on the host: sort, print; transfers: 2 to the device, 1 to the host"
 std::string places_text(const Program& program) {
-  size_t kernels = 0, in = 0, out = 0;
+  size_t kernels = 0, libraries = 0, in = 0, out = 0;
   std::vector<std::string> of_host;
   for_each_step(program.body, [&](const Step& step) {
     if (std::holds_alternative<kernel::KernelCall>(step.code))
       ++kernels;
+    else if (is_device_library(step))
+      ++libraries;
     else if (!std::holds_alternative<kernel::Transfer>(step.code))
       of_host.emplace_back(step.node->op->name);
     else
       ++(program.buffers[static_cast<size_t>(step.operands[1].buffer)].on_device ? in : out);
   });
   return str("steps: ", kernels, kernels == 1 ? " kernel" : " kernels",
+             libraries == 0 ? "" : str(", ", libraries, libraries == 1 ? " call" : " calls", " of libraries"),
              "; on the host: ", of_host.empty() ? "none" : join(of_host, ", "), "; transfers: ", in, " to the device, ",
              out, " to the host\n");
 }

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
-#include "compiler/runtime/device_program.h"
 #include "compiler/runtime/program_image.h"
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/tuner.h"

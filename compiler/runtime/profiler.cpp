@@ -120,8 +120,8 @@ Profile Profiler::profile(const Function::State& state) const {
     record.role = text_of(roles[next]);
     record.loop = join(steps[next].loops, " / ", [](const Loop* loop) { return loop->comment; });
     const auto* kernel = std::get_if<kernel::KernelCall>(&step.code);
-    record.is_on_device =
-        (kernel && kernel->function->is_of_device()) || std::holds_alternative<kernel::Transfer>(step.code);
+    record.is_on_device = (kernel && kernel->function->is_of_device()) || is_device_library(step) ||
+                          std::holds_alternative<kernel::Transfer>(step.code);
     record.calls = sums_[next].calls;
     record.seconds = sums_[next].seconds;
     const Cost cost = cost_of_step(step, next + 1 < steps.size() ? steps[next + 1].step : nullptr);

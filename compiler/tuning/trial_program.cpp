@@ -8,6 +8,7 @@
 #include "compiler/libraries/library_functions.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/ops/clone_replace.h"
 #include "compiler/passes/fuse_pooling.h"
 
 namespace thtrain {
@@ -24,6 +25,31 @@ Tensor filled(const Type& type, const TrialNumbers& numbers, size_t array) {
         out.data<T>()[i] = static_cast<T>(numbers(array, i));
     }
   });
+  return out;
+}
+
+Expr variable_of(const Type& type, std::string name) {
+  auto storage = std::make_shared<SharedStorage>();
+  storage->name = std::move(name);
+  storage->type = type;
+  return make_shared_leaf(storage, std::source_location::current());
+}
+
+// Variables stay on a device between calls: nothing is copied while it is timed.
+Graph on_target(const Graph& graph, const kernel::Target& target) {
+  if (!target.is_device()) return graph;
+  std::vector<std::pair<Expr, Expr>> replaced;
+  for (const Expr& input : graph.inputs) replaced.emplace_back(input, variable_of(input.type(), input.name()));
+  std::vector<Expr> values = graph.outputs;
+  for (const Update& update : graph.updates) values.push_back(update.value);
+  values = clone_replace(values, replaced);
+  Graph out;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const bool is_output = k < graph.outputs.size();
+    const Expr to =
+        is_output ? variable_of(values[k].type(), str("result ", k)) : graph.updates[k - graph.outputs.size()].variable;
+    out.updates.push_back({to, values[k]});
+  }
   return out;
 }
 
@@ -55,7 +81,7 @@ std::string TrialProgram::Forced::choose(const kernel::ChoiceKey& key) const {
 
 TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int threads, const kernel::Target& target)
     : forced_(std::make_unique<Forced>(candidate, threads, target)),
-      program_(plan(fuse_pooling(graph, {.chooser = forced_.get(), .target = target}), {},
+      program_(plan(fuse_pooling(on_target(graph, target), {.chooser = forced_.get(), .target = target}), {},
                     {.target = target, .threads = threads, .chooser = forced_.get()})),
       source_(emit_cpp(program_).text) {
   context_.version = TH_ABI_VERSION;
@@ -72,15 +98,28 @@ void TrialProgram::load() {
   entry_ = reinterpret_cast<ThEntry>(object_->symbol("thtrain_entry"));
   library_ = library_table(source_.libraries);
   context_.library = library_.data();
-  arena_ = Tensor::zeros(DType::kUInt8, {program_.memory.arena_bytes.value()});  // each page is touched
-  context_.arena = static_cast<char*>(arena_.raw());
+  const Shape bytes{program_.memory.arena_bytes.value()};
+  if (program_.target.is_device()) {
+    const ProgramDevice& on = device_of(program_.target);
+    device_ = std::make_unique<const DeviceProgram>(on, source_, program_.constants);
+    calls_ = std::make_unique<DeviceCalls>(on);
+    calls_->start_timing();
+    context_.device = calls_.get();
+    arena_ = Tensor::empty(DType::kUInt8, bytes, &on.memory);
+  } else {
+    arena_ = Tensor::zeros(DType::kUInt8, bytes);  // each page is touched
+  }
+  context_.arena = static_cast<char*>(const_cast<void*>(arena_.address()));
 }
 
 TrialArguments TrialProgram::arguments(const TrialNumbers& numbers) const {
   TrialArguments out;
   size_t array = 0;
   for (const Expr& input : program_.graph.inputs) out.inputs.push_back(filled(input.type(), numbers, array++));
-  for (const Expr& leaf : program_.shared) out.variables.push_back(filled(leaf.type(), numbers, array++));
+  for (const Expr& leaf : program_.shared) {
+    out.variables.push_back(filled(leaf.type(), numbers, array++));
+    if (calls_) out.variables.back() = out.variables.back().copy(&calls_->on().memory);
+  }
   out.constants = program_.constants;
   for (const Expr& output : program_.graph.outputs) out.outputs.push_back(filled(output.type(), numbers, array++));
   bind(out);
@@ -99,7 +138,7 @@ TrialArguments TrialProgram::arguments_in(const TrialArguments& other) const {
 
 void TrialProgram::bind(TrialArguments& arguments) {
   for (std::vector<Tensor>* part : {&arguments.inputs, &arguments.variables, &arguments.constants, &arguments.outputs})
-    for (Tensor& t : *part) arguments.entry.push_back({t.raw(), t.shape().data()});
+    for (Tensor& t : *part) arguments.entry.push_back({const_cast<void*>(t.address()), t.shape().data()});
 }
 
 void TrialProgram::fill_arena(uint8_t byte) {
@@ -107,7 +146,20 @@ void TrialProgram::fill_arena(uint8_t byte) {
 }
 
 bool TrialProgram::run(const TrialArguments& arguments) {
+  if (calls_) return run_on_device(arguments);
   return entry_(&context_, arguments.entry.data()) == 0;
+}
+
+bool TrialProgram::run_on_device(const TrialArguments& arguments) {
+  context_.failure.word = 0;
+  calls_->begin(*device_, 0);
+  try {
+    const bool is_done = entry_(&context_, arguments.entry.data()) == 0;
+    is_done ? calls_->finish() : calls_->end_early();
+    return is_done;
+  } catch (const Error&) {  // of memory that has run out, for example
+    return false;
+  }
 }
 
 Graph example_of(const kernel::ChoiceKey& key) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/ir/graph.h"
 #include "compiler/plan/program.h"
@@ -32,6 +33,7 @@ using TrialNumbers = std::function<double(size_t array, int64_t i)>;
 /// Small whole numbers: sums stay finite however often they are accumulated, and no operand is denormal.
 double small_numbers(size_t array, int64_t i);
 
+/// On a device what a run reads and writes lies there: inputs and outputs of the graph are variables.
 class TrialProgram {
  public:
   /// Plans and prints it.
@@ -48,6 +50,9 @@ class TrialProgram {
   void fill_arena(uint8_t byte);
   /// False where the program fails; then status() is the number that it gave.
   bool run(const TrialArguments& arguments);
+  bool is_on_device() const { return calls_ != nullptr; }
+  /// Of a device, by its events: of the runs since the last time.
+  double take_seconds() { return calls_->take_seconds(); }
   const std::string& candidate() const { return forced_->candidate; }
   size_t input_count() const { return program_.graph.inputs.size(); }
   long status() const { return context_.failure.value; }
@@ -66,10 +71,13 @@ class TrialProgram {
   SourceText source_;
   std::shared_ptr<const SharedObject> object_;
   ThEntry entry_ = nullptr;
+  bool run_on_device(const TrialArguments& arguments);
   static void bind(TrialArguments& arguments);
   std::vector<void*> library_;
   Tensor arena_ = Tensor::empty(DType::kUInt8, {0});
   ThContext context_{};
+  std::unique_ptr<const DeviceProgram> device_;
+  std::unique_ptr<DeviceCalls> calls_;  // null: a processor runs it
 };
 
 /// The example of the key. UserError where there is none.

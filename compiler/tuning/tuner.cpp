@@ -10,6 +10,7 @@
 #include "compiler/base/content_hash.h"
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/host/cpu.h"
 #include "compiler/libraries/library_functions.h"
@@ -121,6 +122,9 @@ std::string Tuner::chosen(const ChoiceKey& key) const {
 std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
   const Computation& computation = *find_computation(key.computation);
   std::string name = computation.rule(key, options_.target, options_.threads, options_.tolerance);
+  // A device's libraries need not be there.
+  const std::optional<Candidate> by_rule = find_candidate(key, name, options_.target);
+  if (by_rule && by_rule->is_of_device && !version_of(*by_rule)) name = computation.plain;
   if (options_.lists.is_empty()) return name;
   auto is_allowed = [&](const std::string& of) {
     const std::optional<Candidate> candidate = find_candidate(key, of, options_.target);
@@ -223,6 +227,9 @@ bool Tuner::agrees(const std::vector<kernel::Choice>& answers) const {
 }
 
 std::string tuned_machine_text(int threads, const kernel::Target& target) {
+  if (target.is_device() && why_no_device(target).empty())
+    return str(join(device_facts(target), "; ", [](const auto& fact) { return str(fact.first, " ", fact.second); }),
+               "; ", target.code_name(), "; times 1");
   return str(cpu().feature_text, "; ", target.code_name(), "; ", threads, " threads; times 1");
 }
 

@@ -81,6 +81,7 @@ class Tuner : public kernel::Chooser {
 double load_of_cores();
 
 /// What times are remembered by: the processor, the instructions of the target, the threads, and the way of measuring.
+/// Of a device: the device, the driver, the compiler of kernels, and the way of measuring.
 std::string tuned_machine_text(int threads, const kernel::Target& target);
 /// What was measured on this machine (its processor) for that many threads of code for the target.
 TuningTable remembered(int threads, const kernel::Target& target = machine());

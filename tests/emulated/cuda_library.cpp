@@ -1,6 +1,7 @@
-// The emulated driver and its NVRTC behind the symbols of the real ones: as libcuda.so.1 and libnvrtc.so.12 it is found
-// and opened like these.
+// The emulated driver, its NVRTC and its libraries of mathematics behind the symbols of the real ones: as libcuda.so.1,
+// libnvrtc.so.12, libcublas.so.12 and libcufft.so.11 it is found and opened like these.
 #include "compiler/cuda/emulated/driver.h"
+#include "compiler/cuda/emulated/math_libraries.h"
 
 using namespace thtrain::cuda;  // NOLINT
 
@@ -19,3 +20,17 @@ using namespace thtrain::cuda;  // NOLINT
   extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
 #define TH_OPTIONAL(name, parameters, loss) TH_REQUIRED(name, parameters)
 #include "compiler/cuda/nvrtc_functions.inc"
+
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::cublas().functions.name;       \
+  }                                                 \
+  extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
+#include "compiler/cuda/cublas_functions.inc"
+
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::cufft().functions.name;        \
+  }                                                 \
+  extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
+#include "compiler/cuda/cufft_functions.inc"

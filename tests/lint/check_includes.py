@@ -1,7 +1,7 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
-    compiler/base < ir < kernel < ops < cpu < passes < autodiff < plan < codegen < store < host < libraries < tuning <
-    runtime < compiler/*.h (api.h)    host < cuda < runtime
+    compiler/base < ir < kernel < ops < cpu < passes < autodiff < plan < codegen < store < host < cuda < libraries <
+    tuning < runtime < compiler/*.h (api.h)
     base < config    api.h, config < nn < reports < trainers < bench < cli    api.h, config < datasets < reports
     all < tests, docs
 
@@ -27,9 +27,9 @@ LEFT = {
     "compiler/store": ["compiler/codegen"],
     "compiler/host": ["compiler/store"],
     "compiler/cuda": ["compiler/host"],
-    "compiler/libraries": ["compiler/host"],
+    "compiler/libraries": ["compiler/cuda"],
     "compiler/tuning": ["compiler/libraries"],
-    "compiler/runtime": ["compiler/tuning", "compiler/cuda"],
+    "compiler/runtime": ["compiler/tuning"],
     "compiler": ["compiler/runtime"],
     "config": ["compiler/base"],
     "nn": ["compiler", "config"],

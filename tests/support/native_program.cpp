@@ -8,13 +8,13 @@
 #include <map>
 
 #include "compiler/codegen/emit.h"
+#include "compiler/cuda/device_program.h"
 #include "compiler/host/cache.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/libraries/library_functions.h"
 #include "compiler/libraries/threads.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/runtime/device_program.h"
 #include "compiler/store/cache_folder.h"
 
 namespace thtrain {

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cusolver_steps.h"
 #include "compiler/ops/factor/device_factor.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
@@ -68,7 +69,10 @@ void lower_cholesky(kernel::StepBuilder& b) {
   const Type& type = b.output().type;
   const Dim &n = type.dims.back(), count = count_of(type);
   if (!SmallMatrices::are(type)) {
-    if (b.target().is_device() && is_float(type.dtype)) return lower_device_cholesky(b, definite_check(b.node()));
+    if (b.target().is_device() && is_float(type.dtype))
+      return lower_decomposition(b, definite_check(b.node()), [](kernel::StepBuilder& step) {
+        lower_device_cholesky(step, definite_check(step.node()));
+      });
     return b.call_library({cholesky_function(type.dtype),
                            {count, n, kernel::PointerTo{b.input(0).index}, kernel::PointerTo{b.output().index},
                             definite_check(b.node())}});

@@ -6,6 +6,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/parts.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cusolver_steps.h"
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/leading.h"
@@ -213,6 +214,8 @@ void lower_eigh(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
   if (SmallMatrices::are(type)) return small_eigh(b);
+  if (b.target().is_device() && is_float(type.dtype))
+    return lower_decomposition(b, finite_check(b.node()), [](kernel::StepBuilder& step) { step.call_reference(); });
   const bool with_vectors = wants_vectors(b.node());
   b.call_library(
       {eigh_function(type.dtype),

@@ -49,4 +49,25 @@ LibraryFunction svd_function(DType dtype) {
   return function_of("svd", dtype, TH_TEXT_OF(TH_SVD_PARAMETERS(float)), TH_TEXT_OF(TH_SVD_PARAMETERS(double)), true);
 }
 
+static LibraryFunction cusolver_function(const kernel::Target& target, const char* name, DType dtype,
+                                         const char* of_float, const char* of_double) {
+  return device_function(target, str("cusolver_", factor_function_name(name, dtype)),
+                         dtype == DType::kFloat32 ? of_float : of_double);
+}
+
+LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "cholesky", dtype, TH_TEXT_OF(TH_DEVICE_CHOLESKY_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_CHOLESKY_PARAMETERS(double)));
+}
+
+LibraryFunction cusolver_eigh_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "eigh", dtype, TH_TEXT_OF(TH_DEVICE_EIGH_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_EIGH_PARAMETERS(double)));
+}
+
+LibraryFunction cusolver_svd_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "svd", dtype, TH_TEXT_OF(TH_DEVICE_SVD_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_SVD_PARAMETERS(double)));
+}
+
 }  // namespace thtrain

@@ -27,6 +27,17 @@
 /// Singular values [n] and, where `wants_vectors`, vectors u [m, n] and vh [n, n] of a [m, n], m >= n.
 #define TH_SVD_PARAMETERS(T) long count, long m, long n, int wants_vectors, const T *a, T *u, T *s, T *vh, int check
 
+// By cuSOLVER on a device, of real matrices; info [count] is 0 where all is well. What is symmetric is a lower triangle
+// by rows.
+/// The lower factors in the place of the lower triangles.
+#define TH_DEVICE_CHOLESKY_PARAMETERS(T) long count, long n, T *matrices, int *info
+/// Eigenvalues [n], and eigenvectors as rows, of either sign, in the place of the matrices.
+#define TH_DEVICE_EIGH_PARAMETERS(T) long count, long n, int wants_vectors, T *matrices, T *values, int *info
+/// Of `matrices` [n, m], the transposes, m >= n, which are lost: s [n], u transposed [n, m] and v [n, n], of either
+/// sign.
+#define TH_DEVICE_SVD_PARAMETERS(T) \
+  long count, long m, long n, int wants_vectors, T *matrices, T *s, T *u, T *vt, int *info
+
 namespace thtrain {
 
 /// "cholesky_f32", and so on: f32, f64, c64, c128.
@@ -38,5 +49,10 @@ kernel::LibraryFunction qr_function(DType dtype);
 kernel::LibraryFunction eigh_function(DType dtype);
 kernel::LibraryFunction eig_function(DType dtype);
 kernel::LibraryFunction svd_function(DType dtype);
+
+/// The same by cuSOLVER on the target, a device (libraries/device_functions.h), for floats.
+kernel::LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype);
+kernel::LibraryFunction cusolver_eigh_function(const kernel::Target& target, DType dtype);
+kernel::LibraryFunction cusolver_svd_function(const kernel::Target& target, DType dtype);
 
 }  // namespace thtrain

@@ -6,6 +6,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/parts.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cusolver_steps.h"
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/leading.h"
@@ -274,6 +275,9 @@ void lower_svd(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
   if (SmallMatrices::are(type)) return small_svd(b);
+  if (b.target().is_device() && is_float(type.dtype))
+    return lower_decomposition(b, finite_matrix_check(b.node()),
+                               [](kernel::StepBuilder& step) { step.call_reference(); });
   const bool with_vectors = has_vectors(b.node());
   const auto output = [&](size_t i) { return PointerTo{b.output(with_vectors ? i : 0).index}; };
   b.call_library({svd_function(type.dtype),

@@ -1,5 +1,6 @@
 // Transforms of Fourier on a device: Stockham's passes over each line, by one block of threads.
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/schedule/device.h"
@@ -28,8 +29,8 @@ std::vector<int64_t> radices_of(int64_t n) {
 // Complex numbers are pairs of numbers in workspaces and in the operands of a step.
 class DeviceTransform {
  public:
-  DeviceTransform(kernel::StepBuilder& b, const Transform& transform)
-      : b_(b), code_(b.code()), transform_(transform), dtype_(real_dtype(b.output().type.dtype)) {}
+  DeviceTransform(kernel::StepBuilder& b, Transform transform)
+      : b_(b), code_(b.code()), transform_(std::move(transform)), dtype_(real_dtype(b.output().type.dtype)) {}
 
   void lower() {
     const Dim all = transform_.count * transform_.elements() * transform_.inner;
@@ -47,17 +48,17 @@ class DeviceTransform {
   }
 
  private:
-  static kernel::Operand parts_of(kernel::Operand numbers) {
+  static kernel::Operand floats_of(kernel::Operand numbers) {
     numbers.type.dtype = real_dtype(numbers.type.dtype);
     return numbers;
   }
   Parts load(const kernel::Operand& of, const Term& at) {
-    const kernel::Operand parts = parts_of(of);
+    const kernel::Operand parts = floats_of(of);
     const Term first = code_.let("first", Term(2) * at);
     return {code_.let("re", b_.load(parts, first)), code_.let("im", b_.load(parts, first + Term(1)))};
   }
   void store(const kernel::Operand& to, const Term& at, const Parts& value) {
-    const kernel::Operand parts = parts_of(to);
+    const kernel::Operand parts = floats_of(to);
     const Term first = code_.let("first", Term(2) * at);
     b_.store(parts, first, value.re);
     b_.store(parts, first + Term(1), value.im);
@@ -176,14 +177,14 @@ class DeviceTransform {
 
   kernel::StepBuilder& b_;
   kernel::Code& code_;
-  const Transform& transform_;
+  const Transform transform_;
   DType dtype_;
 };
 
 }  // namespace
 
-void lower_device_transform(kernel::StepBuilder& b, const Transform& transform) {
-  DeviceTransform(b, transform).lower();
+void lower_transform_lines(kernel::StepBuilder& builder) {
+  DeviceTransform(builder, transform_of(builder.node())).lower();
 }
 
 }  // namespace thtrain

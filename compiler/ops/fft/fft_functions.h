@@ -13,5 +13,8 @@ namespace thtrain {
 
 /// "fft_f32" or "fft_f64"; of float32 or float64.
 const kernel::LibraryFunction& fft_function(DType dtype);
+/// The same by cuFFT on the target, a device (libraries/device_functions.h): results are not scaled, a spectrum that
+/// becomes real numbers is overwritten, and out may be in for complex numbers.
+kernel::LibraryFunction cufft_function(const kernel::Target& target, DType dtype);
 
 }  // namespace thtrain

@@ -18,26 +18,7 @@ namespace thtrain {
 namespace {
 
 using Number = std::complex<long double>;
-Transform transform_of(const Node& node) {
-  Transform out{.kind = node.op == &fft_op()    ? Transform::kComplex
-                        : node.op == &rfft_op() ? Transform::kRealToHalf
-                                                : Transform::kHalfToReal};
-  const Type& in_time = out.kind == Transform::kHalfToReal ? node.types[0] : node.inputs[0].type();
-  const auto axes = static_cast<size_t>(node.props.get_or<int64_t>("axes", 1)),
-             after = static_cast<size_t>(node.props.get_or<int64_t>("after", 0)), first = in_time.rank() - after - axes;
-  for (size_t i = 0; i < in_time.rank(); ++i) {
-    const Dim& length = in_time.dims[i];
-    if (i < first)
-      out.count = out.count * length;
-    else if (i < first + axes)
-      out.n[3 - axes + (i - first)] = length;
-    else
-      out.inner = out.inner * length;
-  }
-  out.inverse = node.props.get_or<bool>("inverse", out.kind == Transform::kHalfToReal);
-  out.norm = node.props.get_or<int64_t>("norm", 0);
-  return out;
-}
+using enum Transform::Kind;
 
 DType complex_dtype(DType dtype) {
   return real_dtype(dtype) == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128;
@@ -102,7 +83,7 @@ std::vector<Number> numbers_of(const Tensor& x, const Transform& transform, cons
     const T* const from = x.data<T>();
     for (size_t i = 0; i < out.size(); ++i) {
       if constexpr (is_complex_v<T>) {
-        if (transform.kind == Transform::kComplex) {
+        if (transform.kind == kComplex) {
           out[i] = Number(from[i]);
           continue;
         }
@@ -141,7 +122,7 @@ std::vector<Tensor> reference_of_transform(const ReferenceArgs& args) {
     T* const to = out.data<T>();
     for (int64_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<size_t>(i);
-      const size_t from = transform.kind == Transform::kRealToHalf ? at / half * n + at % half : at;
+      const size_t from = transform.kind == kRealToHalf ? at / half * n + at % half : at;
       const Number value = all.empty() ? Number() : all[from] * scale;  // a spectrum of no numbers has one element
       if constexpr (is_complex_v<T>)
         to[i] = T(value);
@@ -175,7 +156,7 @@ std::vector<Tensor> error_of_transform(const ErrorArgs& args) {
       double sum = 0, squares = 0;
       for (size_t j = 0; j < of_input; ++j) sum += error.data<double>()[(c * of_input + j) * lengths.inner + i];
       for (size_t j = 0; j < n; ++j) squares += static_cast<double>(std::norm(values[(c * n + j) * lengths.inner + i]));
-      if (transform.kind == Transform::kHalfToReal) sum *= 2;
+      if (transform.kind == kHalfToReal) sum *= 2;
       const double bound = scale * (1.0001 * sum + roundings * precision_of(args.outputs[0].dtype()).unit *
                                                        std::sqrt(squares * static_cast<double>(n)));
       for (size_t j = 0; j < of_output; ++j) out.data<double>()[(c * of_output + j) * lengths.inner + i] = bound;
@@ -184,12 +165,9 @@ std::vector<Tensor> error_of_transform(const ErrorArgs& args) {
 }
 
 void lower_transform(kernel::StepBuilder& b) {
+  if (b.target().is_device()) return lower_on_device(b);
   const Transform transform = transform_of(b.node());
-  if (b.target().is_device()) return lower_device_transform(b, transform);
-  b.call_library({fft_function(real_dtype(b.output().type.dtype)),
-                  {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2],
-                   transform.inner, Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{b.input(0).index},
-                   kernel::PointerTo{b.output().index}}});
+  call_transform(b, fft_function(real_dtype(b.output().type.dtype)), transform, b.input(0));
 }
 
 Cost cost_of_transform(const Node& node) {
@@ -197,7 +175,7 @@ Cost cost_of_transform(const Node& node) {
   const Dim n = transform.elements();
   // 5 n log2(n), half of it for real numbers.
   const double length = n.is_known() ? static_cast<double>(std::max<int64_t>(n.value(), 2)) : 1024;
-  const auto of_number = static_cast<int64_t>((transform.kind == Transform::kComplex ? 5 : 2.5) * std::log2(length));
+  const auto of_number = static_cast<int64_t>((transform.kind == kComplex ? 5 : 2.5) * std::log2(length));
   const Type &in = node.inputs[0].type(), &out = node.types[0];
   return {Dim(of_number) * transform.count * n * transform.inner,
           Dim(static_cast<int64_t>(size_of(in.dtype))) * in.elements() +
@@ -298,6 +276,33 @@ std::vector<OpCase> cases_irfft() {
 }
 
 }  // namespace
+
+Transform transform_of(const Node& node) {
+  Transform out{.kind = node.op == &fft_op() ? kComplex : node.op == &rfft_op() ? kRealToHalf : kHalfToReal};
+  const Type& in_time = out.kind == kHalfToReal ? node.types[0] : node.inputs[0].type();
+  const auto axes = static_cast<size_t>(node.props.get_or<int64_t>("axes", 1)),
+             after = static_cast<size_t>(node.props.get_or<int64_t>("after", 0)), first = in_time.rank() - after - axes;
+  for (size_t i = 0; i < in_time.rank(); ++i) {
+    const Dim& length = in_time.dims[i];
+    if (i < first)
+      out.count = out.count * length;
+    else if (i < first + axes)
+      out.n[3 - axes + (i - first)] = length;
+    else
+      out.inner = out.inner * length;
+  }
+  out.inverse = node.props.get_or<bool>("inverse", out.kind == kHalfToReal);
+  out.norm = node.props.get_or<int64_t>("norm", 0);
+  return out;
+}
+
+void call_transform(kernel::StepBuilder& b, const kernel::LibraryFunction& function, const Transform& transform,
+                    const kernel::Operand& in) {
+  b.call_library({function,
+                  {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2],
+                   transform.inner, Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{in.index},
+                   kernel::PointerTo{b.output().index}}});
+}
 
 const kernel::LibraryFunction& fft_function(DType dtype) {
   static const kernel::LibraryFunction of_float{"fft_f32", TH_TEXT_OF(TH_FFT_PARAMETERS(float))},

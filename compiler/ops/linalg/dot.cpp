@@ -11,6 +11,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/linalg/vector_product.h"
 #include "compiler/ops/loop_form.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
@@ -67,6 +68,7 @@ void lower_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1);
   DType dtype = x.type.dtype;
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
+  if (b.target().is_device() && is_float(dtype)) return lower_vector_product(b);
   if (!b.target().has_libraries() || !has_blas(dtype)) return lower_loops_loop_products(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;

@@ -159,7 +159,7 @@ static bool can_end_with_more(const Node& node, std::span<const Layout> inputs, 
   if (is_batch && !(is_float(node.types[0].dtype) && has_known_strides(inputs[0]) && has_known_strides(inputs[1])))
     return false;
   std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
-  if (target.is_device()) return product && plain_is_possible(*product);
+  if (target.is_device()) return product && plain_is_possible(*product) && chooser.choose(key_of(*product)) == "loops";
   return product && tiling_with_epilogue(&chooser, *product);
 }
 

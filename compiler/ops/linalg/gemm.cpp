@@ -9,6 +9,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/linalg/vector_product.h"
 #include "compiler/ops/loop_form.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
@@ -180,6 +181,7 @@ const Op& gemv_op() {
           },
       .lower =
           [](StepBuilder& b) {
+            if (b.target().is_device()) return lower_vector_product(b);
             if (!b.target().has_libraries()) return lower_loops_loop_products(b);
             copy_addend(b);
             const kernel::Operand &a = b.input(2), &x = b.input(3);

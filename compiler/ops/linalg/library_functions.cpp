@@ -1,5 +1,7 @@
 #include "compiler/ops/linalg/library_functions.h"
 
+#include "compiler/ops/elemwise/parts.h"
+
 namespace thtrain {
 
 using kernel::LibraryFunction;
@@ -31,6 +33,34 @@ const LibraryFunction& ger_function(DType dtype) {
 const LibraryFunction& onednn_gemm_function() {
   static const LibraryFunction f32{"onednn_f32", TH_TEXT_OF(TH_GEMM_PARAMETERS(float)), true};
   return f32;
+}
+
+LibraryFunction device_function(const kernel::Target& target, const std::string& name, const char* parameters) {
+  return {.name = (target.is_emulated() ? "emulated_" : "") + name, .parameters = parameters, .is_of_device = true};
+}
+
+static LibraryFunction cublas_function(const kernel::Target& target, const std::string& name, DType dtype, bool tf32,
+                                       const char* of_float32, const char* of_float64) {
+  const bool is_float32 = real_dtype(dtype) == DType::kFloat32;
+  const char* const ending = tf32                ? "tf32"
+                             : is_complex(dtype) ? (is_float32 ? "c64" : "c128")
+                                                 : (is_float32 ? "f32" : "f64");
+  return device_function(target, str("cublas_", name, "_", ending), is_float32 ? of_float32 : of_float64);
+}
+
+LibraryFunction cublas_gemm_function(const kernel::Target& target, DType dtype, bool tf32) {
+  return cublas_function(target, "gemm", dtype, tf32, TH_TEXT_OF(TH_GEMM_PARAMETERS(float)),
+                         TH_TEXT_OF(TH_GEMM_PARAMETERS(double)));
+}
+
+LibraryFunction cublas_batched_gemm_function(const kernel::Target& target, DType dtype, bool tf32) {
+  return cublas_function(target, "batched_gemm", dtype, tf32, TH_TEXT_OF(TH_BATCHED_GEMM_PARAMETERS(float)),
+                         TH_TEXT_OF(TH_BATCHED_GEMM_PARAMETERS(double)));
+}
+
+LibraryFunction cublas_gemv_function(const kernel::Target& target, DType dtype) {
+  return cublas_function(target, "gemv", dtype, false, TH_TEXT_OF(TH_GEMV_PARAMETERS(float)),
+                         TH_TEXT_OF(TH_GEMV_PARAMETERS(double)));
 }
 
 }  // namespace thtrain

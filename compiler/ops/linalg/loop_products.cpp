@@ -97,14 +97,15 @@ void ProductNest::store() {
   store_value(nest, to, sum);
 }
 
-// Not worth a trial: it is taken by name.
+// On a processor not worth a trial: it is taken by name.
 CandidateSource loop_products() {
   using kernel::ChoiceKey, kernel::Target;
+  static const Candidate loops{.name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops_loop_products};
   return {"matrix_product",
-          [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
+          [](const ChoiceKey&, const Target& target) {
+            return target.is_device() ? std::vector{loops} : std::vector<Candidate>();
+          },
           [](const ChoiceKey&, const std::string& name, const Target&) {
-            const Candidate loops{
-                .name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops_loop_products};
             return name == loops.name ? std::optional(loops) : std::nullopt;
           },
           {"loops"}};

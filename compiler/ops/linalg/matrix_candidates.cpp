@@ -178,7 +178,7 @@ Candidate by_tiling(const MatrixProduct& product, const GemmTiling& tiling) {
 std::vector<Candidate> offer_tilings(const ChoiceKey& key, const Target& target) {
   const MatrixProduct p = *product_of(key.properties);
   std::vector<Candidate> out;
-  if (!target.has_fma()) return out;
+  if (!target.has_fma() || target.is_device()) return out;
   auto add = [&](const GemmTiling& tiling) {
     const std::string name = name_of(tiling);
     if (is_possible(tiling, p, target) &&
@@ -194,7 +194,7 @@ std::vector<Candidate> offer_tilings(const ChoiceKey& key, const Target& target)
 std::optional<Candidate> find_tiling(const ChoiceKey& key, const std::string& name, const Target& target) {
   const MatrixProduct p = *product_of(key.properties);
   const std::optional<GemmTiling> tiling = gemm_tiling_named(name);
-  if (!tiling || !is_possible(*tiling, p, target)) return std::nullopt;
+  if (!tiling || target.is_device() || !is_possible(*tiling, p, target)) return std::nullopt;
   return by_tiling(p, *tiling);
 }
 
@@ -265,7 +265,8 @@ std::optional<MatrixProduct> product_of(const std::string& properties) {
   KeyReader reader(properties);
   const std::string dtype = properties.substr(0, properties.find(' '));
   const std::optional<DType> named = dtype_named(dtype);
-  if (!named || !has_tilings(*named) || !reader.take(dtype) || !reader.take(" ")) return std::nullopt;
+  if (!named || !(has_tilings(*named) || is_complex(*named)) || !reader.take(dtype) || !reader.take(" "))
+    return std::nullopt;
   p.dtype = *named;
   if (!reader.numbers({&p.m, &p.k, &p.n}, 1, int64_t{1} << 40) || !reader.take(" ") ||
       !take_transpose(reader, p.trans_a) || !take_transpose(reader, p.trans_b))

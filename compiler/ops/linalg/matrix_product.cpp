@@ -73,7 +73,8 @@ void lower_matrix_product(StepBuilder& builder) {
   const DType dtype = builder.output().type.dtype;
   // A library's function goes over two axes that lie apart.
   const bool is_plain = !is_batch || batch_axes(step.a, step.b, builder.output()).size() <= 2;
-  if (!is_plain || !has_tilings(dtype)) return lower_loops_loop_products(builder);
+  if (!is_plain || !(has_tilings(dtype) || is_for_cublas(dtype, builder.target())))
+    return lower_loops_loop_products(builder);
   if (std::optional<MatrixProduct> known = known_product(builder.node(), step.a.layout, step.b.layout))
     return lower_chosen(builder, key_of(*known));
   if (!builder.target().has_libraries() || !is_float(dtype)) return lower_loops_loop_products(builder);
@@ -82,13 +83,17 @@ void lower_matrix_product(StepBuilder& builder) {
 
 kernel::LibraryArgument factor_at(const StepBuilder& builder, const GemmFactor& factor) {
   const double* known = std::get_if<double>(&factor);
-  if (known) return kernel::NumberAt{*known, builder.output().type.dtype};
+  if (known) return kernel::NumberAt{*known, real_dtype(builder.output().type.dtype)};
   return PointerTo{builder.input(static_cast<size_t>(std::get<int>(factor))).index};
 }
 
 void call_product(StepBuilder& builder, const kernel::LibraryFunction& function) {
   const ProductStep step = product_step(builder);
   if (step.reads_c) copy_addend(builder);
+  call_product(builder, function, step);
+}
+
+void call_product(StepBuilder& builder, const kernel::LibraryFunction& function, const ProductStep& step) {
   const MatrixLayout p = *matrix_layout(step.a.type.dims, step.a.layout),
                      q = *matrix_layout(step.b.type.dims, step.b.layout);
   const Dims& left = step.a.type.dims;

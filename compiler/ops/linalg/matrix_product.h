@@ -13,6 +13,10 @@ namespace thtrain {
 
 /// Is the node a product of two float matrices, dot or gemm?
 bool is_matrix_product(const Node& node);
+/// May a step of it call cuBLAS? Of a device's, products of floats and of complex numbers may.
+inline bool is_for_cublas(DType dtype, const kernel::Target& target) {
+  return target.is_device() && (is_float(dtype) || is_complex(dtype));
+}
 /// The input that holds its left factor; the right one is the next.
 size_t first_factor(const Node& product);
 
@@ -38,7 +42,10 @@ void lower_loops_loop_products(kernel::StepBuilder& builder);
 /// A factor of the node, and its address as a library's function takes it.
 GemmFactor factor_of(const Node& node, size_t input);
 kernel::LibraryArgument factor_at(const kernel::StepBuilder& builder, const GemmFactor& factor);
-/// Calls a library's function that has gemm's parameters (library_functions.h) for the step.
+/// Calls a library's function that has gemm's parameters (library_functions.h) for the step. What it adds to lies in
+/// the output.
+void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function, const ProductStep& step);
+/// The same with what is added to copied there.
 void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function);
 /// Computes the step by a generated kernel. `product` is that of the step.
 void lower_tiled_product(kernel::StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling);

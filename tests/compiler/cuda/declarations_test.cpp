@@ -6,6 +6,7 @@
 
 #include "compiler/base/run_program.h"
 #include "compiler/cuda/libraries.h"
+#include "compiler/cuda/math_functions.h"
 #include "tests/support/folder_test.h"
 
 namespace thtrain::cuda_declarations_test {
@@ -13,31 +14,49 @@ namespace {
 
 class CudaDeclarations : public FolderTest {};
 
-// The toolkit that is installed; "" where none is.
-std::string toolkit() {
+// Folders of headers: of a toolkit, or one for each of PyPI's wheels. Empty where none has the driver's.
+std::vector<std::string> header_folders() {
+  std::vector<std::string> out;
+  bool has_driver = false;
   for (const std::string& folder : cuda::library_folders(cuda::search_variables())) {
-    const std::string out = std::filesystem::path(folder).parent_path().string();
-    if (std::filesystem::exists(out + "/include/cuda.h")) return out;
+    const std::string headers = (std::filesystem::path(folder).parent_path() / "include").string();
+    has_driver = has_driver || std::filesystem::exists(headers + "/cuda.h");
+    if (std::filesystem::exists(headers)) out.push_back(headers);
   }
-  return "";
+  return has_driver ? out : std::vector<std::string>();
 }
 
 // Enumerations count as int, which our declarations have in their place.
 constexpr const char* kProgram = R"(
 #include <cuda.h>
-#include <nvrtc.h>
 #include <type_traits>
-#if __has_include(<cublas_v2.h>)
+#if __has_include(<nvrtc.h>)
+#include <nvrtc.h>
+#define TH_HAS_NVRTC
+#endif
+#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>)
 #include <cublas_v2.h>
 #include <cublasLt.h>
-#include <cufft.h>
-#include <cusolver_common.h>
-#include <cusparse.h>
+#define TH_HAS_CUBLAS
 #endif
-#if __has_include(<cudnn.h>)
+#if __has_include(<cufft.h>)
+#include <cufft.h>
+#define TH_HAS_CUFFT
+static_assert(CUFFT_FORWARD == -1 && CUFFT_INVERSE == 1);
+#undef CUFFT_FORWARD
+#undef CUFFT_INVERSE
+#endif
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#define TH_HAS_CUSOLVER
+#endif
+#if __has_include(<cusparse.h>) && __has_include(<cudnn.h>)
+#include <cusparse.h>
 #include <cudnn.h>
+#define TH_HAS_OTHERS
 #endif
 #include "compiler/cuda/functions.h"
+#include "compiler/cuda/math_functions.h"
 
 template <class T, bool = std::is_enum_v<T>> struct Plain { using type = T; };
 template <class T> struct Plain<T, true> { using type = int; };
@@ -51,14 +70,32 @@ template <class R, class... P> struct Plain<R(P...), false> {
 #define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Driver::name, ::name)
 #define TH_OPTIONAL(name, parameters, loss) TH_SAME(thtrain::cuda::Driver::name, ::name)
 #include "compiler/cuda/driver_functions.inc"
+#ifdef TH_HAS_NVRTC
 #define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Nvrtc::name, ::name)
 #define TH_OPTIONAL(name, parameters, loss) TH_SAME(thtrain::cuda::Nvrtc::name, ::name)
 #include "compiler/cuda/nvrtc_functions.inc"
+#endif
+#ifdef TH_HAS_CUBLAS
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cublas::name, ::name)
+#include "compiler/cuda/cublas_functions.inc"
+#endif
+#ifdef TH_HAS_CUFFT
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cufft::name, ::name)
+#include "compiler/cuda/cufft_functions.inc"
+#endif
+#ifdef TH_HAS_CUSOLVER
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cusolver::name, ::name)
+#include "compiler/cuda/cusolver_functions.inc"
+#endif
+#if defined(TH_HAS_CUBLAS) && defined(TH_HAS_CUFFT) && defined(TH_HAS_CUSOLVER)
+#define TH_CONSTANT(type, name, value) static_assert(static_cast<long>(::name) == value, #name);
+#include "compiler/cuda/math_constants.inc"
+#endif
 #define TH_CONSTANT(type, name, value) static_assert(static_cast<long>(::name) == value, #name);
 #include "compiler/cuda/driver_constants.inc"
 static_assert(sizeof(CUdeviceptr) == sizeof(thtrain::cuda::DeviceAddress));
 static_assert(CUDA_VERSION >= 12040 && CUDA_VERSION < 14000);
-#if __has_include(<cublas_v2.h>) && __has_include(<cudnn.h>)
+#if defined(TH_HAS_CUBLAS) && defined(TH_HAS_OTHERS)
 thtrain::cuda::Status (*ask)(int, int*);
 #define TH_LIBRARY(library, name, ...) TH_SAME(ask, ::name)
 #include "compiler/cuda/version_functions.inc"
@@ -66,12 +103,15 @@ thtrain::cuda::Status (*ask)(int, int*);
 )";
 
 TEST_F(CudaDeclarations, AreThoseOfTheToolkitsHeaders) {
-  if (toolkit().empty()) GTEST_SKIP() << "no CUDA toolkit is installed";
+  const std::vector<std::string> folders = header_folders();
+  if (folders.empty()) GTEST_SKIP() << "no headers of CUDA are installed";
   const std::string source = root_ + "/declarations.cpp";
   auto compiled = [&](const std::string& text) {
     std::ofstream(source) << text;
-    return run_program({.words = {"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR, "-isystem",
-                                  toolkit() + "/include", source}});
+    std::vector<std::string> words{"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR};
+    for (const std::string& folder : folders) words.insert(words.end(), {"-isystem", folder});
+    words.push_back(source);
+    return run_program({.words = words});
   };
   const Finished right = compiled(kProgram);
   EXPECT_EQ(right.exit_code, 0) << right.trouble << right.output;
@@ -81,16 +121,30 @@ TEST_F(CudaDeclarations, AreThoseOfTheToolkitsHeaders) {
 }
 
 TEST_F(CudaDeclarations, AreExportedByTheToolkitsLibraries) {
-  void* stub = dlopen((toolkit() + "/lib64/stubs/libcuda.so").c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* stub = nullptr;
+  for (const std::string& folder : header_folders())
+    if (!stub) stub = dlopen((folder + "/../lib64/stubs/libcuda.so").c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!stub) GTEST_SKIP() << "no stub of the driver is installed";
 #define TH_REQUIRED(name, parameters) EXPECT_NE(dlsym(stub, #name), nullptr) << #name;
 #define TH_OPTIONAL(name, parameters, loss) TH_REQUIRED(name, parameters)
 #include "compiler/cuda/driver_functions.inc"
   dlclose(stub);
-  if (cuda::nvrtc().handle) {
-    EXPECT_EQ(cuda::nvrtc().trouble, "");
-    EXPECT_TRUE(cuda::nvrtc().missing.empty());
-  }
+}
+
+TEST(CudaLibrariesOfThisMachine, AreOfUseWhereTheyAreThere) {
+  bool any = false;
+  const auto expect_use = [&](const cuda::Library& library) {
+    if (!library.handle) return;
+    any = true;
+    EXPECT_EQ(library.trouble, "");
+    EXPECT_NE(library.version, "");
+    EXPECT_TRUE(library.missing.empty());
+  };
+  expect_use(cuda::nvrtc());
+  expect_use(cuda::math_libraries().cublas());
+  expect_use(cuda::math_libraries().cufft());
+  expect_use(cuda::math_libraries().cusolver());
+  if (!any) GTEST_SKIP() << "no library of CUDA is installed";
 }
 
 }  // namespace

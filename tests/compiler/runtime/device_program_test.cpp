@@ -1,5 +1,5 @@
 // Programs whose kernels run in the memory of a device: variables that stay there, failures, what the host sees.
-#include "compiler/runtime/device_program.h"
+#include "compiler/cuda/device_program.h"
 
 #include <gtest/gtest.h>
 

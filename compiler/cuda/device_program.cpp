@@ -1,4 +1,4 @@
-#include "compiler/runtime/device_program.h"
+#include "compiler/cuda/device_program.h"
 
 #include <algorithm>
 #include <climits>
@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/cuda/cubin.h"
 #include "compiler/cuda/emulated/driver.h"
+#include "compiler/cuda/emulated/math_libraries.h"
 #include "compiler/cuda/libraries.h"
 
 namespace thtrain {
@@ -29,7 +30,7 @@ const ProgramDevice& emulated_device() {
                                  out.push_back(cuda::compile_cubin(cuda::emulated::nvrtc(), text, compute_capability));
                                return out;
                              },
-                             true};
+                             true, *new cuda::LibraryHandles(*device, cuda::emulated::math_libraries())};
   }();
   return *once;
 }
@@ -47,7 +48,7 @@ const ProgramDevice& real_device(int number) {
                             [](std::span<const std::string> texts, int compute_capability) {
                               return cuda::cached_cubins(cuda::cubin_compiler(), texts, compute_capability);
                             },
-                            false};
+                            false, *new cuda::LibraryHandles(*device, cuda::math_libraries())};
   }
   return *out;
 }
@@ -57,6 +58,14 @@ const ProgramDevice& real_device(int number) {
 const ProgramDevice& device_of(const kernel::Target& target) {
   TH_CHECK(target.is_device(), "no device: ", target.text());
   return target.is_emulated() ? emulated_device() : real_device(target.device_number());
+}
+
+std::string why_no_device(const kernel::Target& target) {
+  return target.is_emulated() ? "" : cuda::why_no_device(cuda::driver(), target.device_number());
+}
+
+const cuda::MathLibraries& libraries_of(const kernel::Target& target) {
+  return target.is_emulated() ? cuda::emulated::math_libraries() : cuda::math_libraries();
 }
 
 std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Target& target) {
@@ -96,19 +105,6 @@ DeviceProgram::DeviceProgram(const ProgramDevice& on, const SourceText& source, 
 }
 
 // ---- DeviceCalls
-
-// Nothing is thrown through the entry, which asks the word of failure.
-template <class F>
-void DeviceCalls::guarded(ThContext* context, F f) {
-  auto& self = *static_cast<DeviceCalls*>(context->device);
-  if (self.thrown_) return;
-  try {
-    f(self);
-  } catch (...) {
-    self.thrown_ = std::current_exception();
-    context->fail(context, TH_NO_CHECK, 0, 0);
-  }
-}
 
 DeviceCalls::DeviceCalls(const ProgramDevice& on)
     : ThDevice{},
@@ -212,11 +208,33 @@ void DeviceCalls::add(cuda::Work work, std::span<const int> uses, int checks) {
 void DeviceCalls::launch_work(int place) {
   std::vector<cuda::Work> work = std::exchange(work_, {});
   dependencies_.clear();
-  if (!clock_ || work.empty()) return launch_work(place, std::move(work));
-  stream_.record(clock_->begin);
+  if (work.empty()) return;
+  start_clock();
   launch_work(place, std::move(work));
-  stream_.record(clock_->end);
-  clock_->is_running = true;
+  stop_clock();
+}
+
+// From the first that was launched since the last wait to the last.
+void DeviceCalls::start_clock() {
+  if (clock_ && !std::exchange(clock_->is_running, true)) stream_.record(clock_->begin);
+}
+
+void DeviceCalls::stop_clock() {
+  if (clock_) stream_.record(clock_->end);
+}
+
+cuda::LibraryStream DeviceCalls::library_stream() {
+  return {stream_.handle(),
+          [this](size_t bytes) {
+            // Memory that is freed is so behind the work in it.
+            if (library_memory_.bytes() < bytes)
+              library_memory_ = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)}, &on_.memory);
+            return cuda::address_of(library_memory_.address());
+          },
+          [this](size_t bytes) -> void* {
+            if (library_host_memory_.size() < bytes) library_host_memory_.resize(bytes);
+            return library_host_memory_.data();
+          }};
 }
 
 // A single piece of work is no graph, and neither are those of a place whose form changes more often than not.
@@ -324,12 +342,14 @@ void DeviceCalls::end_early() {
 std::vector<Tensor> DeviceCalls::memory() const {
   std::vector<Tensor> out = temporaries_;
   out.push_back(host_memory_);
+  out.push_back(library_memory_);
   return out;
 }
 
 void DeviceCalls::free() {
   arguments_.free();
   host_memory_ = Tensor::empty(DType::kUInt8, {0});
+  library_memory_ = host_memory_;
   temporaries_.clear();
 }
 

@@ -15,6 +15,7 @@
 #include "compiler/codegen/source_text.h"
 #include "compiler/cuda/device_memory.h"
 #include "compiler/cuda/graph.h"
+#include "compiler/cuda/library_handles.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/target.h"
 #include "compiler/runtime/sent_arguments.h"
@@ -28,7 +29,13 @@ struct ProgramDevice {
   /// Machine code of texts of kernels.
   std::vector<std::string> (*compile)(std::span<const std::string> texts, int compute_capability);
   bool is_one_text;  // is it faster to compile all kernels of a program together?
+  cuda::LibraryHandles& libraries;
 };
+
+/// Why there is none; "" where there is one.
+std::string why_no_device(const kernel::Target& target);
+/// The libraries of such a device, which need not be there.
+const cuda::MathLibraries& libraries_of(const kernel::Target& target);
 
 /// Opens it at the first call. UserError where it is not there.
 const ProgramDevice& device_of(const kernel::Target& target);
@@ -84,6 +91,20 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.
   void end_early();
   void free();
+  /// What a function of a library calls, which the entry gives the number of its place: f(calls) asks for work of the
+  /// stream, behind what was asked for so far, which is launched as the graph of that place. Nothing waits. What f
+  /// throws ends the call of the entry.
+  template <class F>
+  static void call_library(ThContext* context, int place, F f) {
+    guarded(context, [&](DeviceCalls& self) {
+      self.launch_work(place);
+      self.start_clock();
+      f(self);
+      self.stop_clock();
+    });
+  }
+  /// Where that work goes.
+  cuda::LibraryStream library_stream();
   /// From now on events measure what is launched.
   void start_timing();
   /// On the device, of what was launched since the last time; 0 where that was nothing.
@@ -94,12 +115,24 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   std::vector<Tensor> memory() const;
 
  private:
+  // Nothing is thrown through the entry, which asks the word of failure.
   template <class F>
-  static void guarded(ThContext* context, F f);
+  static void guarded(ThContext* context, F f) {
+    auto& self = *static_cast<DeviceCalls*>(context->device);
+    if (self.thrown_) return;
+    try {
+      f(self);
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+      context->fail(context, TH_NO_CHECK, 0, 0);
+    }
+  }
   void add(cuda::Work work, std::span<const int> uses, int checks = 0);
   void launch_work(int place);
   void launch_work(int place, std::vector<cuda::Work> work);
   void launch_all(int place);
+  void start_clock();
+  void stop_clock();
   void read_failure(ThContext* context, int place);
   void tell_failure(ThContext* context);
   const volatile long* failed() const { return reinterpret_cast<const long*>(failed_.data()); }
@@ -130,6 +163,8 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   std::exception_ptr thrown_;
   Tensor host_memory_ = Tensor::empty(DType::kUInt8, {0});
   std::vector<Tensor> temporaries_;  // by their slots
+  std::vector<char> library_host_memory_;
+  Tensor library_memory_ = Tensor::empty(DType::kUInt8, {0});  // the workspace of calls of libraries
 };
 
 }  // namespace thtrain

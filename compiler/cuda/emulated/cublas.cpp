@@ -1,0 +1,300 @@
+// The emulated cuBLAS. A matrix is stored by columns, `ld` elements apart; factors are numbers on the host.
+#include <algorithm>
+#include <complex>
+#include <map>
+#include <memory>
+
+#include "compiler/base/str.h"
+#include "compiler/cuda/emulated/math_libraries.h"
+#include "compiler/cuda/emulated/math_work.h"
+#include "compiler/ops/linalg/matrix_product.h"
+
+// A handle is a pointer to one of these.
+struct cublasContext {
+  CUctx_st* context = nullptr;
+  CUstream_st* stream = nullptr;
+  thtrain::cuda::DeviceAddress workspace = 0;
+  int math = 0;
+};
+
+namespace thtrain::cuda::emulated {
+namespace {
+
+std::map<const void*, std::unique_ptr<cublasContext>>& handles() {
+  static std::map<const void*, std::unique_ptr<cublasContext>> all;
+  return all;
+}
+
+template <class F>
+Status in_cublas(F f) {
+  return in_library(CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_EXECUTION_FAILED, f);
+}
+
+// f(machine, context, handle).
+template <class F>
+Status with_handle(cublasContext* handle, F f) {
+  return in_cublas([&](Machine& m, CUctx_st& context) {
+    cublasContext* const known = found(handles(), handle, context);
+    return known ? f(m, context, *known)
+                 : refuse(CUBLAS_STATUS_NOT_INITIALIZED, "no handle of cuBLAS of the current context");
+  });
+}
+
+Status version_of_cublas(int part, int* value) {
+  *value = part == MAJOR_VERSION ? 12 : part == MINOR_VERSION ? 4 : 0;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+Status create_handle(cublasContext** out) {
+  return in_cublas([&](Machine&, CUctx_st& context) {
+    auto handle = std::make_unique<cublasContext>(cublasContext{&context});
+    *out = handle.get();
+    handles()[*out] = std::move(handle);
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+Status destroy_handle(cublasContext* handle) {
+  return with_handle(handle, [&](Machine& m, CUctx_st& context, cublasContext&) {
+    drain(m, context);
+    handles().erase(handle);
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+// The workspace is forgotten.
+Status set_stream(cublasContext* handle, CUstream_st* stream) {
+  return with_handle(handle, [&](Machine& m, CUctx_st& context, cublasContext& h) {
+    if (!found(m.streams, stream, context)) return no_handle("stream");
+    h.stream = stream;
+    h.workspace = 0;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+Status set_workspace(cublasContext* handle, void* workspace, size_t bytes) {
+  return with_handle(handle, [&](Machine&, CUctx_st& context, cublasContext& h) {
+    const DeviceAddress at = reinterpret_cast<DeviceAddress>(workspace);
+    if (at % 256 != 0) return refuse(CUBLAS_STATUS_INVALID_VALUE, "a workspace is aligned to 256 bytes");
+    if (bytes == 0 || !context.memory->holds(at, bytes))
+      return refuse(CUBLAS_STATUS_INVALID_VALUE, str("the workspace has no ", bytes, " bytes of the device"));
+    h.workspace = at;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+Status set_math(cublasContext* handle, int mode) {
+  return with_handle(handle, [&](Machine&, CUctx_st&, cublasContext& h) {
+    if (mode != CUBLAS_DEFAULT_MATH && mode != CUBLAS_TF32_TENSOR_OP_MATH)
+      return refuse(CUBLAS_STATUS_INVALID_VALUE, "a mode that thtrain does not set");
+    h.math = mode;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+// ---- products
+
+// A matrix of a batch as it is stored, and as the product reads it.
+struct Stored {
+  int op;
+  int64_t rows, columns;  // as stored
+  int64_t ld;
+  const void* at;
+  int64_t stride;  // elements from one matrix to the next
+
+  template <class T>
+  DeviceRows of(int64_t matrix) const {
+    constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
+    return {reinterpret_cast<DeviceAddress>(at) + static_cast<DeviceAddress>(matrix * stride * kBytes), columns,
+            ld * kBytes, rows * kBytes};
+  }
+};
+
+// op(A), row-major.
+template <class T>
+Tensor as_read(const CUctx_st& context, const Stored& stored, int64_t matrix) {
+  std::vector<T> columns(static_cast<size_t>(stored.rows * stored.columns));
+  stored.of<T>(matrix).read(context, columns.data());
+  const bool is_plain = stored.op == CUBLAS_OP_N;
+  Tensor out =
+      Tensor::empty(dtype_of<T>(), is_plain ? Shape{stored.rows, stored.columns} : Shape{stored.columns, stored.rows});
+  for (int64_t j = 0; j < stored.columns; ++j)
+    for (int64_t i = 0; i < stored.rows; ++i) {
+      T x = columns[static_cast<size_t>(j * stored.rows + i)];
+      if constexpr (is_complex_v<T>)
+        if (stored.op == CUBLAS_OP_C) x = std::conj(x);
+      out.data<T>()[is_plain ? i * stored.columns + j : j * stored.rows + i] = x;
+    }
+  return out;
+}
+
+// The 10 bits behind the point that TF32 keeps, rounded to nearest.
+void round_to_tf32(Tensor& x) {
+  if (x.dtype() != DType::kFloat32) return;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, x.data<float>() + i, sizeof bits);
+    if ((bits & 0x7f800000U) != 0x7f800000U) bits = (bits + 0xfffU + (bits >> 13 & 1U)) & ~0x1fffU;
+    std::memcpy(x.data<float>() + i, &bits, sizeof bits);
+  }
+}
+
+template <class T>
+struct Product {
+  int64_t m, n, k, count;
+  T alpha, beta;
+  Stored a, b, c;
+
+  bool reads_factors() const { return k > 0 && alpha != T(0); }
+  // Only what is read and written must be there.
+  bool lies_in(const CUctx_st& context) const {
+    bool out = true;
+    for (int64_t i = 0; i < count; ++i) {
+      out = out && c.of<T>(i).lies_in(context);
+      if (reads_factors()) out = out && a.of<T>(i).lies_in(context) && b.of<T>(i).lies_in(context);
+    }
+    return out;
+  }
+  void run(const CUctx_st& context, int64_t i, bool tf32) const {
+    Tensor product = Tensor::zeros(dtype_of<T>(), {m, n});
+    bool is_written = true;
+    if (reads_factors()) {
+      is_written = a.of<T>(i).is_written(context) && b.of<T>(i).is_written(context);
+      Tensor left = as_read<T>(context, a, i), right = as_read<T>(context, b, i);
+      if (tf32) {
+        round_to_tf32(left);
+        round_to_tf32(right);
+      }
+      reference_products(left, right, 1, m, k, n, product);
+    }
+    const DeviceRows columns = c.of<T>(i);
+    std::vector<T> results(static_cast<size_t>(m * n));
+    if (beta != T(0)) {
+      is_written = is_written && columns.is_written(context);
+      columns.read(context, results.data());
+    }
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        T& to = results[static_cast<size_t>(column * m + row)];
+        const T share = beta == T(0) ? T(0) : beta * to;
+        to = reads_factors() ? alpha * product.data<T>()[row * n + column] + share : share;
+      }
+    columns.write(context, results.data());
+    if (is_written) columns.note_written(context);
+  }
+};
+
+bool is_op(int op) {
+  return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
+}
+
+template <class T>
+Status multiply(cublasContext* handle, Product<T> product) {
+  return with_handle(handle, [&](Machine& machine, CUctx_st& context, cublasContext& h) {
+    if (!h.stream || h.workspace == 0)
+      return refuse(CUBLAS_STATUS_ALLOC_FAILED, "no workspace was set behind cublasSetStream");
+    if (product.m == 0 || product.n == 0 || product.count == 0) return CUBLAS_STATUS_SUCCESS;
+    if (!product.lies_in(context))
+      return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "a matrix does not lie in one allocation of the device");
+    const bool tf32 = h.math == CUBLAS_TF32_TENSOR_OP_MATH;
+    return enqueue(machine, context, h.stream, [&context, product, tf32] {
+      for (int64_t i = 0; i < product.count; ++i) product.run(context, i, tf32);
+    });
+  });
+}
+
+// Our complex numbers in the place of theirs, which are laid out alike.
+template <class T>
+struct Own {
+  using type = T;
+};
+template <>
+struct Own<float2> {
+  using type = std::complex<float>;
+};
+template <>
+struct Own<double2> {
+  using type = std::complex<double>;
+};
+
+template <class T>
+const auto* own(const T* number) {
+  return reinterpret_cast<const typename Own<T>::type*>(number);
+}
+
+template <class T>
+Status gemm_of_batch(cublasContext* handle, int trans_a, int trans_b, int m, int n, int k, const T* alpha, const T* a,
+                     int lda, long long a_stride, const T* b, int ldb, long long b_stride, const T* beta, T* c, int ldc,
+                     long long c_stride, int count) {
+  using Number = typename Own<T>::type;
+  if (!is_op(trans_a) || !is_op(trans_b)) return refuse(CUBLAS_STATUS_INVALID_VALUE, "no such operation");
+  if (m < 0 || n < 0 || k < 0 || count < 0) return refuse(CUBLAS_STATUS_INVALID_VALUE, "a length is negative");
+  if (!alpha || !beta) return refuse(CUBLAS_STATUS_INVALID_VALUE, "a factor is null");
+  const int a_rows = trans_a == CUBLAS_OP_N ? m : k, b_rows = trans_b == CUBLAS_OP_N ? k : n;
+  if (lda < std::max(1, a_rows) || ldb < std::max(1, b_rows) || ldc < std::max(1, m))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a leading dimension is less than the rows");
+  return multiply<Number>(handle, {m,
+                                   n,
+                                   k,
+                                   count,
+                                   *own(alpha),
+                                   *own(beta),
+                                   {trans_a, a_rows, trans_a == CUBLAS_OP_N ? k : m, lda, a, a_stride},
+                                   {trans_b, b_rows, trans_b == CUBLAS_OP_N ? n : k, ldb, b, b_stride},
+                                   {CUBLAS_OP_N, m, n, ldc, c, c_stride}});
+}
+
+template <class T>
+Status gemm(cublasContext* handle, int trans_a, int trans_b, int m, int n, int k, const T* alpha, const T* a, int lda,
+            const T* b, int ldb, const T* beta, T* c, int ldc) {
+  return gemm_of_batch(handle, trans_a, trans_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
+}
+
+// A vector is a matrix of one row, whose columns are incx apart. Increments are positive, as thtrain's are.
+template <class T>
+Status gemv(cublasContext* handle, int trans, int m, int n, const T* alpha, const T* a, int lda, const T* x, int incx,
+            const T* beta, T* y, int incy) {
+  if (!is_op(trans)) return refuse(CUBLAS_STATUS_INVALID_VALUE, "no such operation");
+  if (m < 0 || n < 0 || lda < std::max(1, m) || incx < 1 || incy < 1 || !alpha || !beta)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a length, an increment or a factor");
+  const int rows = trans == CUBLAS_OP_N ? m : n, inner = trans == CUBLAS_OP_N ? n : m;
+  // y^T = x^T op(A)^T.
+  return multiply<T>(handle, {1,
+                              rows,
+                              inner,
+                              1,
+                              *own(alpha),
+                              *own(beta),
+                              {CUBLAS_OP_N, 1, inner, incx, x, 0},
+                              {trans == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, lda, a, 0},
+                              {CUBLAS_OP_N, 1, rows, incy, y, 0}});
+}
+
+}  // namespace
+
+const Opened<Cublas>& cublas() {
+  static const Opened<Cublas> once = [] {
+    Opened<Cublas> out{};
+    out.version = "emulated";
+    out.functions = {.cublasGetProperty = version_of_cublas,
+                     .cublasCreate_v2 = create_handle,
+                     .cublasDestroy_v2 = destroy_handle,
+                     .cublasSetStream_v2 = set_stream,
+                     .cublasSetWorkspace_v2 = set_workspace,
+                     .cublasSetMathMode = set_math,
+                     .cublasSgemm_v2 = gemm<float>,
+                     .cublasDgemm_v2 = gemm<double>,
+                     .cublasCgemm_v2 = gemm<float2>,
+                     .cublasZgemm_v2 = gemm<double2>,
+                     .cublasSgemmStridedBatched = gemm_of_batch<float>,
+                     .cublasDgemmStridedBatched = gemm_of_batch<double>,
+                     .cublasCgemmStridedBatched = gemm_of_batch<float2>,
+                     .cublasZgemmStridedBatched = gemm_of_batch<double2>,
+                     .cublasSgemv_v2 = gemv<float>,
+                     .cublasDgemv_v2 = gemv<double>};
+    return out;
+  }();
+  return once;
+}
+
+}  // namespace thtrain::cuda::emulated

@@ -1,0 +1,10 @@
+#include "compiler/cuda/emulated/math_libraries.h"
+
+namespace thtrain::cuda::emulated {
+
+const MathLibraries& math_libraries() {
+  static const MathLibraries all{cublas, cufft, cusolver};
+  return all;
+}
+
+}  // namespace thtrain::cuda::emulated

@@ -1,0 +1,52 @@
+// What the emulated libraries of mathematics have in common. Seen by the sources of this folder alone.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "compiler/cuda/emulated/machine.h"
+#include "compiler/ir/tensor.h"
+
+namespace thtrain::cuda::emulated {
+
+/// Rows of numbers in the memory of a device, `step` bytes apart; columns of a matrix that is stored so, for example.
+struct DeviceRows {
+  DeviceAddress at = 0;
+  int64_t count = 0, step = 0, bytes = 0;  // of a row, and from one to the next
+
+  size_t whole() const { return count == 0 || bytes == 0 ? 0 : static_cast<size_t>((count - 1) * step + bytes); }
+  bool lies_in(const CUctx_st& context) const { return whole() == 0 || context.memory->holds(at, whole()); }
+  bool is_written(const CUctx_st& context) const {
+    bool out = true;
+    for (int64_t i = 0; i < count && context.checker && bytes > 0; ++i)
+      out = out && context.checker->is_written(row(i), static_cast<size_t>(bytes));
+    return out;
+  }
+  void note_written(const CUctx_st& context) const {
+    for (int64_t i = 0; i < count && context.checker && bytes > 0; ++i)
+      context.checker->written(row(i), static_cast<size_t>(bytes));
+  }
+  DeviceAddress row(int64_t i) const { return at + static_cast<DeviceAddress>(i * step); }
+  char* reached(const CUctx_st& context, int64_t i) const { return context.memory->reached(row(i)); }
+  /// One row behind the other, and back.
+  void read(const CUctx_st& context, void* to) const {
+    for (int64_t i = 0; i < count && bytes > 0; ++i)
+      std::memcpy(static_cast<char*>(to) + i * bytes, reached(context, i), static_cast<size_t>(bytes));
+  }
+  void write(const CUctx_st& context, const void* from) const {
+    for (int64_t i = 0; i < count && bytes > 0; ++i)
+      std::memcpy(reached(context, i), static_cast<const char*>(from) + i * bytes, static_cast<size_t>(bytes));
+  }
+};
+
+/// f(machine, context) where there is a context that nothing has spoiled; else one of the library's statuses.
+template <class F>
+Status in_library(Status no_context, Status spoiled, F f) {
+  std::lock_guard lock(mutex());
+  CUctx_st* const context = current_context();
+  if (!context) return no_context;
+  if (context->status != 0) return refuse(spoiled, context->complaint);
+  return f(*machine(), *context);
+}
+
+}  // namespace thtrain::cuda::emulated

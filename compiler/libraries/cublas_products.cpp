@@ -1,0 +1,145 @@
+// Matrix products by cuBLAS. Its matrices are stored by columns: a row-major C = A B is C^T = B^T A^T there.
+#include <complex>
+
+#include "compiler/cuda/device_program.h"
+#include "compiler/cuda/emulated/math_libraries.h"
+#include "compiler/libraries/device_functions.h"
+#include "compiler/ops/linalg/library_functions.h"
+
+namespace thtrain {
+namespace {
+
+using cuda::Cublas;
+
+// Their type of a number whose parts are T, and their functions of it.
+template <class T, bool IsComplex>
+struct OfCublas;
+template <>
+struct OfCublas<float, false> {
+  using Number = float;
+  static constexpr auto gemm = &Cublas::cublasSgemm_v2;
+  static constexpr auto of_batch = &Cublas::cublasSgemmStridedBatched;
+  static constexpr auto gemv = &Cublas::cublasSgemv_v2;
+};
+template <>
+struct OfCublas<double, false> {
+  using Number = double;
+  static constexpr auto gemm = &Cublas::cublasDgemm_v2;
+  static constexpr auto of_batch = &Cublas::cublasDgemmStridedBatched;
+  static constexpr auto gemv = &Cublas::cublasDgemv_v2;
+};
+template <>
+struct OfCublas<float, true> {
+  using Number = float2;
+  static constexpr auto gemm = &Cublas::cublasCgemm_v2;
+  static constexpr auto of_batch = &Cublas::cublasCgemmStridedBatched;
+};
+template <>
+struct OfCublas<double, true> {
+  using Number = double2;
+  static constexpr auto gemm = &Cublas::cublasZgemm_v2;
+  static constexpr auto of_batch = &Cublas::cublasZgemmStridedBatched;
+};
+
+// A known factor as cuBLAS reads it, on the host.
+template <class Number, class T>
+struct Factor {
+  explicit Factor(T value) : parts{value, T(0)} {}
+  const Number* at() const { return reinterpret_cast<const Number*>(parts); }
+  alignas(16) T parts[2];
+};
+
+template <class Number, class T>
+Number* numbers(T* at) {
+  return reinterpret_cast<Number*>(at);
+}
+template <class Number, class T>
+const Number* numbers(const T* at) {
+  return reinterpret_cast<const Number*>(at);
+}
+
+int count_of(long length) {
+  TH_CHECK(length >= 0 && length <= INT_MAX, "a length of ", length, " for cuBLAS");
+  return static_cast<int>(length);
+}
+
+int op_of(bool is_transposed) {
+  return is_transposed ? cuda::CUBLAS_OP_T : cuda::CUBLAS_OP_N;
+}
+
+template <class T, bool IsComplex, bool Tf32>
+void cublas_batched_gemm(ThContext* context, int place, TH_BATCHED_GEMM_PARAMETERS(T)) {
+  using Of = OfCublas<T, IsComplex>;
+  using Number = typename Of::Number;
+  constexpr long kParts = IsComplex ? 2 : 1;
+  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
+    if (m == 0 || n == 0 || outer == 0 || inner == 0) return;
+    calls.on().libraries.with_cublas(calls.library_stream(), Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
+      const Factor<Number, T> alpha(*alpha_at), beta(reads_c ? *beta_at : T(0));
+      for (long i = 0; i < outer; ++i)
+        cuda::check_math(
+            (c_blas.*Of::of_batch)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
+                                   alpha.at(), numbers<Number>(b + i * b_outer * kParts), count_of(ldb), b_inner,
+                                   numbers<Number>(a + i * a_outer * kParts), count_of(lda), a_inner, beta.at(),
+                                   numbers<Number>(c + i * c_outer * kParts), count_of(ldc), c_inner, count_of(inner)),
+            "cublas gemmStridedBatched");
+    });
+  });
+}
+
+template <class T, bool IsComplex, bool Tf32>
+void cublas_gemm(ThContext* context, int place, TH_GEMM_PARAMETERS(T)) {
+  using Of = OfCublas<T, IsComplex>;
+  using Number = typename Of::Number;
+  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
+    if (m == 0 || n == 0) return;
+    calls.on().libraries.with_cublas(calls.library_stream(), Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
+      const Factor<Number, T> alpha(*alpha_at), beta(reads_c ? *beta_at : T(0));
+      cuda::check_math((c_blas.*Of::gemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
+                                          alpha.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a),
+                                          count_of(lda), beta.at(), numbers<Number>(c), count_of(ldc)),
+                       "cublas gemm");
+    });
+  });
+}
+
+template <class T>
+void cublas_gemv(ThContext* context, int place, TH_GEMV_PARAMETERS(T)) {
+  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
+    if ((trans_a ? n : m) == 0) return;
+    calls.on().libraries.with_cublas(calls.library_stream(), false, [&](const Cublas& c_blas, cublasContext* handle) {
+      const T beta = reads_y ? *beta_at : T(0);
+      cuda::check_math(
+          (c_blas.*OfCublas<T, false>::gemv)(handle, op_of(!trans_a), count_of(n), count_of(m), alpha_at, a,
+                                             count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
+          "cublas gemv");
+    });
+  });
+}
+
+}  // namespace
+
+NamedFunctions cublas_functions() {
+  NamedFunctions out;
+  auto add = [&](const char* name, auto* function) {
+    detail::add_device_function(out, str("cublas_", name), "cuBLAS", reinterpret_cast<void*>(function),
+                                [](bool is_emulated) -> const cuda::Opened<Cublas>& {
+                                  return is_emulated ? cuda::emulated::cublas() : cuda::math_libraries().cublas();
+                                });
+  };
+  add("gemm_f32", cublas_gemm<float, false, false>);
+  add("gemm_f64", cublas_gemm<double, false, false>);
+  add("gemm_c64", cublas_gemm<float, true, false>);
+  add("gemm_c128", cublas_gemm<double, true, false>);
+  add("gemm_tf32", cublas_gemm<float, false, true>);
+  add("batched_gemm_f32", cublas_batched_gemm<float, false, false>);
+  add("batched_gemm_f64", cublas_batched_gemm<double, false, false>);
+  add("batched_gemm_c64", cublas_batched_gemm<float, true, false>);
+  add("batched_gemm_c128", cublas_batched_gemm<double, true, false>);
+  add("batched_gemm_tf32", cublas_batched_gemm<float, false, true>);
+  add("gemv_f32", cublas_gemv<float>);
+  add("gemv_f64", cublas_gemv<double>);
+  return out;
+}
+
+}  // namespace thtrain
