@@ -104,7 +104,7 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
                         " us a call, ", fixed_text(1e6 * per_call(profile, profile.seconds - inside), 1),
                         " of them between the steps\n");
   if (!profile.clock.empty())
-    out += str("steps on the device: times of ", profile.clock, "; each kernel is launched by itself here\n");
+    out += str("steps on the device: times of ", profile.clock, "; each launch is waited for here\n");
   out += str(padded("step", 4), padded("us a call", 12), padded("share", 9), padded("GFLOP/s", 10), padded("GB/s", 9),
              padded(rates ? "of ceiling" : "", 12), has_roles(profile) ? "  code, role\n" : "  code\n");
   for (size_t i = 0; i < profile.steps.size(); ++i) {
