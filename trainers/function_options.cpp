@@ -1,6 +1,6 @@
 // What functions of an experiment are compiled with.
+#include "compiler/cuda/device_program.h"
 #include "compiler/cuda/libraries.h"
-#include "compiler/runtime/device_program.h"
 #include "compiler/tuning/machine.h"
 #include "compiler/tuning/user_candidates.h"
 #include "trainers/program.h"

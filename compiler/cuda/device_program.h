@@ -16,9 +16,9 @@
 #include "compiler/cuda/device_memory.h"
 #include "compiler/cuda/graph.h"
 #include "compiler/cuda/library_handles.h"
+#include "compiler/cuda/sent_arguments.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/target.h"
-#include "compiler/runtime/sent_arguments.h"
 
 namespace thtrain {
 

@@ -1,12 +1,12 @@
 // Arguments that are copied to a device while it computes: with the bits of calls that wait, in any order of streams.
-#include "compiler/runtime/sent_arguments.h"
+#include "compiler/cuda/sent_arguments.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "compiler/api.h"
-#include "compiler/runtime/device_program.h"
+#include "compiler/cuda/device_program.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/target_calls.h"
 

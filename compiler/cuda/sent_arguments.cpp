@@ -1,4 +1,4 @@
-#include "compiler/runtime/sent_arguments.h"
+#include "compiler/cuda/sent_arguments.h"
 
 namespace thtrain {
 
