@@ -23,7 +23,7 @@ void expect_right(const std::vector<Expr>& inputs, const Expr& result, std::vect
     ins.emplace_back(x);
     values.push_back(numbers(x.type().known_shape()).cast(x.dtype()));
   }
-  expect_equal(ins, {result}, values, {.candidates = std::move(candidates), .target = device_under_test()});
+  expect_equal(ins, {result}, values, {.target = device_under_test(), .candidates = std::move(candidates)});
 }
 
 Expr of(DType dtype, const std::string& name, const Dims& dims) {
