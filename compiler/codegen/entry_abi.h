@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 10
+#define TH_ABI_VERSION 11
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element, in the memory that the program computes in. */
@@ -58,6 +58,9 @@ struct ThContext {
   /* A buffer whose lengths the data decides, aligned to 64 bytes: of output `slot`, or of a temporary, which have the
      slots after the outputs. Released by the runtime. May fail. */
   void* (*allocate)(ThContext*, int slot, long bytes);
+
+  /* Output `number` is computed, and stays as it is. Called by programs made for it (EmitOptions::early_outputs). */
+  void (*output_done)(ThContext*, int number);
 
   /* The last values of the lengths that bodies of loops and branches define, by their numbers. */
   long* lengths;

@@ -36,6 +36,7 @@ struct CompileOptions {
   PipelineOptions pipeline = {};
   int threads = 1;
   bool probes = false;
+  bool early_outputs = false;  // EmitOptions::early_outputs
   bool use_cache = true;
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
