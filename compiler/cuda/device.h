@@ -120,6 +120,7 @@ class Stream {
   void launch_with(CUfunc_st* kernel, unsigned blocks, unsigned threads, void** parameters);
   void launch(CUgraphExec_st* graph);
   void wait();
+  CUstream_st* handle() const { return handle_; }
 
  private:
   const Device& device_;
