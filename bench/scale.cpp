@@ -11,7 +11,7 @@
 namespace thtrain {
 
 // The same addition as that of ranks, of as many bytes.
-static double seconds_of_adding(int64_t bytes) {
+double seconds_of_adding(int64_t bytes) {
   const auto elements = static_cast<size_t>(std::max<int64_t>(1, bytes / 4));
   std::vector<float> a(elements), b(elements, 1);
   add_to(std::span<float>(a), std::span<const float>(b));
@@ -22,54 +22,110 @@ static double seconds_of_adding(int64_t bytes) {
 }
 
 ShardedStepTimes measure_sharded_step(const Experiment& experiment, const Dataset& data,
-                                      const std::string& config_folder, double seconds) {
+                                      const std::string& config_folder, double seconds,
+                                      const std::shared_ptr<Ranks>& ranks) {
   if (experiment.trainer.shards == 0)
     throw UserError(Message{.what = "bench scale: minibatches are not computed in shards",
                             .expected = "trainer.shards, a power of two",
                             .hint = "thtrain bench scale CONFIG trainer.shards=4"});
-  TrainingProgram program(experiment, data, config_folder);
+  TrainingProgram program(experiment, data, config_folder, {}, ranks);
+  ShardedStep& sharded = *program.sharded();
   RandomState random = program.model().random();
-  int64_t steps = 0;
+  // All ranks go on, or none.
   auto train = [&](double most) {
     const auto begin = std::chrono::steady_clock::now();
-    auto goes_on = [&] { return steps < 2 || seconds_since(begin) < most; };
-    for (steps = 0; goes_on();) {
+    const int64_t first = sharded.times().steps;
+    bool goes_on = true;
+    while (goes_on) {
       program.begin_epoch(random);
       program.clear_carried_state();
-      for (int64_t batch = 0; batch < program.batches() && goes_on(); ++batch, ++steps) program.step(batch);
+      for (int64_t batch = 0; batch < program.batches() && goes_on; ++batch) {
+        sharded.wish({.stop = sharded.times().steps - first >= 2 && seconds_since(begin) > most});
+        program.step(batch);
+        goes_on = !sharded.agreed().stop;
+      }
     }
   };
   train(seconds / 10);
-  const ShardedStep::Times before = program.sharded()->times();
+  const ShardedStep::Times before = sharded.times();
+  const std::vector<double> ready_before = sharded.ready_seconds();
   train(seconds);
-  const ShardedStep::Times& after = program.sharded()->times();
-  const auto count = static_cast<double>(steps);
+  const ShardedStep::Times after = sharded.times();
+  const auto count = static_cast<double>(after.steps - before.steps);
   ShardedStepTimes out{.shards = experiment.trainer.shards,
                        .examples = experiment.trainer.batch_size,
-                       .bytes = program.sharded()->bytes(),
                        .computing = (after.shards - before.shards) / count,
-                       .optimizer = (after.apply - before.apply) / count};
-  out.adding = seconds_of_adding(out.bytes);
+                       .optimizer = (after.apply - before.apply) / count,
+                       .hidden = (after.hidden - before.hidden) / count,
+                       .waited = (after.waited - before.waited) / count};
+  const std::vector<Bucket> buckets = sharded.buckets();
+  const std::vector<double> ready = sharded.ready_seconds();
+  const auto element = static_cast<int64_t>(size_of(floatX()));
+  for (size_t i = 0; i < buckets.size(); ++i)
+    out.buckets.push_back({(buckets[i].end - buckets[i].begin) * element, (ready[i] - ready_before[i]) / count});
+  out.adding = seconds_of_adding(out.bytes());
   return out;
 }
 
-double predicted_exchange(const ShardedStepTimes& step, const ScaleNetwork& network, int64_t ranks) {
+int64_t ShardedStepTimes::bytes() const {
+  int64_t out = 0;
+  for (const Bucket& bucket : buckets) out += bucket.bytes;
+  return out;
+}
+
+ScaleNetwork measure_network(Ranks& ranks, double adding) {
+  auto seconds_of_sum = [&](size_t elements) {
+    std::vector<float> values(elements);
+    constexpr int kTimes = 20;
+    ranks.sum(values);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kTimes; ++i) ranks.sum(values);
+    return seconds_since(begin) / kTimes;
+  };
+  double stages = 0, part = 1, sent = 0;
+  for (int distance = 1; distance < ranks.size(); distance *= 2) {
+    part /= 2;
+    stages += 1;
+    sent += part;
+  }
+  constexpr size_t kElements = size_t{1} << 21;
+  const double bytes = sent * 4 * static_cast<double>(kElements), small = seconds_of_sum(1);
+  const double large = std::max(1e-9, seconds_of_sum(kElements) - small - bytes * adding);
+  return {.latency = small / (2 * stages), .bandwidth = 2 * bytes / large};
+}
+
+double predicted_exchange(double bytes, double adding, const ScaleNetwork& network, int64_t ranks) {
   double out = 0;
-  auto bytes = static_cast<double>(step.bytes);
   for (int64_t distance = 1; distance < ranks; distance *= 2) {
     bytes /= 2;
-    out += 2 * (network.latency + bytes / network.bandwidth) + bytes * step.adding;
+    out += 2 * (network.latency + bytes / network.bandwidth) + bytes * adding;
   }
   return out;
+}
+
+// What of the exchange is left when the computing ends, which takes so long; `computing` of the step is the time of all
+// shards, and buckets come at the end of the last one.
+static double waiting_behind(const ShardedStepTimes& step, const ScaleNetwork& network, int64_t ranks,
+                             double computing) {
+  double end = 0;
+  for (const ShardedStepTimes::Bucket& bucket : step.buckets) {
+    const double ready = computing - (step.computing - bucket.ready);
+    end = std::max(end, ready) + predicted_exchange(static_cast<double>(bucket.bytes), step.adding, network, ranks);
+  }
+  return std::max(0.0, end - computing);
 }
 
 std::vector<PredictedStep> predicted_steps(const ShardedStepTimes& step, const ScaleNetwork& network) {
   std::vector<PredictedStep> out;
   for (int64_t ranks = 1; ranks <= 1024; ranks *= 2) {
-    PredictedStep one{.ranks = ranks, .exchange = predicted_exchange(step, network, ranks)};
-    const double rest = one.exchange + step.optimizer;
-    if (ranks <= step.shards) one.shared = step.computing / static_cast<double>(ranks) + rest;
-    one.each = step.computing + rest;
+    PredictedStep one{.ranks = ranks};
+    for (const ShardedStepTimes::Bucket& bucket : step.buckets)
+      one.exchange += predicted_exchange(static_cast<double>(bucket.bytes), step.adding, network, ranks);
+    auto whole = [&](double computing) {
+      return computing + waiting_behind(step, network, ranks, computing) + step.optimizer;
+    };
+    if (ranks <= step.shards) one.shared = whole(step.computing / static_cast<double>(ranks));
+    one.each = whole(step.computing);
     out.push_back(one);
   }
   return out;
@@ -82,8 +138,9 @@ static std::string milliseconds(double seconds) {
 std::string scale_table(const ShardedStepTimes& step, const ScaleNetwork& network) {
   std::string out = str("measured: a minibatch of ", step.examples, " examples in ", step.shards, " shards, ",
                         milliseconds(step.computing), " ms, optimizer ", milliseconds(step.optimizer),
-                        " ms; combined are ", bytes_text(static_cast<double>(step.bytes)), ", added in ",
-                        milliseconds(step.adding * static_cast<double>(step.bytes)), " ms\nstated: latency ",
+                        " ms; summed are ", bytes_text(static_cast<double>(step.bytes())), " in ", step.buckets.size(),
+                        step.buckets.size() == 1 ? " bucket" : " buckets", ", added in ",
+                        milliseconds(step.adding * static_cast<double>(step.bytes())), " ms\nnetwork: latency ",
                         number_text(1e6 * network.latency), " us, bandwidth ", number_text(network.bandwidth / 1e9),
                         " GB/s\n\n| ranks | exchange, ms | one minibatch shared, ms | speedup | a minibatch each, ms | "
                         "examples/s |\n| --- | --- | --- | --- | --- | --- |\n");
@@ -94,6 +151,18 @@ std::string scale_table(const ShardedStepTimes& step, const ScaleNetwork& networ
             " | ", one.shared > 0 ? fixed_text(steps[0].shared / one.shared, 2) : "", " | ", milliseconds(one.each),
             " | ", fixed_text(static_cast<double>(one.ranks * step.examples) / one.each, 0), " |\n");
   return out;
+}
+
+std::string compared_step(const ShardedStepTimes& alone, const ShardedStepTimes& measured, const ScaleNetwork& network,
+                          int64_t ranks) {
+  const std::vector<PredictedStep> all = predicted_steps(alone, network);
+  const double predicted =
+      std::find_if(all.begin(), all.end(), [&](const PredictedStep& one) { return one.ranks == ranks; })->shared;
+  const double exchange = measured.hidden + measured.waited;
+  return str("\nmeasured with ", ranks, " processes: ", milliseconds(measured.whole()), " ms, predicted ",
+             milliseconds(predicted), " ms (", fixed_text(100 * (predicted / measured.whole() - 1), 1),
+             " %); the shards of a process took ", milliseconds(measured.computing), " ms, the exchange ",
+             milliseconds(exchange), " ms, of which ", milliseconds(measured.hidden), " ms beside them\n");
 }
 
 std::string scale_json(const ShardedStepTimes& step, const ScaleNetwork& network) {

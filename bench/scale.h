@@ -8,6 +8,7 @@
 
 #include "datasets/dataset.h"
 #include "trainers/experiment.h"
+#include "trainers/ranks/ranks.h"
 
 namespace thtrain {
 
@@ -17,34 +18,53 @@ struct ScaleNetwork {
   double bandwidth = 10e9;  // bytes in a second
 };
 
-/// A step in shards by one process, in seconds.
+/// A step in shards, in seconds.
 struct ShardedStepTimes {
   int64_t shards = 1, examples = 0;  // of a minibatch
-  int64_t bytes = 0;                 // that ranks combine
-  double computing = 0;              // all shards
+  double computing = 0;              // this process' shards
   double optimizer = 0;
   double adding = 0;  // a byte to another one
+  struct Bucket {
+    int64_t bytes = 0;
+    double ready = 0;  // since the step began: this process has it of all its shards
+  };
+  std::vector<Bucket> buckets = {};  // that ranks sum, in their order
+  double hidden = 0, waited = 0;     // sums over the ranks, beside the computing and behind it
+
+  int64_t bytes() const;
+  double whole() const { return computing + waited + optimizer; }
 };
 
-/// Trains for about so many seconds, behind a tenth of that. The weights are lost.
+/// Trains for about so many seconds, behind a tenth of that, by these ranks; null: by this process alone. The weights
+/// are lost.
 ShardedStepTimes measure_sharded_step(const Experiment& experiment, const Dataset& data,
-                                      const std::string& config_folder, double seconds);
+                                      const std::string& config_folder, double seconds,
+                                      const std::shared_ptr<Ranks>& ranks = nullptr);
 
-/// Of recursive halving and doubling (trainers/ranks/ranks.h): 2 log2(ranks) messages of each rank, of half of what the
-/// one before it sent, and back.
-double predicted_exchange(const ShardedStepTimes& step, const ScaleNetwork& network, int64_t ranks);
+/// Seconds that a byte of so many takes to be added to another one, as ranks add.
+double seconds_of_adding(int64_t bytes);
+/// What messages between these ranks, at least two, take: by their own sums, of one number and of 8 MiB.
+ScaleNetwork measure_network(Ranks& ranks, double adding);
+
+/// Of recursive halving and doubling (trainers/ranks/ranks.h), of so many bytes: 2 log2(ranks) messages of each rank,
+/// of half of what the one before it sent, and back.
+double predicted_exchange(double bytes, double adding, const ScaleNetwork& network, int64_t ranks);
 
 struct PredictedStep {
   int64_t ranks = 1;
-  double exchange = 0;
-  double shared = 0;  // a step whose shards the ranks share; 0 where they are more than the shards
+  double exchange = 0;  // all buckets
+  double shared = 0;    // a step whose shards the ranks share; 0 where they are more than the shards
   double each =
       0;  // a step of a minibatch that is `ranks` times as large: each rank computes as many shards as one did
 };
-/// For 1, 2, 4, ... to 1,024 ranks.
+/// For 1, 2, 4, ... to 1,024 ranks, from a step of one process. Buckets are exchanged one after the other, each as soon
+/// as it is ready, beside the computing.
 std::vector<PredictedStep> predicted_steps(const ShardedStepTimes& step, const ScaleNetwork& network);
 
 std::string scale_table(const ShardedStepTimes& step, const ScaleNetwork& network);
+/// What these ranks took, and what was predicted of them.
+std::string compared_step(const ShardedStepTimes& alone, const ShardedStepTimes& measured, const ScaleNetwork& network,
+                          int64_t ranks);
 /// A line for each number of ranks.
 std::string scale_json(const ShardedStepTimes& step, const ScaleNetwork& network);
 

@@ -31,7 +31,7 @@ if(MPI_CXX_FOUND)
                         POSITION_INDEPENDENT_CODE ON)
   install(TARGETS thtrain_mpi LIBRARY DESTINATION lib/thtrain COMPONENT cli)
 endif()
-thtrain_room(bench    bench    FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
+thtrain_room(bench    bench    EXCLUDE bench/scale_check/exchange.cpp FLAGS ${THTRAIN_QUICK_FLAGS} LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 
 # ---- The command line: all but main() is a library, so that its parts can be tested.

@@ -55,6 +55,8 @@ struct LayerPass {
   Expr mask = {};
   /// Of a minibatch that is sparse (nn/sparse_examples.h); null: it is dense.
   const SparseExamples* sparse = nullptr;
+  /// Is it a shard of a minibatch? Sums over the minibatch are then nn/minibatch_sum.h's.
+  bool is_shard = false;
 };
 
 /// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L

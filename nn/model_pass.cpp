@@ -96,7 +96,7 @@ void ModelPass::compute_layer(size_t number) {
   for (size_t source : model_.sources_[number])
     inputs.push_back(layer.takes_sequences() ? sequences_at(source) : taken_from(number, source));
   const size_t updates_before = updates_.size();
-  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_, .sparse = sparse_};
+  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_, .sparse = sparse_, .is_shard = is_shard_};
   Expr out = layer(inputs, pass);
   TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", layer.name(),
            " updates its state in evaluation");

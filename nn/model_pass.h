@@ -17,6 +17,9 @@ class ModelPass {
   ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {},
             const SparseExamples* sparse = nullptr);
 
+  /// From now on the minibatch is a shard of a larger one (LayerPass::is_shard).
+  void set_shard() { is_shard_ = true; }
+
   /// Of the last layer. UserError where there is none.
   Expr output();
   /// Of the layer or the input of that name. UserError where there is none.
@@ -54,6 +57,7 @@ class ModelPass {
   Dim steps_ = 1, batch_ = 1;  // of the sequences
   const SparseExamples* sparse_;
   Expr mask_;  // floats [steps, batch]; empty where all sequences have the same length
+  bool is_shard_ = false;
   std::vector<Update> updates_;
 };
 

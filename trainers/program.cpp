@@ -15,6 +15,7 @@
 #include "trainers/data_state.h"
 #include "trainers/demands.h"
 #include "trainers/first_weights.h"
+#include "trainers/shards.h"
 
 namespace thtrain {
 
@@ -68,8 +69,8 @@ static void check_start(const Model& model, const Experiment& experiment) {
 
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
                                  const NamedArrays& first, const std::shared_ptr<Ranks>& ranks)
-    : experiment_(with_checked_sizes(experiment, data)),
-      ranks_(ranks ? ranks : std::make_shared<Ranks>()),
+    : ranks_(ranks ? ranks : std::make_shared<Ranks>()),
+      experiment_(on_own_device(with_checked_sizes(experiment, data), *ranks_)),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
       input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),

@@ -198,8 +198,8 @@ class TrainingProgram {
   std::vector<LayerSummary> layer_summaries() const;
   std::string minibatch_text(const Shape& one, bool is_sequence) const;
 
-  const Experiment& experiment_;
   std::shared_ptr<Ranks> ranks_;
+  const Experiment experiment_;  // on this rank's device
   FloatXScope floatx_;
   int64_t kernels_before_;
   ModelInput input_;

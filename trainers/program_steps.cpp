@@ -9,6 +9,7 @@
 #include "compiler/tuning/refusals.h"
 #include "compiler/tuning/tuner.h"
 #include "nn/losses.h"
+#include "nn/minibatch_sum.h"
 #include "nn/model_pass.h"
 #include "trainers/carried_state.h"
 #include "trainers/demands.h"
@@ -114,6 +115,7 @@ TrainingProgram::StepParts TrainingProgram::step_parts(int64_t count) {
   Minibatch batch = feed_->minibatch(count);
   ModelPass pass = batch.sparse ? model_.pass(*batch.sparse, Phase::kTraining)
                                 : model_.pass({batch.x}, Phase::kTraining, batch.lengths);
+  if (experiment_.trainer.shards > 0) pass.set_shard();
   ObjectiveStep step = objective_step(batch, pass);
   if (is_batch_method())
     check_batch_training(experiment_, model_, *outputs_[0].objective, step);
@@ -186,10 +188,15 @@ ShardGraph TrainingProgram::shard_graph(int64_t count) {
                  .weight = cast(weight_of(parts.batch, parts.pass), parts.cost.dtype())};
   if (parts.step.gradients) {
     out.gradients = own_gradients(*parts.step.gradients, parts.penalties);
+    if (needs_minibatch_sum(out.gradients))
+      throw UserError(Message{.what = "sync = true does not go with an objective that makes its gradients itself",
+                              .expected = "sync = false in the layers of type batch_norm",
+                              .config = experiment_.trainer.at("shards")});
   } else {
     std::vector<Expr> wrt;
     for (const Param& param : training_step_->optimizer().params()) wrt.push_back(param.expr());
-    out.gradients = grad(parts.cost, wrt);
+    out.meets = needs_minibatch_sum({parts.cost});
+    out.gradients = grad(out.meets ? parts.cost * out.weight : parts.cost, wrt);
   }
   out.updates = parts.step.updates;
   out.updates.insert(out.updates.end(), parts.pass.updates().begin(), parts.pass.updates().end());

@@ -7,14 +7,13 @@
 #include <set>
 #include <utility>
 
+#include "compiler/base/clock.h"
+#include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "nn/noise.h"
 
 namespace thtrain {
-
-// What stands before the statistics and gradients in the tree: weight, cost, and three wishes.
-static constexpr int64_t kHead = 5;
 
 ShardedStep::ShardedStep(Options options, Build build, const std::optional<TrainingStep>& step, const Shared& loss_sum,
                          const Model& model, const WeightedObjectives& objectives, Ranks& ranks)
@@ -26,14 +25,29 @@ ShardedStep::ShardedStep(Options options, Build build, const std::optional<Train
   for (const In& in : graph.inputs) graph_.inputs.push_back(in.variable);
   graph_.outputs = {graph.cost};
   graph_.outputs.insert(graph_.outputs.end(), graph.gradients.begin(), graph.gradients.end());
-  int64_t elements = kHead;
-  for (const Shared& variable : averaged_) elements += element_count(variable.type().known_shape());
-  for (const Param& param : step->optimizer().params()) elements += element_count(param.variable.type().known_shape());
-  tree_.emplace(dtype_, elements, shards.last - shards.first);
+  gradients_ = graph.gradients.size();
+  meets_ = graph.meets;
+  check_meetings();
+  if (meets_) turns_.emplace(shards.last - shards.first, ranks_);
+  make_sums(*step);
   make_apply(*step);
   for (int64_t examples : {options_.batch_size, options_.rest})
     for (int64_t shard = shards.first; shard < shards.last; ++shard)
       if (const int64_t count = shards.length_of(shard, examples); count > 0) function_of(count);
+}
+
+// Shards without examples have no program that would meet the others.
+void ShardedStep::check_meetings() const {
+  const int64_t shards = options_.shards.count;
+  if (meets_ && is_on_device())
+    throw UserError(Message{.what = "sync = true does not go with trainer.shards on a device",
+                            .expected = "compiler.device = \"cpu\", or sync = false"});
+  if (meets_ && options_.rest > 0 && options_.rest < shards)
+    throw UserError(Message{
+        .what = str("the last minibatch has fewer examples than shards, which a layer with sync = true does not take"),
+        .expected = str("at least ", shards, " examples in each minibatch"),
+        .got = str(options_.rest),
+        .hint = "trainer.full_batches_only = true leaves it out"});
 }
 
 // Layers' floats that are not carried are statistics of examples; generators, counts and carried rows are the shard's.
@@ -67,61 +81,6 @@ void ShardedStep::sort_updates(const std::vector<Update>& updates, const Model& 
     }
 }
 
-Function& ShardedStep::function_of(int64_t count) {
-  auto found = functions_.find(count);
-  if (found != functions_.end()) return found->second;
-  ShardGraph graph = build_(count);
-  std::vector<Out> outputs = {Out(graph.cost, true), Out(graph.weight, true)};
-  auto add_updates = [&](const Shared& of) {
-    for (const Update& update : graph.updates)
-      if (update.variable.same(of.expr())) outputs.emplace_back(update.value, true);
-  };
-  for (const Shared& variable : averaged_) add_updates(variable);
-  for (const Expr& gradient : graph.gradients) outputs.emplace_back(gradient, true);
-  for (const OwnState& own : own_) add_updates(own.variable);
-  TH_CHECK(outputs.size() == 2 + averaged_.size() + graph.gradients.size() + own_.size(), "outputs of a shard");
-  FunctionOptions options = options_.function;
-  options.unused_inputs = UnusedInputs::kAllowed;  // targets of an autoencoder
-  return functions_.emplace(count, thtrain::function(graph.inputs, outputs, {}, options)).first->second;
-}
-
-// Of the sums over the examples' weights: means.
-void ShardedStep::make_apply(const TrainingStep& step) {
-  Tensor& sum = tree_->sum();
-  auto part = [&](int64_t begin, const Shape& shape) {
-    Shape strides(shape.size(), 1);
-    for (size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
-    char* data = static_cast<char*>(sum.raw()) + begin * static_cast<int64_t>(size_of(dtype_));
-    apply_arguments_.push_back(Tensor::wrap(dtype_, shape, strides, data, std::make_shared<Tensor>(sum)));
-  };
-  std::vector<In> inputs;
-  auto add_input = [&](const std::string& name, int64_t begin, const Shape& shape) {
-    part(begin, shape);
-    return inputs.emplace_back(tensor(name, Dims(shape.begin(), shape.end()), dtype_)).variable;
-  };
-  const Expr weight = add_input("weight", 0, {}), cost = add_input("cost", 1, {});
-  const Expr total = where(eq(weight, 0), 1, weight);
-  std::vector<Update> updates;
-  int64_t at = kHead;
-  for (const Shared& variable : averaged_) {
-    const Shape shape = variable.type().known_shape();
-    const Expr all = add_input(variable.name(), at, shape);
-    updates.push_back({variable, where(eq(weight, 0), variable.expr(), all / total)});
-    at += element_count(shape);
-  }
-  std::vector<Expr> gradients;
-  for (const Param& param : step.optimizer().params()) {
-    const Shape shape = param.variable.type().known_shape();
-    gradients.push_back(add_input(str("gradient/", param.name), at, shape) / total);
-    at += element_count(shape);
-  }
-  for (const Update& update : step.updates(gradients)) updates.push_back(update);
-  updates.push_back({loss_sum_, loss_sum_ + cast(cost / total, DType::kFloat64)});
-  FunctionOptions options = options_.function;
-  options.name = "apply";
-  apply_ = thtrain::function(inputs, {}, updates, options);
-}
-
 void ShardedStep::use_copies(int64_t shard) const {
   for (size_t i = 0; i < own_.size(); ++i) own_[i].variable.set_value(copy_of(shard, i).get_value(true));
 }
@@ -130,53 +89,183 @@ std::span<const Tensor> ShardedStep::arguments(Feed& feed, int64_t begin, int64_
   return feed.arguments(begin + options_.shards.begin_of(shard, length), options_.shards.length_of(shard, length));
 }
 
-// Into the tree; of what the shard keeps, its next values are appended to `next`.
-void ShardedStep::compute_shard(Feed& feed, int64_t begin, int64_t length, int64_t shard, std::vector<Tensor>& next) {
-  Tensor& room = tree_->next();
-  const int64_t count = options_.shards.length_of(shard, length);
-  if (count == 0) std::memset(room.raw(), 0, room.bytes());
-  const bool is_first = shard == options_.shards.first;
-  for (int64_t i = 0; bool wish : {wishes_.stop, wishes_.save, wishes_.end})
-    scale_into(Tensor(double(wish && is_first)).cast(dtype_), 1, room, 2 + i++);
-  if (count == 0) {
-    for (size_t i = 0; i < own_.size(); ++i) next.push_back(copy_of(shard, i).get_value(true));
-    return tree_->add();
+// Hands what a shard's function gives on to the sums: not before the weight is known.
+class ShardedStep::Giver {
+ public:
+  Giver(ShardedStep& step, int64_t shard, std::optional<double> weight)
+      : step_(step), shard_(shard), weight_(weight), outputs_(2 + step.averaged_.size() + step.gradients_) {}
+
+  void operator()(size_t output, const Tensor& value) {
+    if (output == kWeight) weight_ = value.as_double(0);
+    if (output < outputs_) waiting_.emplace_back(output, value);
+    if (!weight_) return;
+    for (const auto& [number, given] : std::exchange(waiting_, {})) give(number, given);
   }
+
+ private:
+  static constexpr size_t kWeight = 1;
+
+  void give(size_t output, const Tensor& value) {
+    const size_t averaged = step_.averaged_.size(), gradients = step_.gradients_;
+    const bool is_gradient = output >= 2 + averaged;
+    const size_t part = is_gradient  ? output - 2 - averaged
+                        : output < 2 ? gradients + averaged + output
+                                     : gradients + output - 2;
+    step_.sums_->give(shard_, part, value, output == kWeight || (is_gradient && step_.meets_) ? 1 : *weight_);
+  }
+
+  ShardedStep& step_;
+  int64_t shard_;  // of this process, from 0
+  std::optional<double> weight_;
+  size_t outputs_;
+  std::vector<std::pair<size_t, Tensor>> waiting_;
+};
+
+// The first shard of a process speaks for it.
+Tensor ShardedStep::wishes_of(int64_t shard) const {
+  const bool speaks = shard == options_.shards.first;
+  const std::vector<double> wishes = {double(wishes_.stop && speaks), double(wishes_.save && speaks),
+                                      double(wishes_.end && speaks)};
+  return Tensor::of(wishes, {kWishes}).cast(dtype_);
+}
+
+void ShardedStep::compute_shard(Feed& feed, int64_t begin, int64_t length, int64_t shard) {
   use_copies(shard);
-  const std::vector<Tensor> found = function_of(count)(arguments(feed, begin, length, shard));
-  const double weight = found[1].as_double(0);
-  scale_into(found[1], 1, room, 0);
-  scale_into(found[0], weight, room, 1);
-  int64_t at = kHead;
-  size_t i = 2;
-  for (; i < found.size() - own_.size(); at += found[i++].size()) scale_into(found[i], weight, room, at);
-  for (; i < found.size(); ++i) next.push_back(found[i].copy());
-  tree_->add();
+  ShardFunction& shard_of = shard_function(options_.shards.length_of(shard, length));
+  Giver giver(*this, shard - options_.shards.first, shard_of.weight);
+  const std::vector<Tensor> found =
+      shard_of.function.call_early(arguments(feed, begin, length, shard), std::ref(giver));
+  for (size_t i = found.size() - own_.size(); i < found.size(); ++i) next_.push_back(found[i].copy());
+}
+
+// Each on its own copy of the function, and of the arguments, which the feed gives until it is asked again.
+void ShardedStep::compute_meeting_shards(Feed& feed, int64_t begin, int64_t length) {
+  const ShardRange& shards = options_.shards;
+  const auto count = static_cast<size_t>(shards.last - shards.first);
+  use_copies(shards.first);
+  std::vector<std::vector<Tensor>> arguments_of(count), found(count);
+  std::vector<std::function<void()>> calls;
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t shard = shards.first + static_cast<int64_t>(k);
+    for (const Tensor& argument : arguments(feed, begin, length, shard)) arguments_of[k].push_back(argument.copy());
+    ShardFunction& shard_of = shard_function(shards.length_of(shard, length));
+    Function& function = k == 0 ? shard_of.function : shard_of.of_shard[k - 1];
+    calls.emplace_back([&function, &found, &arguments_of, k] { found[k] = function(arguments_of[k]); });
+  }
+  turns_->run(calls);
+  for (size_t k = 0; k < count; ++k) {
+    Giver giver(*this, static_cast<int64_t>(k), {});
+    for (size_t i = 0; i < found[k].size(); ++i) giver(i, found[k][i]);
+    for (size_t i = found[k].size() - own_.size(); i < found[k].size(); ++i) next_.push_back(found[k][i].copy());
+  }
+}
+
+// What they give stays on the device.
+void ShardedStep::compute_device_shards(Feed& feed, int64_t begin, int64_t length) {
+  const ShardRange& shards = options_.shards;
+  device_->begin_step();
+  for (int64_t shard = shards.first; shard < shards.last; ++shard) {
+    if (shards.length_of(shard, length) == 0) {
+      device_->add_zeros(wishes_of(shard));
+      for (size_t i = 0; i < own_.size(); ++i) next_.push_back(copy_of(shard, i).get_value(true));
+      continue;
+    }
+    use_copies(shard);
+    Function& function = shard_function(shards.length_of(shard, length)).of_level[device_->level()];
+    const std::vector<Tensor> found = function(call_arguments(feed, begin, length, shard));
+    for (size_t i = found.size() - own_.size(); i < found.size(); ++i) next_.push_back(found[i].copy());
+    device_->add();
+  }
+}
+
+// With the wishes behind them on a device.
+std::vector<Tensor> ShardedStep::call_arguments(Feed& feed, int64_t begin, int64_t length, int64_t shard) const {
+  const std::span<const Tensor> given = arguments(feed, begin, length, shard);
+  std::vector<Tensor> out(given.begin(), given.end());
+  if (device_) out.push_back(wishes_of(shard));
+  return out;
+}
+
+void ShardedStep::compute_shards(Feed& feed, int64_t begin, int64_t length) {
+  const ShardRange& shards = options_.shards;
+  sums_->begin_step();
+  for (int64_t shard = shards.first; shard < shards.last; ++shard)
+    sums_->give(shard - shards.first, first_of_last_parts() + 2, wishes_of(shard), 1);
+  if (meets_) return compute_meeting_shards(feed, begin, length);
+  for (int64_t shard = shards.first; shard < shards.last; ++shard) {
+    if (shards.length_of(shard, length) > 0) {
+      compute_shard(feed, begin, length, shard);
+      continue;
+    }
+    sums_->give_zeros(shard - shards.first);
+    for (size_t i = 0; i < own_.size(); ++i) next_.push_back(copy_of(shard, i).get_value(true));
+  }
+}
+
+// The sums over the shards of all processes; for them the seconds that they were waited for.
+void ShardedStep::sum_shards(Feed& feed, int64_t begin, int64_t length) {
+  const auto began = std::chrono::steady_clock::now();
+  if (!device_) {
+    compute_shards(feed, begin, length);
+    times_.shards += seconds_since(began);
+    return sums_->finish();
+  }
+  compute_device_shards(feed, begin, length);
+  const double computed = seconds_since(began);
+  times_.shards += computed;
+  device_->sum_over_ranks();
+  times_.waited += seconds_since(began) - computed;
 }
 
 void ShardedStep::step(Feed& feed, int64_t begin, int64_t length) {
   const ShardRange& shards = options_.shards;
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point before = Clock::now();
-  auto add_time = [&](double& to) {
-    const Clock::time_point now = Clock::now();
-    to += std::chrono::duration<double>(now - std::exchange(before, now)).count();
-  };
-  tree_->clear();
-  std::vector<Tensor> next;
-  for (int64_t shard = shards.first; shard < shards.last; ++shard) compute_shard(feed, begin, length, shard, next);
-  Tensor& sum = tree_->sum();
-  add_time(times_.shards);
-  sum_over(ranks_, sum);
-  add_time(times_.exchange);
-  agreed_ = {.stop = sum.as_double(2) > 0, .save = sum.as_double(3) > 0, .end = sum.as_double(4) > 0};
-  wishes_ = {};
+  next_.clear();
+  try {
+    sum_shards(feed, begin, length);
+  } catch (...) {
+    if (sums_) sums_->give_up();
+    throw;
+  }
+  const auto summed = std::chrono::steady_clock::now();
   for (int64_t shard = shards.first; shard < shards.last; ++shard)
     for (size_t i = 0; i < own_.size(); ++i)
-      copy_of(shard, i).set_value(next[static_cast<size_t>(shard - shards.first) * own_.size() + i], true);
+      copy_of(shard, i).set_value(next_[static_cast<size_t>(shard - shards.first) * own_.size() + i], true);
   use_copies(shards.first);  // of shard 0 at rank 0: what files of weights hold
-  (*apply_)(apply_arguments_);
-  add_time(times_.apply);
+  const std::vector<Tensor> applied = (*apply_)(apply_arguments_);
+  const Tensor& wishes = device_ ? applied[0] : sums_->all();
+  const int64_t at = device_ ? 0 : sums_->begin_of(first_of_last_parts() + 2);
+  agreed_ = {
+      .stop = wishes.as_double(at) > 0, .save = wishes.as_double(at + 1) > 0, .end = wishes.as_double(at + 2) > 0};
+  wishes_ = {};
+  times_.apply += seconds_since(summed);
+  ++times_.steps;
+}
+
+ShardedStep::Times ShardedStep::times() const {
+  Times out = times_;
+  if (sums_) out.hidden = sums_->times().hidden;
+  if (sums_) out.waited = sums_->times().waited;
+  return out;
+}
+
+std::vector<Bucket> ShardedStep::buckets() const {
+  return sums_ ? sums_->buckets() : std::vector<Bucket>{{0, device_->elements()}};
+}
+
+std::vector<double> ShardedStep::ready_seconds() const {
+  return sums_ ? sums_->ready_seconds() : std::vector<double>{times_.shards};
+}
+
+ExchangeProfile ShardedStep::exchange_profile() const {
+  const Times all = times();
+  return {.processes = ranks_.size(),
+          .steps = all.steps,
+          .buckets = static_cast<int64_t>(buckets().size()),
+          .bytes = buckets().back().end * static_cast<int64_t>(size_of(dtype_)),
+          .computing = all.shards,
+          .hidden = all.hidden,
+          .waited = all.waited,
+          .optimizer = all.apply};
 }
 
 void ShardedStep::gather_state() {
@@ -207,13 +296,19 @@ void ShardedStep::clear_carried_state() {
       if (own_[i].is_carried) copy_of(shard, i).set_zero();
 }
 
+// A shard that is computed again takes the sums over all shards from the last step.
+void ShardedStep::alone(const std::function<void()>& call) {
+  meets_ ? turns_->repeat(call) : call();
+}
+
 std::optional<int64_t> ShardedStep::bad_shard(Feed& feed, int64_t begin, int64_t length) {
   for (int64_t shard = options_.shards.first; shard < options_.shards.last; ++shard) {
     const int64_t count = options_.shards.length_of(shard, length);
     if (count == 0) continue;
     use_copies(shard);
-    const std::vector<Tensor> found = function_of(count)(arguments(feed, begin, length, shard));
-    if (!std::isfinite(found[0].as_double(0))) return shard;
+    double cost = 0;
+    alone([&] { cost = function_of(count)(call_arguments(feed, begin, length, shard))[0].as_double(0); });
+    if (!std::isfinite(cost)) return shard;
   }
   return {};
 }
@@ -221,7 +316,9 @@ std::optional<int64_t> ShardedStep::bad_shard(Feed& feed, int64_t begin, int64_t
 void ShardedStep::watch(Feed& feed, int64_t begin, int64_t length, int64_t shard,
                         const std::function<void(const StepEvent&)>& callback) {
   use_copies(shard);
-  function_of(options_.shards.length_of(shard, length)).watch(arguments(feed, begin, length, shard), callback);
+  alone([&] {
+    function_of(options_.shards.length_of(shard, length)).watch(call_arguments(feed, begin, length, shard), callback);
+  });
 }
 
 }  // namespace thtrain

@@ -37,10 +37,20 @@ void check_ranks(const Experiment& experiment, const Ranks& ranks) {
         .hint = str("trainer.shards = ", std::bit_ceil(static_cast<uint64_t>(ranks.size())),
                     " gives the same bits with 1, 2, 4, ... processes")});
   own_shards(trainer.shards, ranks);
-  if (experiment.compiler.device != CompilerConfig::Device::kCpu)
-    throw UserError(Message{.what = "several processes train on processors alone, not on devices",
-                            .expected = "compiler.device = \"cpu\"",
+}
+
+Experiment on_own_device(const Experiment& experiment, const Ranks& ranks) {
+  using Device = CompilerConfig::Device;
+  Experiment out = experiment;
+  if (experiment.compiler.device < Device::kCuda) return out;
+  int number = static_cast<int>(experiment.compiler.device);
+  for (int rank = 0; rank < ranks.rank(); ++rank) number += ranks.host_of(rank) == ranks.host_of(ranks.rank());
+  if (number > static_cast<int>(Device::kCuda7))
+    throw UserError(Message{.what = str(ranks.name(), " has no device of its own"),
+                            .expected = "at most 8 processes on a host",
                             .config = experiment.compiler.at("device")});
+  out.compiler.device = static_cast<Device>(number);
+  return out;
 }
 
 void check_shards(const Experiment& experiment, Findings& findings) {

@@ -12,6 +12,9 @@ namespace thtrain {
 ShardRange own_shards(int64_t shards, const Ranks& ranks);
 /// UserError where this experiment cannot be trained by these ranks: own_shards(), and what speaks of one process.
 void check_ranks(const Experiment& experiment, const Ranks& ranks);
+/// The same with a device for each process of a host, counted on from compiler.device; an emulated one is each process'
+/// own. UserError where thtrain has no name for the device.
+Experiment on_own_device(const Experiment& experiment, const Ranks& ranks);
 /// What of the experiment does not go with trainer.shards.
 void check_shards(const Experiment& experiment, Findings& findings);
 

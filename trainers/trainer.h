@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/runtime/function.h"
+#include "reports/exchange_profile.h"
 #include "trainers/evaluate.h"
 #include "trainers/hooks.h"
 #include "trainers/ranks/ranks.h"
@@ -73,9 +74,10 @@ struct TrainSummary {
   bool confusion_of_steps = false;            // does it count steps of sequences?
   std::vector<std::string> class_names = {};  // of its rows, where the data has names
   std::string run_dir;
-  std::string plot;                             // of the learning curves; empty where none was drawn
-  std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one
-  std::optional<Explanation> explanation = {};  // of the profiled step: its passes and the rules that fired
+  std::string plot;                              // of the learning curves; empty where none was drawn
+  std::optional<Profile> profile = {};           // where TrainOptions::profile wanted one
+  std::optional<ExchangeProfile> exchange = {};  // with it, where several processes train
+  std::optional<Explanation> explanation = {};   // of the profiled step: its passes and the rules that fired
 };
 
 /// The loss, or a weight, became infinite or NaN. The command line ends with exit code 3. The text names layer,

@@ -17,6 +17,7 @@
 #include "bench/worker.h"
 #include "bench/workloads.h"
 #include "cli/command.h"
+#include "cli/job.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
@@ -24,6 +25,7 @@
 #include "compiler/host/cpu.h"
 #include "reports/font.h"
 #include "trainers/load_data.h"
+#include "trainers/shards.h"
 
 namespace thtrain {
 
@@ -237,10 +239,22 @@ int run_scale(const BenchArguments& arguments) {
   const std::vector<std::string> overrides(arguments.configs.begin() + 1, arguments.configs.end());
   const LoadedExperiment loaded = load_experiment(arguments.configs.front(), overrides);
   const Experiment& experiment = phase_of(loaded.experiment, 0);
-  const ShardedStepTimes step =
-      measure_sharded_step(experiment, load_data(experiment, loaded.config_folder), loaded.config_folder,
-                           arguments.options.quick ? 0.05 : std::max(1.0, arguments.options.seconds));
-  print_text(arguments.json ? scale_json(step, arguments.network) : scale_table(step, arguments.network));
+  const std::shared_ptr<Ranks> ranks = join_job();
+  check_ranks(experiment, *ranks);
+  const Dataset data = load_data(experiment, loaded.config_folder);
+  const double seconds = arguments.options.quick ? 0.05 : std::max(1.0, arguments.options.seconds);
+  ShardedStepTimes alone, together;
+  ScaleNetwork network = arguments.network;
+  if (ranks->is_first()) alone = measure_sharded_step(experiment, data, loaded.config_folder, seconds);
+  if (ranks->size() > 1) {
+    const Ranks::Patience first_measures(*ranks);
+    ranks->from_first("");
+    network = measure_network(*ranks, seconds_of_adding(int64_t{1} << 23));
+    together = measure_sharded_step(experiment, data, loaded.config_folder, seconds, ranks);
+  }
+  if (!ranks->is_first()) return kDone;
+  print_text(arguments.json ? scale_json(alone, network) : scale_table(alone, network));
+  if (ranks->size() > 1 && !arguments.json) print_text(compared_step(alone, together, network, ranks->size()));
   return kDone;
 }
 

@@ -20,6 +20,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/system_error.h"
 #include "compiler/libraries/threads.h"
+#include "reports/exchange_profile.h"
 #include "reports/profile_report.h"
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
@@ -52,7 +53,10 @@ void report_profile(const TrainSummary& summary, const Experiment& experiment, b
   if (error) throw folder_error(folder, error.value());
   write_text(folder + "/profile.json", profile_json(profile, *summary.explanation, rates));
   write_text(folder + "/trace.json", profile_trace(profile));
-  if (print) print_text(str(profile_table(profile, *summary.explanation, rates), "profile ", folder, "\n"));
+  if (summary.exchange) write_text(folder + "/exchange.json", exchange_json(*summary.exchange));
+  if (print)
+    print_text(str(profile_table(profile, *summary.explanation, rates),
+                   summary.exchange ? exchange_text(*summary.exchange) : "", "profile ", folder, "\n"));
 }
 
 // Lines that cannot be written end the run as a signal does: with a checkpoint.

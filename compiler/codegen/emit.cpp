@@ -15,6 +15,7 @@
 #include "compiler/codegen/kernel_texts.h"
 #include "compiler/codegen/length_code.h"
 #include "compiler/codegen/library_calls.h"
+#include "compiler/codegen/output_steps.h"
 #include "compiler/codegen/step_comment.h"
 #include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/length_condition.h"
@@ -243,13 +244,10 @@ class Emitter {
   }
 
   void region(const Region& r) {
-    for (const auto& item : r.items) {
-      if (const Step* s = std::get_if<Step>(&item))
-        step(*s);
-      else if (const Loop* l = std::get_if<Loop>(&item))
-        loop(*l);
-      else
-        branch(std::get<Branch>(item));
+    for (const RegionItem& item : r.items) {
+      std::visit([&](const auto& one) { print(one); }, item);
+      const std::string done = options_.early_outputs ? outputs_done_behind(program_, item) : "";
+      if (!done.empty()) line(done);
     }
   }
 
@@ -259,7 +257,7 @@ class Emitter {
     --depth_;
   }
 
-  void loop(const Loop& loop) {
+  void print(const Loop& loop) {
     // After its first iteration the loop has written what its body writes.
     for_each_step(*loop.body,
                   [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(program_, step); });
@@ -280,7 +278,7 @@ class Emitter {
     late_ += inside;
   }
 
-  void branch(const Branch& branch) {
+  void print(const Branch& branch) {
     read_by_host(str("the condition of ", branch.comment));
     graphs_.enter_branch();
     body_ += opening_lines(str("if (", scalar(branch.condition), ") {"), branch.comment, indent());
@@ -318,7 +316,7 @@ class Emitter {
              pointer(from), ", ", code(bytes), ");"));
   }
 
-  void step(const Step& s) {
+  void print(const Step& s) {
     body_ += lines_of(str("// ", steps_, ": ", step_comment(program_, s, buffers_)), indent(), 0, "//    ");
     if (options_.probes) {
       probe(s, 0);

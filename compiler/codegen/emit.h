@@ -27,7 +27,8 @@ struct Source {
 };
 
 struct EmitOptions {
-  bool probes = false;  // call the context's probe around each step
+  bool probes = false;         // call the context's probe around each step
+  bool early_outputs = false;  // call the context's output_done behind the step that ends an output; not on a device
 };
 
 /// For program.target. Equal kernels are printed once. The text depends on the program alone: same program, same bytes.

@@ -59,6 +59,9 @@ struct ThContext {
      slots after the outputs. Released by the runtime. May fail. */
   void* (*allocate)(ThContext*, int slot, long bytes);
 
+  /* Output `number` is computed, and stays as it is. Called by programs made for it (EmitOptions::early_outputs). */
+  void (*output_done)(ThContext*, int number);
+
   /* The last values of the lengths that bodies of loops and branches define, by their numbers. */
   long* lengths;
 

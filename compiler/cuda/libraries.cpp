@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/cuda/math_functions.h"
+#include "compiler/cuda/nccl.h"
 
 namespace thtrain::cuda {
 namespace {
@@ -86,17 +87,6 @@ Library open_versioned(const std::vector<std::string>& names, const char* functi
   find_function(out, function, nullptr, property);
   for (int i = 0; property && i < 3; ++i) property(i, &parts[i]);
   out.version = str(parts[0], '.', parts[1], '.', parts[2]);
-  return out;
-}
-
-Library open_nccl(const std::vector<std::string>& folders) {
-  Library out = open_library({"libnccl.so.2"}, folders);
-  if (!out.handle) return out;
-  int version = 0;
-  Status (*ask)(int*) = nullptr;
-  find_function(out, "ncclGetVersion", nullptr, ask);
-  if (ask) ask(&version);
-  out.version = str(version / 10000, '.', version / 100 % 100, '.', version % 100);
   return out;
 }
 
@@ -235,7 +225,7 @@ std::vector<Fact> library_facts() {
   auto add = [&](const char* name, const Library& library) { out.push_back({name, fact_text(library, no_loss)}); };
 #define TH_LIBRARY(name, function, ...) add(name, open_versioned({__VA_ARGS__}, #function, folders));
 #include "compiler/cuda/version_functions.inc"
-  add("NCCL", open_nccl(folders));
+  out.push_back({"NCCL", fact_text(nccl(), "several processes do not train on devices")});
   out.push_back({"CUDA devices", devices_text()});
   return out;
 }

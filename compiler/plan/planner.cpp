@@ -416,6 +416,8 @@ void Planner::finish_outputs(std::span<const BufferView> locations, size_t begin
     const std::string why = scope_->outer ? "result of the body" : str("output ", k);
     if (is_old_value(out))  // before the first step: the variable may be overwritten later
       copy_first(value, locations[k], why, out.node().origin, begin);
+    else if (options_.early_outputs && !scope_->outer)
+      copy_first(value, locations[k], why, out.node().origin, after_last_write(*region_, begin, value.buffer));
     else
       copy(value, locations[k], why, out.node().origin);
   }

@@ -41,18 +41,19 @@ bool may_fail(const Step& step) {
   return call->function->is_of_device() || std::ranges::any_of(call->lengths, is_check);
 }
 
-void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
-  for (const auto& item : region.items) {
-    if (const Step* step = std::get_if<Step>(&item)) {
-      visit(*step);
-    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
-      for_each_step(*loop->body, visit);
-    } else {
-      const Branch& branch = std::get<Branch>(item);
-      for_each_step(*branch.then, visit);
-      for_each_step(*branch.otherwise, visit);
-    }
+void for_each_step(const RegionItem& item, const std::function<void(const Step&)>& visit) {
+  if (const Step* step = std::get_if<Step>(&item)) {
+    visit(*step);
+  } else if (const Loop* loop = std::get_if<Loop>(&item)) {
+    for_each_step(*loop->body, visit);
+  } else {
+    const Branch& branch = std::get<Branch>(item);
+    for_each_step(*branch.then, visit);
+    for_each_step(*branch.otherwise, visit);
   }
+}
+void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
+  for (const RegionItem& item : region.items) for_each_step(item, visit);
 }
 
 static void collect_steps(const Region& region, std::vector<const Loop*>& loops, std::vector<StepInLoops>& out) {
@@ -99,6 +100,16 @@ size_t after_definitions(const Region& region, size_t begin, const Dims& lengths
     if (const Step* step = std::get_if<Step>(&region.items[i]))
       for (const LengthDefinition& length : step->defines)
         if (names.contains(length.name)) out = i + 1;
+  return out;
+}
+
+size_t after_last_write(const Region& region, size_t begin, int buffer) {
+  size_t out = begin;
+  for (size_t i = begin; i < region.items.size(); ++i)
+    for_each_step(region.items[i], [&](const Step& step) {
+      for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k)
+        if (step.operands[k].buffer == buffer) out = i + 1;
+    });
   return out;
 }
 

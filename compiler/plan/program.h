@@ -82,14 +82,18 @@ struct Branch {
   std::shared_ptr<Region> then, otherwise;
 };
 
+using RegionItem = std::variant<Step, Loop, Branch>;
+
 struct Region {
   size_t number = 0;  // in the order of planning: less than the numbers of the regions inside
-  std::vector<std::variant<Step, Loop, Branch>> items;
+  std::vector<RegionItem> items;
 };
 
 /// The index behind the last of the steps from `begin` on that define a length which these name; `begin` where none
 /// does. A variable is overwritten later still: its views come first (schedule()).
 size_t after_definitions(const Region& region, size_t begin, const Dims& lengths);
+/// The index behind the last item from `begin` on that writes the buffer; `begin` where none does.
+size_t after_last_write(const Region& region, size_t begin, int buffer);
 
 struct MemoryPlan {
   Dim arena_bytes = 0;
@@ -119,6 +123,7 @@ bool is_device_library(const Step& step);
 bool may_fail(const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
+void for_each_step(const RegionItem& item, const std::function<void(const Step&)>& visit);
 struct StepInLoops {
   const Step* step;
   std::vector<const Loop*> loops;  // around it, the outermost first
@@ -134,6 +139,7 @@ struct PlanOptions {
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: the plain ones
   bool merge_launches = false;               // of a device (merge_launches.h)
+  bool early_outputs = false;                // what is copied to an output goes there as soon as it is computed
   std::set<size_t> mutable_inputs = {};      // numbers of those that temporaries may be written over
 };
 

@@ -68,6 +68,7 @@ PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner) {
           .threads = options.threads,
           .chooser = &tuner,
           .merge_launches = options.target.is_device() && options.probes != Probes::kSteps && wants_device_graphs(),
+          .early_outputs = options.early_outputs,
           .mutable_inputs = options.mutable_inputs};
 }
 
@@ -87,7 +88,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
              join(options.mutable_inputs, " ", [](size_t i) { return str(i); }), " on host ",
              join(shared_leaves(canonical.graph), "",
                   [](const Expr& leaf) { return leaf.node().shared->stays_on_host ? "1" : "0"; }),
-             target.is_device() && !wants_device_graphs() ? " launches apart" : ""),
+             target.is_device() && !wants_device_graphs() ? " launches apart" : "",
+             options.early_outputs ? " early outputs" : ""),
          join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes, user.ops); image && tuner.agrees(image->choices)) {
@@ -105,7 +107,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   pipeline.target = target;
   Graph optimized = optimize(canonical.graph, pipeline);
   auto planned = std::make_shared<Program>(plan(optimized, canonical.value_checks, plan_options(options, tuner)));
-  Source source = emit_cpp(*planned, {.probes = options.probes != Probes::kNone});
+  Source source =
+      emit_cpp(*planned, {.probes = options.probes != Probes::kNone, .early_outputs = options.early_outputs});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
   program->library = library_table(image.source.libraries);

@@ -43,6 +43,7 @@ struct CompileOptions {
   PipelineOptions pipeline = {};
   int threads = 1;
   Probes probes = Probes::kNone;
+  bool early_outputs = false;  // EmitOptions::early_outputs
   bool use_cache = true;
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;

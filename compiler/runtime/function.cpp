@@ -19,6 +19,7 @@
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
+#include "compiler/runtime/early_outputs.h"
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/nan_guard.h"
@@ -276,6 +277,7 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   if (s.lengths.any()) begin_lengths(s, inputs);
   s.context.failure.word = 0;
   s.context.library = s.program->library.data();
+  if (s.early) s.early->begin(s, outputs);
   if (s.profiler) s.profiler->begin_call();
   int rc = s.program->entry(&s.context, s.args.data());
   if (s.profiler) s.profiler->end_call();
@@ -291,6 +293,7 @@ Function::State::State() {
   context.call_reference = on_reference;
   context.fail = record_failure;
   context.allocate = on_allocate;
+  context.output_done = on_output_done;
 }
 
 Function::State::~State() {
@@ -313,6 +316,7 @@ CompileOptions compile_options(const State& s) {
   // Whoever compares a step with its reference, or looks for what made a value, reads the arguments afterwards.
   for (size_t i = 0; i < s.inputs.size() && s.options.mode == Mode::kNative; ++i)
     if (s.inputs[i].is_mutable && s.graph.inputs[i].rank() > 0) out.mutable_inputs.insert(i);  // scalars may be lengths
+  out.early_outputs = s.options.early_outputs;
   out.candidates = s.options.candidates;
   out.candidate_lists = s.options.candidate_lists;
   out.allow_wrong_results = s.options.mode == Mode::kDebug;

@@ -55,6 +55,8 @@ struct FunctionOptions {
   std::set<std::string> without = {};
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   UnusedInputs unused_inputs = UnusedInputs::kRefused;
+  /// The native program says of each output when it is computed: Function::call_early(). Not on a device.
+  bool early_outputs = false;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
   /// The largest error that an implementation of a convolution may have that computes other terms than its definition
@@ -187,6 +189,13 @@ class Function {
   const std::string& name() const;
   /// Runs the passes again with everything recorded. The C++ text is what was compiled.
   Explanation explain() const;
+  /// One call that tells `on_output` of each output, by its number, as soon as it is computed, in the order of the
+  /// program: in this thread, which then goes on with the rest. What the program cannot tell (without
+  /// FunctionOptions::early_outputs, on a device, in reference and debug mode, where the data decides the output's
+  /// lengths) is told before the call returns. The value stays as it is until the next call.
+  std::vector<Tensor> call_early(std::span<const Tensor> inputs,
+                                 const std::function<void(size_t output, const Tensor& value)>& on_output);
+
   /// One call with a callback around each step, on the same kernels and the same plan as without.
   std::vector<Tensor> watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback);
 

@@ -18,6 +18,7 @@ struct Step;             // plan/program.h
 class NanGuard;          // runtime/nan_guard.h
 class Profiler;          // runtime/profiler.h
 struct CheckedRewrites;  // runtime/debug_rewrites.h
+struct EarlyOutputs;     // runtime/early_outputs.h
 
 /// Memory for values inside, of one function or of several that share it.
 struct Arena {
@@ -84,6 +85,7 @@ struct Function::State {
   std::exception_ptr failure;      // thrown by what the entry called
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::source_location called_at;                   // the last time, where that is known
+  EarlyOutputs* early = nullptr;                    // of a call that tells of its outputs
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
   std::shared_ptr<NanGuard> guard;                  // null but in mode kNanGuard

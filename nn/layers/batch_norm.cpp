@@ -1,7 +1,14 @@
 #include "nn/layers/batch_norm.h"
 
+#include "compiler/ops/control/stop_gradient.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/nnet/normalization.h"
+#include "compiler/ops/nnet/normalize.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "nn/activations.h"
+#include "nn/minibatch_sum.h"
 
 namespace thtrain {
 
@@ -16,6 +23,9 @@ void BatchNorm::Options::describe(Fields<Options>& f) {
       .help("Part of the running averages that each minibatch of training replaces.");
   f.field("epsilon", &Options::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the variance.");
   f.field("affine", &Options::affine).help("Whether there are a factor g and a shift b that are learned.");
+  f.field("sync", &Options::sync)
+      .synonyms({"synchronized", "sync_bn"})
+      .help("With trainer.shards: whether mean and variance are those of the whole minibatch, not of each shard.");
   f.field("activation", &Options::activation)
       .one_of(activation_function_names())
       .help("Function that is applied to each output.");
@@ -48,6 +58,7 @@ BatchNorm::BatchNorm(const Options& options, const LayerInput& input)
     : Layer(Options::kName, options, normalized_shape(options, input)),
       rate_(options.rate),
       epsilon_(options.epsilon),
+      sync_(options.sync),
       activation_(options.activation),
       mean_(add_state("mean", Tensor::zeros(input.dtype, moment_shape(output_shape())))),
       variance_(add_state("variance", tensor_of_ones(moment_shape(output_shape())).cast(input.dtype))) {
@@ -61,18 +72,52 @@ BatchNorm::BatchNorm(const Options& options, const LayerInput& input)
   }
 }
 
+static Axes axes_of(const Shape& example) {
+  return is_image(example) ? Axes{0, 2, 3} : Axes{0};
+}
+
+BatchNorm::Normalized BatchNorm::over_shard(const Expr& x) const {
+  const RunningMoments running{.mean = mean_.expr(), .variance = variance_.expr(), .factor = rate_};
+  const BatchNormalization out =
+      batch_normalization_training(x, factor_, shift_, axes_of(output_shape()), running, epsilon_);
+  return {out.output, out.running_mean, out.running_variance};
+}
+
+// The shards meet twice, with their sums and with their sums of squares around the common mean, which cancel nothing;
+// and twice in the backward pass, for the derivatives by both.
+BatchNorm::Normalized BatchNorm::over_minibatch(const Expr& x) const {
+  const Axes axes = axes_of(output_shape());
+  const Shape lengths = moment_shape(output_shape());
+  const Dims dims(lengths.begin(), lengths.end());
+  Dim elements = x.dims()[0];
+  if (is_image(output_shape())) elements = elements * x.dims()[2] * x.dims()[3];
+  const Expr own = flatten(sum(x, axes)), count = reshape(count_as(x.dtype(), elements), {1});
+  const Expr sums = minibatch_sum(concatenate({own, count}), name() + "/sums");
+  const int64_t moments = element_count(lengths);
+  const Expr all = stop_gradient(sums[moments]);
+  const Expr mean = reshape(slice_axis(sums, 0, 0, moments) / all, dims);
+  Ints order;
+  for (size_t axis = 0; axis < x.rank(); ++axis)
+    order.push_back(is_image(output_shape()) ? (axis == 1 ? 0 : -1) : static_cast<int64_t>(axis) - 1);
+  const Expr distance = x - dimshuffle(mean, order);
+  const Expr squares = minibatch_sum(sum(distance * distance, axes), name() + "/squares");
+  const Expr variance = squares / all;
+  auto updated = [&](const Shared& before, const Expr& now) { return before.expr() * (1 - rate_) + now * rate_; };
+  return {batch_normalization_evaluation(x, factor_, shift_, mean, variance, axes, epsilon_), updated(mean_, mean),
+          updated(variance_, squares / maximum(all - 1, 1))};
+}
+
 Expr BatchNorm::forward(std::span<const Expr> inputs, LayerPass& pass) const {
   const Expr& x = inputs[0];
-  const Axes axes = is_image(output_shape()) ? Axes{0, 2, 3} : Axes{0};
   Expr y;
   if (pass.phase == Phase::kTraining) {
-    const RunningMoments running{.mean = mean_.expr(), .variance = variance_.expr(), .factor = rate_};
-    BatchNormalization out = batch_normalization_training(x, factor_, shift_, axes, running, epsilon_);
+    const Normalized out = sync_ && pass.is_shard ? over_minibatch(x) : over_shard(x);
     pass.updates.push_back({mean_, out.running_mean});
     pass.updates.push_back({variance_, out.running_variance});
     y = out.output;
   } else {
-    y = batch_normalization_evaluation(x, factor_, shift_, mean_.expr(), variance_.expr(), axes, epsilon_);
+    y = batch_normalization_evaluation(x, factor_, shift_, mean_.expr(), variance_.expr(), axes_of(output_shape()),
+                                       epsilon_);
   }
   return apply_activation(activation_, y);
 }

@@ -20,6 +20,7 @@ inline void add_image_layers(std::map<std::string, Witness>& w) {
   w[key("pool", "ignore_border")] = {.with = {"model.layers.6.size=4"}};
   for (const char* of_bias : {"trained", "rate_factor"})
     w[key("pool", of_bias)] = {.with = {"model.layers.6.bias=true"}};
+  w[key("batch_norm", "sync")] = {.with = {"trainer.shards=2"}};
   w[key("layer_norm", "axes")] = {.values = {"1", "2"}};
 }
 

@@ -40,6 +40,13 @@ const std::string kTrainer =
     "[trainer]\noptimizer = \"adam\"\nlearning_rate = 0.01\nbatch_size = 22\nshards = 4\nepochs = 3\nclip_norm = 1\n"
     "full_batches_only = false\nvalidation_frequency = 7\ntest_at = \"epoch\"\nmetrics = [\"error\", \"loss\"]\n";
 
+// The dense layers are larger than a bucket.
+const std::string kWide =
+    "[[model.layers]]\ntype = \"dense\"\nunits = 600\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 500\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"batch_norm\"\nsync = true\n[[model.layers]]\ntype = \"dense\"\nunits = 9\n"
+    "[[model.layers]]\ntype = \"batch_norm\"\nsync = true\n[[model.layers]]\ntype = \"softmax\"\n";
+
 const std::string kText =
     "[[model.layers]]\ntype = \"lstm\"\nunits = 6\ncarry = true\n"
     "[[model.layers]]\ntype = \"dropout\"\nrate = 0.2\n[[model.layers]]\ntype = \"softmax\"\n";
@@ -94,6 +101,8 @@ const std::vector<Kind> kKinds = {
     {"in memory", "", kDense, kTrainer},
     {"streamed", "memory_limit = 1e-7\n", kDense, kTrainer},
     {"carried states", "", kText, kTextTrainer},
+    {"moments of the whole minibatch", "", kWide, kTrainer},
+    {"the same, streamed", "memory_limit = 1e-7\n", kWide, kTrainer},
     {"streamed, shuffled within a window", "memory_limit = 1e-7\nshuffle_window = 50\n", kDense, kTrainer},
 };
 
@@ -114,6 +123,84 @@ TEST(ManyRanks, GiveTheBitsOfOne) {
       if (size > 1) expect_same_run(at, "run1", str("run", size));
     }
   }
+}
+
+// The emulated device, with an emulated NCCL between the processes.
+TEST(ManyRanks, OnDevicesGiveTheBitsOfOne) {
+  TH_NEEDS_MPI();
+  Workshop at;
+  write_data(at);
+  at.write("e.toml", header("") + kDense + kTrainer);
+  for (int size : {1, 2, 4}) {
+    const Ended ended =
+        launch(at, size, str("train e.toml --quiet trainer.epochs=1 compiler.device=emulated --run-dir run", size));
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    if (size > 1) expect_same_run(at, "run1", str("run", size));
+  }
+}
+
+std::vector<double> losses_of(const std::string& metrics, const std::string& key) {
+  std::vector<double> out;
+  const std::string mark = '"' + key + "\": ";
+  for (size_t at = 0; (at = metrics.find(mark, at)) != std::string::npos; ++at)
+    out.push_back(std::stod(metrics.substr(at + mark.size())));
+  return out;
+}
+
+// One process too computes in shards.
+TEST(Shards, WithMomentsOfTheWholeMinibatchComputeWhatOneWithoutShardsDoes) {
+  Workshop at;
+  write_data(at);
+  at.write("e.toml", header("") + kWide + kTrainer);
+  for (const char* shards : {"0", "4"})
+    ASSERT_EQ(at.shell(str("OMP_NUM_THREADS=1 \"$THTRAIN\" train e.toml --quiet trainer.optimizer=sgd ",
+                           "trainer.learning_rate=0.02 trainer.shards=", shards, " --run-dir run", shards))
+                  .code,
+              0);
+  for (const char* key : {"train_loss", "valid_loss"}) {
+    const std::vector<double> whole = losses_of(at.read("run0/metrics.jsonl"), key),
+                              cut = losses_of(at.read("run4/metrics.jsonl"), key);
+    ASSERT_EQ(whole.size(), 3);
+    ASSERT_EQ(cut.size(), 3);
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(cut[i], whole[i], 1e-4 * whole[i]) << key << ' ' << i;
+  }
+  // A difference that the comparison would show: moments of each shard.
+  ASSERT_EQ(at.shell("sed -i 's/sync = true/sync = false/' e.toml && OMP_NUM_THREADS=1 \"$THTRAIN\" train e.toml "
+                     "--quiet trainer.optimizer=sgd trainer.learning_rate=0.02 --run-dir apart")
+                .code,
+            0);
+  const double whole = losses_of(at.read("run0/metrics.jsonl"), "train_loss").back();
+  EXPECT_GT(std::abs(losses_of(at.read("apart/metrics.jsonl"), "train_loss").back() - whole), 1e-3 * whole);
+}
+
+TEST(Shards, WithoutExamplesDoNotMeetTheOthers) {
+  Workshop at;
+  write_data(at);
+  at.write("e.toml", header("") + kWide + kTrainer);
+  const Ended ended = at.shell("\"$THTRAIN\" train e.toml --quiet trainer.shards=8");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: the last minibatch has fewer examples than shards, which a layer with sync = true does not take\n"
+            "  expected: at least 8 examples in each minibatch\n"
+            "  got:      5\n"
+            "  hint:     trainer.full_batches_only = true leaves it out\n");
+}
+
+TEST(ManyRanks, ShowTheExchangeInTheProfile) {
+  TH_NEEDS_MPI();
+  Workshop at;
+  write_data(at);
+  at.write("e.toml", header("") + kWide + kTrainer);
+  const Ended ended = at.shell("sed -i 's/sync = true//' e.toml && " +
+                               str(kLauncher, "2 \"$THTRAIN\" train e.toml --profile --run-dir run"));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const size_t line = ended.out.find("\nexchange: 2 processes, 1.2 MiB in 2 buckets, ");
+  ASSERT_NE(line, std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find(" of the shards, ", line), std::string::npos) << ended.out;
+  const std::string json = at.read("run/profile/exchange.json");
+  EXPECT_NE(json.find("\"processes\": 2"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"buckets\": 2"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"hidden\": "), std::string::npos) << json;
 }
 
 TEST(ManyRanks, AreResumedByAnotherNumberOfThem) {

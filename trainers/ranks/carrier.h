@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-/// All of it is called by one thread.
+/// Called by one thread at a time.
 class RankCarrier {
  public:
   virtual ~RankCarrier() = default;
@@ -21,7 +21,8 @@ class RankCarrier {
   virtual void abort(int exit_code) = 0;
 };
 
-/// The function "thtrain_open_ranks" of a module (trainers/ranks/mpi_module.cpp): the caller owns what it gives.
+/// The function "thtrain_open_ranks" of a module (trainers/ranks/mpi_module.cpp): the caller owns what it gives. Null:
+/// threads cannot take turns in calling it.
 using OpenCarrier = RankCarrier*();
 
 }  // namespace thtrain

@@ -11,9 +11,6 @@ namespace {
 class MpiCarrier : public RankCarrier {
  public:
   MpiCarrier() {
-    int has_begun = 0;
-    MPI_Initialized(&has_begun);
-    if (!has_begun) MPI_Init(nullptr, nullptr);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
@@ -45,5 +42,7 @@ class MpiCarrier : public RankCarrier {
 }  // namespace thtrain
 
 extern "C" __attribute__((visibility("default"))) thtrain::RankCarrier* thtrain_open_ranks() {
-  return new thtrain::MpiCarrier();
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);
+  return level < MPI_THREAD_SERIALIZED ? nullptr : new thtrain::MpiCarrier();
 }

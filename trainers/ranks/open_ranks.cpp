@@ -56,6 +56,10 @@ std::unique_ptr<Ranks> open_ranks() {
   auto* open = reinterpret_cast<OpenCarrier*>(::dlsym(module, "thtrain_open_ranks"));
   TH_CHECK(open, path, " has no thtrain_open_ranks");
   std::unique_ptr<RankCarrier> carrier(open());
+  if (!carrier)
+    throw UserError(Message{.what = "this MPI cannot be called by one thread after another",
+                            .expected = "MPI_THREAD_SERIALIZED",
+                            .hint = "build thtrain with an MPI that was built with support of threads"});
   if (carrier->size() != launched)
     throw UserError(Message{.what = "the launcher is of another MPI than the one that thtrain was built with",
                             .expected = str(launched, " processes, as the launcher started"),

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "trainers/ranks/halving.h"
+
 namespace thtrain {
 
 using Clock = std::chrono::steady_clock;
@@ -38,11 +40,15 @@ std::string Ranks::name_of(int rank) const {
 
 // A core that others need is left to them: first for a moment, then for longer. Who waits for a rank that waits itself,
 // in a later stage, gives up later: so the one that says it names the right rank.
-void Ranks::wait_for(int peer, int stage) {
+void Ranks::wait_for(int peer, int stage, const std::function<bool()>& is_done) {
   constexpr int kMostPatient = 60;
   const Clock::time_point begin = Clock::now();
-  for (int64_t tries = 0; !carrier_->is_done(); ++tries) {
-    ::sched_yield();
+  for (int64_t tries = 0; !is_done(); ++tries) {
+    if (is_cancelled_) throw Cancelled();
+    if (gives_way_)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    else
+      ::sched_yield();
     if (tries % 16 != 15) continue;
     const std::chrono::duration<double> waited = Clock::now() - begin;
     if (waited.count() > 0.05) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -58,7 +64,7 @@ void Ranks::exchange(int peer, std::string_view out, std::span<char> in, int sta
   while (sent < out.size() || received < in.size()) {
     const size_t more_out = std::min(kMost, out.size() - sent), more_in = std::min(kMost, in.size() - received);
     carrier_->begin(peer, out.data() + sent, more_out, in.data() + received, more_in);
-    wait_for(peer, stage);
+    wait_for(peer, stage, [&] { return carrier_->is_done(); });
     sent += more_out;
     received += more_in;
   }
@@ -132,11 +138,12 @@ void add_to(std::span<double> a, std::span<const double> b) {
   add_elements(a, b);
 }
 
-// Recursive halving, neighbours first, so that sums are those of the tree; then doubling. R. Thakur, R. Rabenseifner,
-// W. Gropp, "Optimization of collective communication operations in MPICH", 2005.
 template <class T>
 void Ranks::sum_of(std::span<T> values, std::vector<T>& scratch) {
   if (!carrier_) return;
+  auto part = [&](const Bucket& of) {
+    return values.subspan(static_cast<size_t>(of.begin), static_cast<size_t>(of.size()));
+  };
   auto text_of = [](std::span<T> some) {
     return std::string_view(reinterpret_cast<const char*>(some.data()), some.size_bytes());
   };
@@ -144,26 +151,16 @@ void Ranks::sum_of(std::span<T> values, std::vector<T>& scratch) {
     return std::span<char>(reinterpret_cast<char*>(some.data()), some.size_bytes());
   };
   scratch.resize(std::max(scratch.size(), values.size() - values.size() / 2));
-  struct Parts {
-    std::span<T> kept, given;
-  };
-  std::vector<Parts> levels;
-  std::span<T> mine = values;
-  int stage = 0;
-  for (int distance = 1; distance < size_; distance *= 2, ++stage) {
-    const std::span<T> low = mine.first(mine.size() / 2), high = mine.subspan(mine.size() / 2);
-    const bool keeps_low = (rank_ & distance) == 0;
-    const Parts parts{keeps_low ? low : high, keeps_low ? high : low};
-    const std::span<T> arrived = std::span<T>(scratch).first(parts.kept.size());
-    exchange(rank_ ^ distance, text_of(parts.given), room_of(arrived), stage);
-    add_to(parts.kept, arrived);
-    levels.push_back(parts);
-    mine = parts.kept;
-  }
-  for (int distance = size_ / 2; distance > 0; distance /= 2, ++stage) {
-    exchange(rank_ ^ distance, text_of(levels.back().kept), room_of(levels.back().given), stage);
-    levels.pop_back();
-  }
+  halve_and_double(
+      rank_, size_, {0, static_cast<int64_t>(values.size())},
+      [&](int peer, const Bucket& given, const Bucket& kept, int stage) {
+        const std::span<T> arrived = std::span<T>(scratch).first(static_cast<size_t>(kept.size()));
+        exchange(peer, text_of(part(given)), room_of(arrived), stage);
+        add_to(part(kept), arrived);
+      },
+      [&](int peer, const Bucket& kept, const Bucket& given, int stage) {
+        exchange(peer, text_of(part(kept)), room_of(part(given)), stage);
+      });
 }
 
 template void Ranks::sum_of<float>(std::span<float>, std::vector<float>&);

@@ -2,8 +2,10 @@
 // trainers/ranks/carrier.h.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +37,8 @@ class Ranks {
   /// "rank 1 (node7)"
   std::string name_of(int rank) const;
   std::string name() const { return name_of(rank_); }
+  /// "node7"; "" of a process alone.
+  std::string host_of(int rank) const { return hosts_.empty() ? "" : hosts_[static_cast<size_t>(rank)]; }
 
   // All ranks call these, in the same order, and each returns at all of them.
 
@@ -59,6 +63,16 @@ class Ranks {
     Ranks& ranks_;
   };
 
+  /// Waits until it is done, by the rules of time of an exchange with that rank in that stage of a sum. RankFailure.
+  void wait_for(int peer, int stage, const std::function<bool()>& is_done);
+
+  /// While it is true, a thread of this process computes, and whoever waits for messages leaves it the core. Any
+  /// thread.
+  void give_way(bool gives) { gives_way_ = gives; }
+  /// Whoever waits for messages in another thread ends with Cancelled. Nothing can be done together after that.
+  void cancel() { is_cancelled_ = true; }
+  struct Cancelled {};
+
   /// Ends all processes of the job; does nothing where this one is alone.
   void abort(int exit_code) {
     if (carrier_) carrier_->abort(exit_code);
@@ -66,7 +80,6 @@ class Ranks {
 
  private:
   void exchange(int peer, std::string_view out, std::span<char> in, int stage);
-  void wait_for(int peer, int stage);
   template <class T>
   void sum_of(std::span<T> values, std::vector<T>& scratch);
 
@@ -74,6 +87,7 @@ class Ranks {
   int rank_ = 0, size_ = 1;
   double seconds_ = 0;
   int patience_ = 0;
+  std::atomic<bool> gives_way_ = false, is_cancelled_ = false;
   std::vector<std::string> hosts_;
   std::vector<float> scratch_of_floats_;
   std::vector<double> scratch_of_doubles_;

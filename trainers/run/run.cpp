@@ -237,8 +237,9 @@ void Run::summarize() {
   if (summary_.diverged) context_.tell(divergence_warning(training_));
   if (program.method()) summary_.evaluations = program.method()->evaluations();
   if (training_.has_converged()) summary_.converged = text_of(program.method()->status());
-  if (!context_.options.profile) return;
+  if (!context_.options.profile || !program.ranks().is_first()) return;
   summary_.profile = program.profile();
+  if (training_.has_ranks()) summary_.exchange = program.sharded()->exchange_profile();
   summary_.explanation = program.explain();
 }
 

@@ -102,6 +102,38 @@ thtrain::cuda::Status (*ask)(int, int*);
 #endif
 )";
 
+constexpr const char* kNcclProgram = R"(
+#include <cuda.h>
+#include <nccl.h>
+#include <type_traits>
+template <class T, bool = std::is_enum_v<T>> struct Plain { using type = T; };
+template <class T> struct Plain<T, true> { using type = int; };
+template <class T> struct Plain<T*, false> { using type = typename Plain<T>::type*; };
+template <class R, class... P> struct Plain<R(P...), false> {
+  using type = typename Plain<R>::type(typename Plain<P>::type...);
+};
+namespace ours {
+using Status = int;
+#define TH_REQUIRED(name, parameters) extern Status(*name) parameters;
+#include "compiler/cuda/nccl_functions.inc"
+}
+#define TH_SAME(ours, theirs) \
+  static_assert(std::is_same_v<typename Plain<decltype(ours)>::type, typename Plain<decltype(&theirs)>::type>, #theirs);
+#define TH_REQUIRED(name, parameters) TH_SAME(ours::name, ::name)
+#include "compiler/cuda/nccl_functions.inc"
+static_assert(ncclInt8 == 0 && sizeof(ncclUniqueId) == 128);
+)";
+
+TEST_F(CudaDeclarations, OfNcclAreThoseOfItsHeader) {
+  if (toolkit().empty() || !std::filesystem::exists(toolkit() + "/include/nccl.h"))
+    GTEST_SKIP() << "the header of NCCL is not installed";
+  const std::string source = root_ + "/nccl.cpp";
+  std::ofstream(source) << kNcclProgram;
+  const Finished found = run_program({.words = {"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR,
+                                                "-isystem", toolkit() + "/include", source}});
+  EXPECT_EQ(found.exit_code, 0) << found.trouble << found.output;
+}
+
 TEST_F(CudaDeclarations, AreThoseOfTheToolkitsHeaders) {
   const std::vector<std::string> folders = header_folders();
   if (folders.empty()) GTEST_SKIP() << "no headers of CUDA are installed";

@@ -49,15 +49,22 @@ static std::vector<float> sum_of(int64_t shards, int64_t elements, int size) {
   std::vector<std::vector<float>> found(static_cast<size_t>(size));
   const Texts errors = run_ranks(size, [&](Ranks& ranks) {
     const int64_t each = shards / size, first = ranks.rank() * each;
-    ShardTree tree(DType::kFloat32, elements, each);
+    // Two buckets, of which the second one is added to first.
+    ShardTree tree(DType::kFloat32, elements, each, {{0, elements / 3}, {elements / 3, elements}});
     for (int round = 0; round < 2; ++round) {  // the second one uses the same memory
       tree.clear();
-      for (int64_t shard = first; shard < first + each; ++shard) {
-        const Tensor values = Tensor::of(numbers_of(shard, elements), {elements}).cast(DType::kFloat32);
-        scale_into(values, 0.1, tree.next(), 0);
-        tree.add();
+      for (size_t bucket : {size_t{1}, size_t{0}}) {
+        for (int64_t shard = first; shard < first + each; ++shard) {
+          EXPECT_EQ(tree.next_shard(bucket), shard - first);
+          const auto [begin, end] = tree.buckets()[bucket];
+          std::vector<double> numbers = numbers_of(shard, elements);
+          numbers = {numbers.begin() + begin, numbers.begin() + end};
+          const Tensor values = Tensor::of(numbers, {end - begin}).cast(DType::kFloat32);
+          scale_into(values, 0.1, tree.room(bucket), begin);
+          tree.add(bucket);
+        }
+        sum_over(ranks, tree.sum(), tree.buckets()[bucket]);
       }
-      sum_over(ranks, tree.sum());
     }
     const float* all = tree.sum().data<float>();
     found[static_cast<size_t>(ranks.rank())].assign(all, all + elements);
