@@ -71,7 +71,8 @@ def mkl_fft(task, threads):
     if real:
         require(library.DftiSetValue(plan, ctypes.c_int(10), ctypes.c_int(39)))  # DFTI_COMPLEX_COMPLEX
         for key, array in ((12, task.x), (13, out)):
-            require(library.DftiSetValue(plan, ctypes.c_int(key), longs(0, *(s // array.itemsize for s in array.strides))))
+            strides = longs(0, *(s // array.itemsize for s in array.strides))
+            require(library.DftiSetValue(plan, ctypes.c_int(key), strides))
     require(library.DftiCommitDescriptor(plan))
     source, result = ctypes.c_void_p(task.x.ctypes.data), ctypes.c_void_p(out.ctypes.data)
 

@@ -2,7 +2,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "compiler/base/run_program.h"
 #include "compiler/cuda/libraries.h"
@@ -124,31 +126,32 @@ using Status = int;
 static_assert(ncclInt8 == 0 && sizeof(ncclUniqueId) == 128);
 )";
 
+// By g++, with the headers of CUDA that are installed.
+Finished compiled(const std::string& source, const std::string& text) {
+  std::ofstream(source) << text;
+  std::vector<std::string> words{"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR};
+  for (const std::string& folder : header_folders()) words.insert(words.end(), {"-isystem", folder});
+  words.push_back(source);
+  return run_program({.words = words});
+}
+
 TEST_F(CudaDeclarations, OfNcclAreThoseOfItsHeader) {
-  if (toolkit().empty() || !std::filesystem::exists(toolkit() + "/include/nccl.h"))
+  const std::vector<std::string> folders = header_folders();
+  if (std::ranges::none_of(folders,
+                           [](const std::string& folder) { return std::filesystem::exists(folder + "/nccl.h"); }))
     GTEST_SKIP() << "the header of NCCL is not installed";
-  const std::string source = root_ + "/nccl.cpp";
-  std::ofstream(source) << kNcclProgram;
-  const Finished found = run_program({.words = {"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR,
-                                                "-isystem", toolkit() + "/include", source}});
+  const Finished found = compiled(root_ + "/nccl.cpp", kNcclProgram);
   EXPECT_EQ(found.exit_code, 0) << found.trouble << found.output;
 }
 
 TEST_F(CudaDeclarations, AreThoseOfTheToolkitsHeaders) {
-  const std::vector<std::string> folders = header_folders();
-  if (folders.empty()) GTEST_SKIP() << "no headers of CUDA are installed";
+  if (header_folders().empty()) GTEST_SKIP() << "no headers of CUDA are installed";
   const std::string source = root_ + "/declarations.cpp";
-  auto compiled = [&](const std::string& text) {
-    std::ofstream(source) << text;
-    std::vector<std::string> words{"g++", "-std=c++20", "-fsyntax-only", "-I" THTRAIN_SOURCE_DIR};
-    for (const std::string& folder : folders) words.insert(words.end(), {"-isystem", folder});
-    words.push_back(source);
-    return run_program({.words = words});
-  };
-  const Finished right = compiled(kProgram);
+  const Finished right = compiled(source, kProgram);
   EXPECT_EQ(right.exit_code, 0) << right.trouble << right.output;
   // It would see a mistake.
-  const Finished wrong = compiled(std::string(kProgram) + "TH_SAME(thtrain::cuda::Driver::cuMemFree_v2, ::cuInit)\n");
+  const Finished wrong =
+      compiled(source, std::string(kProgram) + "TH_SAME(thtrain::cuda::Driver::cuMemFree_v2, ::cuInit)\n");
   EXPECT_EQ(wrong.exit_code, 1);
 }
 
