@@ -100,7 +100,8 @@ std::optional<SparseTensor::Fault> SparseTensor::fault() const {
   for (int64_t i = 0; i < major; ++i) {
     const int64_t begin = indptr.as_int(i), end = indptr.as_int(i + 1);
     if (end < begin || end > data.size())
-      return Fault{str("indptr is ", begin, " at ", slice, i, ", and ", end, " after it"), "numbers that do not fall"};
+      return Fault{str("indptr is ", begin, " at ", slice, i, ", and ", end, " after it"),
+                   str("numbers that do not fall, up to ", data.size())};
     for (int64_t e = begin, before = -1; e < end; ++e) {
       const int64_t j = indices.as_int(e);
       if (j < 0 || j >= minor)

@@ -97,7 +97,9 @@ TEST(SparseNpz, RefusesWhatIsNoMatrix) {
   EXPECT_EQ(archive.error_with("indices", Tensor::vector<int32_t>({0, 2, 3, 3})),
             begin + "in row 2 the index 3 follows 3\n  expected: ascending indices, each once" + hint);
   EXPECT_EQ(archive.error_with("indptr", Tensor::vector<int32_t>({0, 2, 1, 4})),
-            begin + "indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall");
+            begin + "indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall, up to 4");
+  EXPECT_EQ(archive.error_with("indptr", Tensor::vector<int32_t>({0, 9, 2, 4})),
+            begin + "indptr is 0 at row 0, and 9 after it\n  expected: numbers that do not fall, up to 4");
   EXPECT_EQ(archive.error_with("indptr", Tensor::vector<int32_t>({0, 2, 2, 5})),
             begin + "indptr begins with 0 and ends with 5\n  expected: from 0 to the number of elements, 4");
   EXPECT_EQ(archive.error_with("data", Tensor::vector<double>({1, 2, 3})),

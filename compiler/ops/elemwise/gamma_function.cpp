@@ -44,8 +44,9 @@ Term gamma_code(const Term& x) {
   const Term half = kernel::math("pow", {size, number(0.5) * size - number(0.25)});
   const Term far =
       half * (kernel::math("exp", {-size}) * number(2.50662827463100050242)) * kernel::math("exp", {rest}) * half;
-  const Term far_or_infinite = select(half < number(x.dtype() == DType::kFloat32 ? 0x1p120 : 0x1p1000), far,
-                                      number(std::numeric_limits<double>::infinity()));
+  // Of NaN it is NaN: no comparison with it holds.
+  const Term far_or_infinite = select(half >= number(x.dtype() == DType::kFloat32 ? 0x1p120 : 0x1p1000),
+                                      number(std::numeric_limits<double>::infinity()), far);
   const Term value = select(size < number(13), near, far_or_infinite);
   const Term whole = kernel::rint(size), angle = (size - whole) * number(std::numbers::pi),
              halved = whole * number(0.5);

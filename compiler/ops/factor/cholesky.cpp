@@ -168,7 +168,7 @@ const Op& cholesky_op() {
 }
 
 Expr cholesky(const Operand& operand, bool upper) {
-  const Expr x = matrices_of(operand, "cholesky"), l = apply(cholesky_op(), {x}, {}, operand.where());
+  const Expr x = square_matrices_of(operand, "cholesky"), l = apply(cholesky_op(), {x}, {}, operand.where());
   if (!upper) return l;
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);

@@ -361,7 +361,7 @@ EigenPairs eig(const Operand& operand) {
     const EigenPairs all = eigh(operand);
     return {as_complex(all.values), as_complex(all.vectors)};
   }
-  const std::vector<Expr> all = apply_eig(matrices_of(operand, "eig"), true);
+  const std::vector<Expr> all = apply_eig(square_matrices_of(operand, "eig"), true);
   return {all[0], another_form(all[1], columns_times(all[1], phases_of(all[1])))};
 }
 
@@ -369,7 +369,7 @@ Expr eigvals(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
   if (is_known_symmetric(operand.expr())) return as_complex(eigvalsh(operand));
-  return apply_eig(matrices_of(operand, "eigvals"), false)[0];
+  return apply_eig(square_matrices_of(operand, "eigvals"), false)[0];
 }
 
 }  // namespace thtrain

@@ -308,14 +308,14 @@ const Op& eigh_op() {
 EigenPairs eigh(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
-  const std::vector<Expr> all = apply_eigh(matrices_of(operand, "eigh"), true);
+  const std::vector<Expr> all = apply_eigh(square_matrices_of(operand, "eigh"), true);
   return {all[0], is_complex(all[1].dtype()) ? another_form(all[1], columns_times(all[1], phases_of(all[1]))) : all[1]};
 }
 
 Expr eigvalsh(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
-  return apply_eigh(matrices_of(operand, "eigvalsh"), false)[0];
+  return apply_eigh(square_matrices_of(operand, "eigvalsh"), false)[0];
 }
 
 }  // namespace thtrain

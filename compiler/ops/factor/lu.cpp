@@ -215,7 +215,7 @@ const Op& lu_op() {
 }
 
 LuFactors lu(const Operand& operand) {
-  const Expr packed = apply(lu_op(), {matrices_of(operand, "lu")}, {}, operand.where());
+  const Expr packed = apply(lu_op(), {square_matrices_of(operand, "lu")}, {}, operand.where());
   const std::vector<Expr> all = outputs_of(packed.node());
   return {all[0], all[1], all[2]};
 }

@@ -162,12 +162,25 @@ kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::stri
           str(expected, node.types[0].rank() == rank ? "" : ", in matrix {limit} of the batch"), node.origin};
 }
 
-Expr matrices_of(const Operand& operand, std::string_view builder) {
+static Expr matrices_of(const Operand& operand, std::string_view builder, std::string_view lengths) {
   const Expr x = operand.expr();
   if (x.rank() < 2)
-    fail_build(operand.where(), str(builder, ": no matrix"), "a matrix, or a batch of them, [..., n, n]",
+    fail_build(operand.where(), str(builder, ": no matrix"), str("a matrix, or a batch of them, [..., ", lengths, "]"),
                value_text(x));
   return is_float(x.dtype()) || is_complex(x.dtype()) ? x : cast(operand, floatX());
+}
+
+Expr matrices_of(const Operand& operand, std::string_view builder) {
+  return matrices_of(operand, builder, "m, n");
+}
+
+Expr square_matrices_of(const Operand& operand, std::string_view builder) {
+  const Expr x = matrices_of(operand, builder, "n, n");
+  const Dim &rows = x.dims()[x.rank() - 2], &columns = x.dims().back();
+  if (rows.is_known() && columns.is_known() && rows != columns)
+    fail_build(operand.where(), str(builder, ": rows and columns differ"), str(columns.text(), " == ", rows.text()),
+               value_text(operand.expr()));
+  return x;
 }
 
 void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where) {

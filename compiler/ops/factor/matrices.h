@@ -64,6 +64,8 @@ kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::stri
 
 /// Of a user's value: with 2 axes at least, and floating.
 Expr matrices_of(const Operand& x, std::string_view builder);
+/// The same, where lengths that are known are equal.
+Expr square_matrices_of(const Operand& x, std::string_view builder);
 /// Both with the same leading axes, as NumPy broadcasts them.
 void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where);
 

@@ -211,7 +211,7 @@ Expr cond(const Operand& operand, double order) {
   }
   if (std::abs(order) != 1 && !std::isinf(order))
     fail_build(operand.where(), str("cond: there is no order ", order), "2, -2, 1, -1, inf or -inf", value_text(x));
-  return norm(x, order, {-2, -1}) * norm(inverse(x), order, {-2, -1});
+  return norm(x, order, {-2, -1}) * norm(inverse(square_matrices_of(operand, "cond")), order, {-2, -1});
 }
 
 Expr nuclear_norm(const Operand& x) {
@@ -297,13 +297,13 @@ Expr tensorsolve(const Operand& left, const Operand& right, const std::vector<in
 Expr expm(const Operand& operand) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
-  const Expr x = matrices_of(operand, "expm");
+  const Expr x = square_matrices_of(operand, "expm");
   if (x.dims().back().is(0)) return x;
   const Expr size = norm(x, 1, {-2, -1}, true);
   const Expr squarings =
       cast(clip(ceil(log2(size / kNormOfPade)), 0, static_cast<double>(kMostSquarings)), DType::kInt64);
   const Expr scaled = exponential_of_small(x * exp2(cast(-squarings, size.dtype())));
-  const Expr most = max(squarings);
+  const Expr most = max(join(0, {flatten(squarings), zeros({1}, DType::kInt64)}));  // 0 for a batch of none
   const Repeated out =
       repeat_until(kMostSquarings, {scaled, Operand(0).for_dtype(DType::kInt64)}, [&](const std::vector<Expr>& state) {
         const Expr &y = state[0], &done = state[1];

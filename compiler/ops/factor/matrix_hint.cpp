@@ -120,7 +120,7 @@ const Op& matrix_hint_op() {
 Expr matrix_hint(const Operand& operand, MatrixKind kind) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
-  return apply(matrix_hint_op(), {matrices_of(operand, "matrix_hint")}, {{"kind", static_cast<int64_t>(kind)}},
+  return apply(matrix_hint_op(), {square_matrices_of(operand, "matrix_hint")}, {{"kind", static_cast<int64_t>(kind)}},
                operand.where());
 }
 

@@ -110,7 +110,7 @@ Expr solved(const Operand& left, const Operand& right, std::string_view builder,
   const Origin origin = Origin::here(where);
   InheritOrigin inherit(origin);
   std::vector<Expr> x = resolve({&left, &right});
-  Expr a = matrices_of({x[0], where}, builder), &b = x[1];
+  Expr a = square_matrices_of({x[0], where}, builder), &b = x[1];
   if (b.rank() == 0)
     fail_build(where, str(builder, ": the right-hand side is a scalar"), "a vector, or a matrix of columns",
                value_text(b));
@@ -212,7 +212,7 @@ Expr inverse(const Operand& x, MatrixKind said) {
   const MatrixKind kind = kind_of(x, said);
   const Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
-  const Expr a = matrices_of(x, "inverse");
+  const Expr a = square_matrices_of(x, "inverse");
   if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper)
     return solve_triangle(a, identities_like(a), {.lower = kind == MatrixKind::kLower}, "inverse");
   return equations(a, identities_like(a), kind == MatrixKind::kPositiveDefinite, false, "inverse");
@@ -222,7 +222,7 @@ Expr matrix_power(const Operand& operand, int64_t n) {
   const std::source_location where = operand.where();
   const Origin origin = Origin::here(where);
   InheritOrigin inherit(origin);
-  Expr x = matrices_of(operand, "matrix_power");
+  Expr x = square_matrices_of(operand, "matrix_power");
   if (n < 0) x = inverse({x, where});
   Expr out;
   for (uint64_t left = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); left > 0; left /= 2) {
@@ -235,7 +235,7 @@ Expr matrix_power(const Operand& operand, int64_t n) {
 // What the determinant is a product of, and 1 or -1: none where it is 1.
 static std::pair<Expr, Expr> factors_of_determinant(const Operand& operand, MatrixKind said, std::string_view builder) {
   const MatrixKind kind = kind_of(operand, said);
-  const Expr x = matrices_of(operand, builder);
+  const Expr x = square_matrices_of(operand, builder);
   if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper) return {diagonal(x, 0, -2, -1), Expr()};
   if (kind == MatrixKind::kPositiveDefinite) {
     const Expr root = diagonal(cholesky(x), 0, -2, -1);

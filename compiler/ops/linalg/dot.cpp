@@ -329,6 +329,8 @@ Expr outer(const Operand& x, const Operand& y) {
   const Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
   std::vector<Expr> v = resolve({&x, &y});
+  for (const Expr& e : v)
+    if (e.rank() != 1) fail_build(x.where(), "outer: an operand is no vector", "one axis of each", value_text(e));
   return mul(expand_dims(v[0], {1}), expand_dims(v[1], {0}));
 }
 

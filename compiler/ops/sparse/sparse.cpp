@@ -16,6 +16,13 @@
 namespace thtrain {
 namespace {
 
+/// The factors of rows or columns.
+Expr vector_of_length(const Operand& s, const Dim& length, const char* what) {
+  if (s.expr().rank() != 1)
+    fail_build(s.where(), str(what, ": the factors are no vector"), "one axis", value_text(s.expr()));
+  return specify_lengths(s, {length}, what);
+}
+
 /// A dense operand whose axis 0 has that length, or a call fails.
 Expr with_length(const Expr& x, const Dim& length, const std::source_location& where, const char* what) {
   Dims dims = x.dims();
@@ -297,14 +304,14 @@ Sparse operator*(const Operand& scalar, const SparseOperand& a) {
 Sparse row_scale(const SparseOperand& operand, const Operand& s) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
-  const Expr factors = with_length(s.expr(), a.rows, s.where(), "row_scale");
+  const Expr factors = vector_of_length(s, a.rows, "row_scale");
   return of_kind(a, with_data(a, a.data * take(factors, coordinates(a)[0])),
                  [&](const Expr& whole) { return whole * expand_dims(factors, {1}); });
 }
 Sparse column_scale(const SparseOperand& operand, const Operand& s) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
-  const Expr factors = with_length(s.expr(), a.columns, s.where(), "column_scale");
+  const Expr factors = vector_of_length(s, a.columns, "column_scale");
   return of_kind(a, with_data(a, a.data * take(factors, coordinates(a)[1])),
                  [&](const Expr& whole) { return whole * factors; });
 }

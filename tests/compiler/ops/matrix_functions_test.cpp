@@ -131,6 +131,11 @@ TEST(MatrixFunctions, WhatIsNotFiniteIsALocatedError) {
     }
 }
 
+TEST(MatrixFunctions, OfABatchOfNoneAreNone) {
+  const Expr x = tensor("x", {"b", 3, 3}, kF64);
+  EXPECT_EQ(eval(expm(x), {{x, Tensor::zeros(kF64, {0, 3, 3})}}).shape(), (Shape{0, 3, 3}));
+}
+
 TEST(MatrixFunctions, WrongOperandsAreRefused) {
   const Expr a = tensor("a", {2, 3}, kF64), t = tensor("t", {2, 3, 4}, kF64);
   EXPECT_EQ(text_without_node([&] { eigh(a); }),
@@ -139,7 +144,7 @@ TEST(MatrixFunctions, WrongOperandsAreRefused) {
             "  got:      a float64[2, 3]");
   EXPECT_EQ(text_without_node([&] { svd(vector("v")); }),
             "error: svd: no matrix\n"
-            "  expected: a matrix, or a batch of them, [..., n, n]\n"
+            "  expected: a matrix, or a batch of them, [..., m, n]\n"
             "  got:      v float64[v.0]");
   EXPECT_EQ(text_without_node([&] { lstsq(a, scalar("s")); }),
             "error: lstsq: the right-hand side is a scalar\n"
@@ -148,6 +153,16 @@ TEST(MatrixFunctions, WrongOperandsAreRefused) {
   EXPECT_EQ(text_without_node([&] { cond(a, 3); }),
             "error: cond: there is no order 3\n"
             "  expected: 2, -2, 1, -1, inf or -inf\n"
+            "  got:      a float64[2, 3]");
+  const std::function<void()> of_squares[] = {[&] { expm(a); }, [&] { matrix_power(a, 2); }, [&] { det(a); },
+                                              [&] { inverse(a); }, [&] { cond(a, 1); }};
+  const char* const names[] = {"expm", "matrix_power", "det", "inverse", "cond"};
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(text_without_node(of_squares[i]),
+              str("error: ", names[i], ": rows and columns differ\n  expected: 3 == 2\n  got:      a float64[2, 3]"));
+  EXPECT_EQ(text_without_node([&] { outer(a, vector("v")); }),
+            "error: outer: an operand is no vector\n"
+            "  expected: one axis of each\n"
             "  got:      a float64[2, 3]");
   EXPECT_EQ(text_without_node([&] { tensorinv(t); }),
             "error: tensorinv: the axes are no square matrix\n"

@@ -367,8 +367,9 @@ TEST(SparseErrors, OfValues) {
   EXPECT_EQ(fault_of(x), "error: sparse matrix: 6 elements and 4 indices\n  expected: as many");
   x = some();
   x.indptr = Tensor::vector<int32_t>({0, 2, 1, 5, 6});
-  EXPECT_EQ(fault_of(x),
-            "error: sparse matrix: indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall");
+  EXPECT_EQ(
+      fault_of(x),
+      "error: sparse matrix: indptr is 2 at row 1, and 1 after it\n  expected: numbers that do not fall, up to 6");
   x.indptr = Tensor::vector<int32_t>({0, 2, 2, 5, 5});
   EXPECT_EQ(
       fault_of(x),
@@ -402,6 +403,8 @@ TEST(SparseErrors, OfBuilders) {
   EXPECT_EQ(text([&] { lt(a, b); }), "error: lt: sparse matrices of different shapes\n  got:      [4, 5] and [4, 6]");
   EXPECT_EQ(text([&] { multiply(a, v); }),
             "error: specify_lengths: axis 0 has another length\n  expected: 4 == 5\n  got:      v float64[4]");
+  EXPECT_EQ(text([&] { row_scale(a, x); }),
+            "error: row_scale: the factors are no vector\n  expected: one axis\n  got:      x float32[4, 5]");
   EXPECT_EQ(text([&] { regular(a, x); }),
             "error: regular: the dense form is no matrix of the sparse one's dtype, or that is no float\n  expected: a "
             "matrix of float32 or float64, both the same\n  got:      a.data float64[a_stored] and x float32[4, 5]");
@@ -435,9 +438,8 @@ TEST(SparseErrors, OfArguments) {
 }
 
 TEST(SparseErrors, OfLengths) {
-  const SharedSparse a(some(), "a");
   const Expr x = tensor("x", {"n", 3}, DType::kFloat64);
-  Function f = function({x}, {dot(a, x)});
+  Function f = function({x}, {dot(SharedSparse(some(), "a"), x)});
   EXPECT_EQ(text_without_node([&] {
               f({numbers({4, 3})});
             }),

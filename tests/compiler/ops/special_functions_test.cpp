@@ -89,6 +89,15 @@ TEST(SpecialFunctions, AreThoseOfMpmath) {
     for (const DType dtype : {DType::kFloat64, DType::kFloat32}) compare(mode, dtype);
 }
 
+TEST(SpecialFunctions, OfNaNAreNaN) {
+  const Expr x = tensor("x", {2}, DType::kFloat64);
+  std::vector<Out> outputs;
+  for (const auto& [name, compared] : all()) outputs.emplace_back(name, compared.build(x));
+  Function of_all = function({x}, outputs);
+  for (const auto& [name, value] : of_all.named({{"x", Tensor::vector<double>({0.5, NAN})}}))
+    EXPECT_TRUE(std::isnan(value.as_double(1))) << name;
+}
+
 TEST(SpecialFunctions, DerivativesAreThoseOfDifferences) {
   const Expr x = tensor("x", {4}, DType::kFloat64);
   const std::vector<std::pair<Expr, Tensor>> values = {{x, Tensor::vector({0.3, 0.45, 0.6, 0.85})}};

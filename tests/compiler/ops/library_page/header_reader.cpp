@@ -188,8 +188,14 @@ std::vector<Declared> declarations_of(const std::string& header, const std::stri
 std::string first_sentence(const std::string& doc) {
   std::string line = doc.substr(0, doc.find("\n\n"));
   std::replace(line.begin(), line.end(), '\n', ' ');
+  // No sentence ends in "...", in a product "l . l^T" or after an initial "N. Higham".
+  const auto goes_on = [&line](size_t dot) {
+    const bool initial = std::isupper(static_cast<unsigned char>(line[dot - 1])) != 0 &&
+                         (dot == 1 || std::string(" (").find(line[dot - 2]) != std::string::npos);
+    return line[dot - 1] == '.' || line[dot - 1] == ' ' || initial;
+  };
   size_t end = line.find(". ");
-  while (end != std::string::npos && end > 0 && line[end - 1] == '.') end = line.find(". ", end + 1);
+  while (end != std::string::npos && end > 0 && goes_on(end)) end = line.find(". ", end + 1);
   line = trimmed(line.substr(0, end));
   while (!line.empty() && (line.back() == '.' || line.back() == ':')) line.pop_back();
   const bool is_question = line.find('?', line.size() < 2 ? 0 : line.size() - 2) != std::string::npos;
