@@ -106,12 +106,13 @@ class Emitter {
   void name_length(const Expr& leaf, size_t arg) {
     const Type& type = leaf.type();
     for (size_t i = 0; i < type.rank(); ++i) {
-      std::set<std::string> names;
-      type.dims[i].collect_names(names);
-      if (names.size() != 1 || type.dims[i].text() != *names.begin() || lengths_.count(*names.begin())) continue;
-      std::string name = names_.unique("n_" + *names.begin());
-      length_definitions_.emplace_back(name, str("  const long ", name, " = args[", arg, "].dims[", i, "];\n"));
-      lengths_[*names.begin()] = name;
+      const auto told = told_by(type.dims[i]);
+      if (!told || lengths_.count(told->first)) continue;
+      std::string name = names_.unique("n_" + told->first);
+      const std::string less = told->second == 0 ? "" : str(" - (", told->second, ")");
+      length_definitions_.emplace_back(name,
+                                       str("  const long ", name, " = args[", arg, "].dims[", i, "]", less, ";\n"));
+      lengths_[told->first] = name;
     }
     if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype))) {
       std::string name = names_.unique("value_" + leaf.name());

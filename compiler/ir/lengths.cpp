@@ -1,11 +1,24 @@
 #include "compiler/ir/lengths.h"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
 #include "compiler/base/escape.h"
 
 namespace thtrain {
+
+std::optional<std::pair<std::string, int64_t>> told_by(const Dim& dim) {
+  std::set<std::string> names;
+  dim.collect_names(names);
+  if (names.size() != 1) return {};
+  const std::string& name = *names.begin();
+  if (dim.text() == name) return std::pair(name, int64_t{0});
+  const std::optional<Dim> alone = Dim::parse(name);
+  const Dim more = alone ? dim - *alone : dim;
+  if (!more.is_known()) return {};
+  return std::pair(name, more.value());
+}
 
 std::string in_length_name(std::string_view name) {
   std::string out(name);
@@ -48,9 +61,9 @@ void Lengths::bind_names(const Expr& leaf, const Tensor& value) {
   if (value.rank() != type.rank()) fail(leaf, value, "the number of axes differs");
   for (size_t i = 0; i < type.rank(); ++i) {
     if (type.dims[i].is_known()) continue;
-    std::set<std::string> names;
-    type.dims[i].collect_names(names);
-    if (names.size() == 1 && type.dims[i].text() == *names.begin()) values_.try_emplace(*names.begin(), value.dim(i));
+    // A shorter axis than that is found where all lengths are compared.
+    if (const auto told = told_by(type.dims[i]))
+      values_.try_emplace(told->first, std::max<int64_t>(value.dim(i) - told->second, 0));
   }
   if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype)))
     values_[value_name(leaf.node())] = value.is_on_host() ? value.as_int() : value.on_host().as_int();

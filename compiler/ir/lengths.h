@@ -1,8 +1,10 @@
 // The values of named lengths in one call: bound from the shapes and integer scalars that the caller gives.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/ir/node.h"
 
@@ -32,6 +34,9 @@ class Lengths {
  private:
   std::unordered_map<std::string, int64_t> values_;
 };
+
+/// The name that an axis of this length tells, and what the axis has more: n of n + 1, none of 2 n or of n + m.
+std::optional<std::pair<std::string, int64_t>> told_by(const Dim& dim);
 
 /// A variable's name as part of names of lengths: what cannot be in those (spaces, operators) becomes "_".
 std::string in_length_name(std::string_view name);

@@ -71,13 +71,14 @@ void check_graph(const Graph& graph, const FunctionOptions& options, const std::
   std::unordered_set<const Node*> used;
   std::set<std::string> bound;
   for (const Expr& leaf : shared_leaves(graph))
-    for (const Dim& dim : leaf.dims()) bound.insert(dim.text());
+    for (const Dim& dim : leaf.dims())
+      if (const auto told = told_by(dim)) bound.insert(told->first);
   for (const Expr& input : graph.inputs) {
     std::set<std::string> own{value_name(input.node())};
     bound.insert(value_name(input.node()));
     for (const Dim& dim : input.dims()) {
       dim.collect_names(own);
-      bound.insert(dim.text());  // an axis tells a length that is a name, and not what it is computed from
+      if (const auto told = told_by(dim)) bound.insert(told->first);
     }
     for (const std::string& name : own)
       if (names.count(name)) used.insert(&input.node());
