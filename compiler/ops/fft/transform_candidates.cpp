@@ -93,6 +93,16 @@ int64_t spectrum_bytes(const TransformKey& k) {
   return k.count * (k.n2 / 2 + 1) * 2 * static_cast<int64_t>(size_of(k.dtype));
 }
 
+// Of lower_transform_lines(): roots for each axis, and where the count is known a second place for all numbers, and a
+// first one for what is no output.
+int64_t line_bytes(const TransformKey& k) {
+  const int64_t of_number = 2 * static_cast<int64_t>(size_of(k.dtype));
+  int64_t roots = 0;
+  for (const int64_t n : {k.n0, k.n1, k.n2}) roots += n == 1 ? 0 : n;
+  const int64_t places = k.kind == Transform::kComplex ? 1 : 2;
+  return of_number * (roots + (k.count < 0 ? 0 : places * k.count * k.n0 * k.n1 * k.n2 * k.inner));
+}
+
 double scale_of_known(const Transform& t) {
   const double n =
       static_cast<double>(t.n[0].value()) * static_cast<double>(t.n[1].value()) * static_cast<double>(t.n[2].value());
@@ -164,13 +174,15 @@ CandidateSource cufft_transforms() {
 }
 
 CandidateSource line_transforms() {
-  return {kTransforms,
-          [](const ChoiceKey&, const Target& target) {
-            if (!target.is_device()) return std::vector<Candidate>();
-            return std::vector{Candidate{.name = kLines, .lower = lower_transform_lines}};
-          },
-          nullptr,
-          {kLines}};
+  return {
+      kTransforms,
+      [](const ChoiceKey& key, const Target& target) {
+        if (!target.is_device()) return std::vector<Candidate>();
+        return std::vector{Candidate{
+            .name = kLines, .workspace_bytes = line_bytes(*read_key(key.properties)), .lower = lower_transform_lines}};
+      },
+      nullptr,
+      {kLines}};
 }
 
 void lower_on_device(StepBuilder& b) {

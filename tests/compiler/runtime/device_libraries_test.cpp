@@ -279,18 +279,17 @@ TEST(DeviceLibraries, ACallMayDecideTheCountOfTransforms) {
   }
 }
 
-TEST(DeviceLibraries, WhatCuFftCannotDoRunsOnTheHost) {
-  const Expr x = tensor("x", {2, "n"}, DType::kComplex64);
-  Function f = transform(x, fft(x));
-  EXPECT_EQ(called(f), "none");
-  EXPECT_NE(f.explain().device.find("// steps of the host: fft\n"), std::string::npos);
-}
-
-TEST(DeviceLibraries, TheHostTransformsWhereItIsTakenByName) {
-  const Expr x = tensor("x", {2, 8}, DType::kComplex64);
-  FunctionOptions options{.target = device_under_test()};
-  options.candidates = {{"fourier_transform", "host"}};
-  EXPECT_EQ(called(function({x}, {fft(x)}, {}, options)), "none");
+// Of a length that the call decides, and where they are taken by name.
+TEST(DeviceLibraries, KernelsTransformWhatCuFftDoesNot) {
+  const Expr any = tensor("x", {2, "n"}, DType::kComplex64), x = tensor("x", {2, 8}, DType::kComplex64);
+  FunctionOptions by_name{.target = device_under_test()};
+  by_name.candidates = {{"fourier_transform", "lines"}};
+  const auto expect_kernels = [](const Function& f) {
+    EXPECT_EQ(called(f), "none");
+    EXPECT_NE(f.explain().device.find("// steps of the host: none\n"), std::string::npos);
+  };
+  expect_kernels(transform(any, fft(any)));
+  expect_kernels(function({x}, {fft(x)}, {}, by_name));
 }
 
 // ---- factors
