@@ -152,11 +152,12 @@ bool TrialProgram::run(const TrialArguments& arguments) {
 
 bool TrialProgram::run_on_device(const TrialArguments& arguments) {
   context_.failure.word = 0;
-  calls_->begin(*device_, 0);
+  calls_->begin(*device_, 0, &context_, [](ThContext*) {});  // the word of failure says it all
   try {
     const bool is_done = entry_(&context_, arguments.entry.data()) == 0;
     is_done ? calls_->finish() : calls_->end_early();
-    return is_done;
+    calls_->on().memory.settle();
+    return is_done && context_.failure.word == 0;
   } catch (const Error&) {  // of memory that has run out, for example
     return false;
   }

@@ -167,6 +167,7 @@ void add_functions(std::vector<GarbageCall>& calls) {
   add("Function.only", [](Function& f, Arrays x) { (void)f.only({0, "y", -1}, x); });
   add("Function.free", [](Function& f, Arrays) { f.free(); });
   add("Function.watch", [](Function& f, Arrays x) { f.watch(x, [](const StepEvent&) {}); });
+  add("Function.call_early", [](Function& f, Arrays x) { (void)f.call_early(x, [](size_t, const Tensor&) {}); });
   add("Function.wait", [](Function& f, Arrays) { f.wait(); });
   add("Function.Function", [](Function& f, Arrays x) {
     Function own = f;

@@ -33,7 +33,7 @@ const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
 TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors})
     EXPECT_EQ(names_of_trials(key), (std::vector<std::string>{"loops", "cuBLAS"})) << key.text();
-  EXPECT_EQ(names_of_trials(kTransforms), std::vector<std::string>{"cuFFT"});
+  EXPECT_EQ(names_of_trials(kTransforms), (std::vector<std::string>{"cuFFT", "lines"}));
   EXPECT_EQ(names_of_trials(kCholesky), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kSvd), std::vector<std::string>{"cuSOLVER"});
   EXPECT_EQ(names_of_trials({"matrix_product", "int32 5x6x7 NN"}), std::vector<std::string>{"loops"});
