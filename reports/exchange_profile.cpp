@@ -14,9 +14,9 @@ std::string exchange_text(const ExchangeProfile& profile) {
   return str("exchange: ", profile.processes, " processes, ", bytes_text(static_cast<double>(profile.bytes)), " in ",
              profile.buckets, profile.buckets == 1 ? " bucket, " : " buckets, ", milliseconds(exchange),
              " a step: ", milliseconds(profile.hidden), " (",
-             fixed_text(exchange > 0 ? 100 * profile.hidden / exchange : 0, 0), " %) beside the ",
+             fixed_text(exchange > 0 ? 100 * profile.hidden / exchange : 0, 0), " %) during the ",
              milliseconds(profile.computing), " of the shards, ", milliseconds(profile.waited),
-             " behind them; optimizer ", milliseconds(profile.optimizer), "\n");
+             " after them; optimizer ", milliseconds(profile.optimizer), "\n");
 }
 
 std::string exchange_json(const ExchangeProfile& profile) {

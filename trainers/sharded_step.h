@@ -77,7 +77,7 @@ class ShardedStep {
   std::span<const Tensor> arguments(Feed& feed, int64_t begin, int64_t length, int64_t shard) const;
 
   /// Steps so far, and the seconds that they took: this process' shards, the optimizer, and sums over the ranks, those
-  /// that were beside the shards and those that were waited for.
+  /// that were made during the shards and those that were waited for.
   struct Times {
     int64_t steps = 0;
     double shards = 0, apply = 0, hidden = 0, waited = 0;

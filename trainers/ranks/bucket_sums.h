@@ -1,4 +1,4 @@
-// Sums over the ranks beside the computation of what is summed next.
+// Sums over the ranks during the computation of what is summed next.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ class BucketSums {
   /// Ends without them, where this rank leaves the job.
   void give_up();
 
-  /// Seconds so far: of all sums, of them those before finish() was called, beside the computation, and those that
+  /// Seconds so far: of all sums, of them those before finish() was called, during the computation, and those that
   /// finish() waited.
   struct Times {
     double sums = 0, hidden = 0, waited = 0;
