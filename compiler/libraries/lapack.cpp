@@ -52,7 +52,7 @@ const Lapack<T>& lapack() {
 }
 
 // LAPACK's matrices are stored by columns. What it would take for the upper triangle of a^T is the lower one of a, but
-// OpenBLAS is 1.2 to 1.4 times as fast by lower triangles, which is more than two transposes cost.
+// OpenBLAS is 1.2 to 1.5 times as fast by lower triangles, which is more than two transposes cost.
 template <class T>
 int cholesky(ThContext* context, TH_CHOLESKY_PARAMETERS(Real<T>)) {
   if (n > INT_MAX) return 1;

@@ -9,18 +9,17 @@
 #include "compiler/cuda/device.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/math_libraries.h"
+#include "tests/support/emulated_library_test.h"
 
 namespace thtrain::cuda_emulated_cublas_test {
 namespace {
 
 using namespace cuda;  // NOLINT
 
-class EmulatedCublas : public testing::Test {
+class EmulatedCublas : public EmulatedLibraryTest {
  protected:
   void SetUp() override {
-    emulated::start({.devices = 1, .bytes = 1 << 20});
-    device_.emplace(emulated::driver(), 0);
-    stream_.emplace(*device_);
+    EmulatedLibraryTest::SetUp();
     workspace_.emplace(*device_, 4096);
     ASSERT_EQ(c_.cublasCreate_v2(&handle_), CUBLAS_STATUS_SUCCESS);
     set_stream_and_workspace();
@@ -31,27 +30,9 @@ class EmulatedCublas : public testing::Test {
     ASSERT_EQ(c_.cublasSetWorkspace_v2(handle_, reinterpret_cast<void*>(workspace_->address()), 4096),
               CUBLAS_STATUS_SUCCESS);
   }
-  // Memory of the device with these numbers.
-  template <class T>
-  T* put(const std::vector<T>& numbers) {
-    buffers_.push_back(std::make_unique<DeviceBuffer>(*device_, numbers.size() * sizeof(T)));
-    stream_->copy_in(buffers_.back()->address(), numbers.data(), numbers.size() * sizeof(T));
-    stream_->wait();
-    return reinterpret_cast<T*>(buffers_.back()->address());
-  }
-  template <class T>
-  std::vector<T> got(const T* at, size_t count) {
-    std::vector<T> out(count);
-    stream_->copy_out(out.data(), address_of(at), count * sizeof(T));
-    stream_->wait();
-    return out;
-  }
 
   const Cublas& c_ = emulated::cublas().functions;
-  std::optional<Device> device_;
-  std::optional<Stream> stream_;
   std::optional<DeviceBuffer> workspace_;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   cublasContext* handle_ = nullptr;
 };
 

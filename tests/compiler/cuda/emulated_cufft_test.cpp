@@ -10,6 +10,7 @@
 #include "compiler/cuda/device.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/math_libraries.h"
+#include "tests/support/emulated_library_test.h"
 
 namespace thtrain::cuda_emulated_cufft_test {
 namespace {
@@ -17,12 +18,10 @@ namespace {
 using namespace cuda;  // NOLINT
 using Complex = std::complex<float>;
 
-class EmulatedCufft : public testing::Test {
+class EmulatedCufft : public EmulatedLibraryTest {
  protected:
   void SetUp() override {
-    emulated::start({.devices = 1, .bytes = 1 << 20});
-    device_.emplace(emulated::driver(), 0);
-    stream_.emplace(*device_);
+    EmulatedLibraryTest::SetUp();
     workspace_.emplace(*device_, 4096);
   }
   // Of arrays without gaps, or of numbers that are `stride` apart.
@@ -50,20 +49,6 @@ class EmulatedCufft : public testing::Test {
     EXPECT_EQ(f_.cufftSetStream(plan, stream_->handle()), CUFFT_SUCCESS);
     EXPECT_EQ(f_.cufftSetWorkArea(plan, reinterpret_cast<void*>(workspace_->address())), CUFFT_SUCCESS);
   }
-  template <class T>
-  T* put(const std::vector<T>& numbers) {
-    buffers_.push_back(std::make_unique<DeviceBuffer>(*device_, numbers.size() * sizeof(T)));
-    stream_->copy_in(buffers_.back()->address(), numbers.data(), numbers.size() * sizeof(T));
-    stream_->wait();
-    return reinterpret_cast<T*>(buffers_.back()->address());
-  }
-  template <class T>
-  std::vector<T> got(const T* at, size_t count) {
-    std::vector<T> out(count);
-    stream_->copy_out(out.data(), address_of(at), count * sizeof(T));
-    stream_->wait();
-    return out;
-  }
   static void expect_numbers(const std::vector<Complex>& got, const std::vector<Complex>& expected) {
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_LE(std::abs(got[i] - expected[i]), 1e-5F) << i;
   }
@@ -71,10 +56,7 @@ class EmulatedCufft : public testing::Test {
 
   const Cufft& f_ = emulated::cufft().functions;
   size_t bytes_ = 0;
-  std::optional<Device> device_;
-  std::optional<Stream> stream_;
   std::optional<DeviceBuffer> workspace_;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
 };
 
 TEST_F(EmulatedCufft, TransformsAreNotScaledAndMayBeInPlace) {

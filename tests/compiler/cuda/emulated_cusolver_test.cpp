@@ -9,37 +9,22 @@
 #include "compiler/cuda/device.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/math_libraries.h"
+#include "tests/support/emulated_library_test.h"
 
 namespace thtrain::cuda_emulated_cusolver_test {
 namespace {
 
 using namespace cuda;  // NOLINT
 
-class EmulatedCusolver : public testing::Test {
+class EmulatedCusolver : public EmulatedLibraryTest {
  protected:
   void SetUp() override {
-    emulated::start({.devices = 1, .bytes = 1 << 20});
-    device_.emplace(emulated::driver(), 0);
-    stream_.emplace(*device_);
+    EmulatedLibraryTest::SetUp();
     ASSERT_EQ(c_.cusolverDnCreate(&handle_), CUSOLVER_STATUS_SUCCESS);
     ASSERT_EQ(c_.cusolverDnCreateParams(&parameters_), CUSOLVER_STATUS_SUCCESS);
     ASSERT_EQ(c_.cusolverDnSetStream(handle_, stream_->handle()), CUSOLVER_STATUS_SUCCESS);
     info_ = put<int>({-1});
     buffer_ = put<char>(std::vector<char>(4096));
-  }
-  template <class T>
-  T* put(const std::vector<T>& numbers) {
-    buffers_.push_back(std::make_unique<DeviceBuffer>(*device_, numbers.size() * sizeof(T)));
-    stream_->copy_in(buffers_.back()->address(), numbers.data(), numbers.size() * sizeof(T));
-    stream_->wait();
-    return reinterpret_cast<T*>(buffers_.back()->address());
-  }
-  template <class T>
-  std::vector<T> got(const T* at, size_t count) {
-    std::vector<T> out(count);
-    stream_->copy_out(out.data(), address_of(at), count * sizeof(T));
-    stream_->wait();
-    return out;
   }
   static void expect_near(const std::vector<double>& got, const std::vector<double>& expected) {
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-12) << i;
@@ -50,9 +35,6 @@ class EmulatedCusolver : public testing::Test {
   }
 
   const Cusolver& c_ = emulated::cusolver().functions;
-  std::optional<Device> device_;
-  std::optional<Stream> stream_;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   cusolverDnContext* handle_ = nullptr;
   cusolverDnParams* parameters_ = nullptr;
   int* info_ = nullptr;
