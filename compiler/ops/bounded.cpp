@@ -74,11 +74,11 @@ std::vector<Tensor> without_rule(const ErrorArgs& args) {
   if (args.inputs.empty()) return out;
   for (size_t o = 0; o < out.size(); ++o) {
     if (!is_continuous(args.outputs[o].dtype())) continue;
-    const Precision precision = precision_of(args.outputs[o].dtype());
+    const FloatLimits limits = float_limits(args.outputs[o].dtype());
     const Tensor size = magnitudes(args.outputs[o]);
     for (int64_t k = 0; k < out[o].size(); ++k) {
       const double x = size.data<double>()[k];
-      out[o].data<double>()[k] += kRoundings * (precision.unit * (std::isinf(x) ? NAN : x) + precision.tiny);
+      out[o].data<double>()[k] += kRoundings * (limits.unit * (std::isinf(x) ? NAN : x) + limits.tiny);
     }
   }
   return out;

@@ -57,7 +57,7 @@ void bound_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& 
         x, x + magnitude[i].size(), [](double y) { return !std::isfinite(y); }, 0);
   }
   const Tensor of_finite = on_wide(args, wide, magnitude);
-  const double largest = precision_of(args.node.types[0].dtype).largest;
+  const double largest = float_limits(args.node.types[0].dtype).largest;
   for (int64_t k = 0; k < n; ++k) {
     const bool is_known = is_exact && !std::isfinite(of_all[k]) && of_finite.data<double>()[k] < largest / 4;
     if (!std::isfinite(of[k])) error.data<double>()[k] = is_known ? 0 : kUnknownError;
@@ -75,7 +75,7 @@ std::vector<Tensor> unknown_errors(const ErrorArgs& args) {
   return out;
 }
 
-Precision precision_of(DType dtype) {
+FloatLimits float_limits(DType dtype) {
   if (dtype == DType::kFloat32 || dtype == DType::kComplex64) return {0x1p-24, 0x1p-149, 3.4e38};
   return {0x1p-53, 0x1p-1074, 1.79e308};
 }
@@ -143,14 +143,14 @@ std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
     const double* e = args.errors[i].data<double>();
     for (int64_t k = 0, n = plain[i].size(); k < n; ++k) x[k] += e[k];
   }
-  const Precision precision = precision_of(args.node.types[0].dtype);
+  const FloatLimits limits = float_limits(args.node.types[0].dtype);
   const bool is_exact = std::all_of(args.errors.begin(), args.errors.end(), all_zero);
   const Tensor size = on_wide(args, wide, plain), largest = is_exact ? size : on_wide(args, wide, enlarged);
   Tensor out = args.make_error();
   double* error = out.data<double>();
   const double *below = size.data<double>(), *above = largest.data<double>();
   for (int64_t k = 0, n = out.size(); k < n; ++k)
-    error[k] = (above[k] - below[k]) + roundings * (precision.unit * above[k] + precision.tiny);
+    error[k] = (above[k] - below[k]) + roundings * (limits.unit * above[k] + limits.tiny);
   bound_infinities(args, wide, plain, is_exact, size, out);
   return {out};
 }

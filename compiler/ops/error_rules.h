@@ -10,10 +10,10 @@ namespace thtrain {
 inline constexpr double kUnknownError = std::numeric_limits<double>::infinity();
 
 /// Of a floating dtype: half a step at 1, the smallest number, the largest one.
-struct Precision {
+struct FloatLimits {
   double unit, tiny, largest;
 };
-Precision precision_of(DType dtype);
+FloatLimits float_limits(DType dtype);
 
 bool all_zero(const Tensor& error);
 bool all_finite(const Tensor& x);

@@ -116,7 +116,7 @@ std::optional<double> relative_error(const Bounded& b) {
     error = std::max(error, b.error.data<double>()[k]);
   }
   if (largest == 0) return std::nullopt;
-  return error / (precision_of(b.value.dtype()).unit * largest);
+  return error / (float_limits(b.value.dtype()).unit * largest);
 }
 
 void add_bounds(const Op& op, const OpCase& c, std::map<DType, Bounds>& out) {

@@ -205,7 +205,7 @@ class Rule {
   }
 
   void round(const Tensor& value, Tensor& error) const {
-    const Precision precision = precision_of(value.dtype());
+    const FloatLimits limits = float_limits(value.dtype());
     const double count = is_complex_ && record_.complex_ulps > 0 ? 2 * (record_.complex_ulps + 1)
                          : record_.rounding == Rounding::kExact  ? 0
                          : record_.ulps > 0                      ? 2 * (record_.ulps + 1)
@@ -221,7 +221,7 @@ class Rule {
       if (!std::isfinite(size[k])) continue;
       const double terms = record_.terms ? record_.terms(columns_[0].value[static_cast<size_t>(k)]) : 0;
       const double of = std::isfinite(terms) ? std::max(size[k], terms) : size[k];
-      e[k] = e[k] * (1 + count * precision.unit) + count * (precision.unit * of + precision.tiny);
+      e[k] = e[k] * (1 + count * limits.unit) + count * (limits.unit * of + limits.tiny);
     }
   }
 
@@ -245,7 +245,7 @@ class Rule {
 
   void bound_infinities(const Tensor& value, Tensor& error) const {
     const Tensor sizes = magnitudes(value);
-    const Precision precision = precision_of(value.dtype());
+    const FloatLimits limits = float_limits(value.dtype());
     for (int64_t k = 0, n = value.size(); k < n; ++k) {
       const double y = sizes.data<double>()[k];
       double& e = error.data<double>()[k];
@@ -255,7 +255,7 @@ class Rule {
         // 1 / (a number too large to hold) is 0, and nearly right.
         if (inputs.overflowed && std::isfinite(columns_[0].error[static_cast<size_t>(k)]))
           e = (std::abs(columns_[0].value[static_cast<size_t>(k)]) + columns_[0].error[static_cast<size_t>(k)]) /
-              precision.largest;
+              limits.largest;
       } else if (infinities_ == Infinities::kUnknown) {
         e = kUnknownError;
       } else if (infinities_ == Infinities::kKnown) {

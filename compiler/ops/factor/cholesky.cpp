@@ -53,7 +53,7 @@ std::vector<Tensor> error_of_cholesky(const ErrorArgs& args) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
         moved(i, j) = given(std::max(i, j), std::min(i, j)) +
-                      static_cast<double>(n + 3) * precision_of(result.dtype()).unit * moved(i, j);
+                      static_cast<double>(n + 3) * float_limits(result.dtype()).unit * moved(i, j);
     const Matrix inverse = magnitudes_of(inverse_of(factor, {})),
                  g = product(product(inverse, moved), transposed(inverse));
     if (!has_small_rows(g)) continue;

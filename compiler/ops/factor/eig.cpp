@@ -194,7 +194,7 @@ std::optional<Matrix> inverse_of_matrix(Matrix a) {
 // 1990). Nothing is known where the order or the leading element might be another one.
 std::vector<Tensor> error_of_eig(const ErrorArgs& args) {
   std::vector<Tensor> out = unknown_errors(args);
-  const double unit = precision_of(args.outputs[0].dtype()).unit, near = 2 * std::sqrt(2 * unit);
+  const double unit = float_limits(args.outputs[0].dtype()).unit, near = 2 * std::sqrt(2 * unit);
   for (int64_t m = 0; m < count_of(args.inputs[0]); ++m) {
     const Matrix a(args.inputs[0], m), given(args.errors[0], m);
     const int64_t n = a.rows();

@@ -102,7 +102,7 @@ std::vector<Tensor> reference_eigh(const ReferenceArgs& args) {
 // is known where another element might be the leading one.
 std::vector<Tensor> error_of_eigh(const ErrorArgs& args) {
   std::vector<Tensor> out = unknown_errors(args);
-  const double unit = precision_of(args.outputs[0].dtype()).unit;
+  const double unit = float_limits(args.outputs[0].dtype()).unit;
   for (int64_t m = 0; m < count_of(args.inputs[0]); ++m) {
     const Matrix a(args.inputs[0], m), given(args.errors[0], m);
     const int64_t n = a.rows();
@@ -152,7 +152,7 @@ void small_eigh(kernel::StepBuilder& b) {
           const Term size = small.let("size", fabs(a.at(i)));
           small.assign(scale, select(size > scale, size, scale));
         });
-        const Term tiny = small.let("tiny", scale * small.number(precision_of(type.dtype).unit / 4)),
+        const Term tiny = small.let("tiny", scale * small.number(float_limits(type.dtype).unit / 4)),
                    off = small.var("off", scale + small.number(1));
         const auto rotate_columns = [&](const Elements& x, const Term& p, const Term& q, const Term& c, const Term& s) {
           small.loop(0, n, [&](const Term& k) {

@@ -68,7 +68,7 @@ std::vector<Tensor> error_of_lu(const ErrorArgs& args) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
         moved(i, j) = given(args.outputs[1].as_int(m * n + i), j) +
-                      static_cast<double>(n + 2) * precision_of(packed.dtype()).unit * moved(i, j);
+                      static_cast<double>(n + 2) * float_limits(packed.dtype()).unit * moved(i, j);
     const Matrix g =
         product(product(magnitudes_of(inverse_of(factors, lower)), moved), magnitudes_of(inverse_of(factors, upper)));
     const Matrix of_l = product(l, triangle_of(g, {.lower = true})), of_u = product(triangle_of(g, upper), u);

@@ -26,7 +26,7 @@ namespace {
 Expr limit_of(const Expr& x, const std::optional<double>& tolerance) {
   const DType dtype = real_dtype(x.dtype());
   if (tolerance) return Operand(*tolerance).for_dtype(dtype);
-  const double step = 2 * precision_of(dtype).unit;
+  const double step = 2 * float_limits(dtype).unit;
   const Dim longest = max(x.dims()[x.rank() - 2], x.dims().back());
   if (longest.is_known()) return Operand(step * static_cast<double>(longest.value())).for_dtype(dtype);
   const Expr rows = length(x, -2), columns = length(x, -1);

@@ -65,7 +65,7 @@ std::vector<Tensor> reference_qr(const ReferenceArgs& args) {
 // roundings, n u |x| by columns (Higham, Accuracy and Stability of Numerical Algorithms, section 19.9).
 std::vector<Tensor> error_of_qr(const ErrorArgs& args) {
   std::vector<Tensor> out = unknown_errors(args);
-  const double unit = precision_of(args.outputs[0].dtype()).unit;
+  const double unit = float_limits(args.outputs[0].dtype()).unit;
   for (int64_t number = 0; number < count_of(args.outputs[0]); ++number) {
     const Matrix a(args.inputs[0], number), given(args.errors[0], number), r(args.outputs[1], number);
     const int64_t m = a.rows(), n = a.columns();

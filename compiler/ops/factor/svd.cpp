@@ -121,7 +121,7 @@ std::vector<Tensor> error_of_svd(const ErrorArgs& args) {
   std::vector<Tensor> out = unknown_errors(args);
   const bool with_vectors = out.size() > 1;
   const Tensor& s = args.outputs[with_vectors ? 1 : 0];
-  const double unit = precision_of(s.dtype()).unit;
+  const double unit = float_limits(s.dtype()).unit;
   for (int64_t number = 0; number < count_of(args.inputs[0]); ++number) {
     const Matrix a(args.inputs[0], number), given(args.errors[0], number);
     const int64_t m = a.rows(), n = a.columns();
@@ -158,7 +158,7 @@ void small_svd(kernel::StepBuilder& b) {
   const Type& type = b.input(0).type;
   const int64_t n = type.dims.back().value(), m = type.dims[type.rank() - 2].value();
   const bool with_vectors = has_vectors(b.node());
-  const double unit = precision_of(type.dtype).unit;
+  const double unit = float_limits(type.dtype).unit;
   SmallMatrices small(b);
   const auto exchange_where = [&](const Term& condition, const Elements& x, int64_t rows, const Term& p,
                                   const Term& q) {

@@ -68,7 +68,7 @@ std::vector<Tensor> error_of_solve(const ErrorArgs& args) {
     for (int64_t i = 0; i < n; ++i) {
       if (t.unit) of_t(i, i) = 0;
       for (int64_t j = 0; j < n; ++j)
-        of_t(i, j) += static_cast<double>(n + 4) * precision_of(args.outputs[0].dtype()).unit * read(i, j);
+        of_t(i, j) += static_cast<double>(n + 4) * float_limits(args.outputs[0].dtype()).unit * read(i, j);
     }
     Matrix inverse = magnitudes_of(inverse_of(a, t));
     if (t.transposed) {

@@ -157,7 +157,7 @@ std::vector<Tensor> error_of_transform(const ErrorArgs& args) {
       for (size_t j = 0; j < of_input; ++j) sum += error.data<double>()[(c * of_input + j) * lengths.inner + i];
       for (size_t j = 0; j < n; ++j) squares += static_cast<double>(std::norm(values[(c * n + j) * lengths.inner + i]));
       if (transform.kind == kHalfToReal) sum *= 2;
-      const double bound = scale * (1.0001 * sum + roundings * precision_of(args.outputs[0].dtype()).unit *
+      const double bound = scale * (1.0001 * sum + roundings * float_limits(args.outputs[0].dtype()).unit *
                                                        std::sqrt(squares * static_cast<double>(n)));
       for (size_t j = 0; j < of_output; ++j) out.data<double>()[(c * of_output + j) * lengths.inner + i] = bound;
     }

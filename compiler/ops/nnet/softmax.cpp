@@ -69,7 +69,7 @@ std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm) {
   Tensor out = args.make_error();
   const size_t axis = softmax_axis(args.node);
   const int64_t n = x.dim(axis), stride = x.strides()[axis];
-  const Precision precision = precision_of(args.outputs[0].dtype());
+  const FloatLimits limits = float_limits(args.outputs[0].dtype());
   Shape outer = x.shape();
   outer[axis] = 1;
   for_each_index(outer, [&](const Shape& at) {
@@ -85,15 +85,15 @@ std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm) {
       mean_away += (logarithm ? std::exp(y.data<double>()[i]) : y.data<double>()[i]) * away(i);
     const double roundings = 24 + roundings_of_sum(n) + 2 * mean_away;
     for (int64_t i = first; i < last; i += stride) {
-      const double factor = error[i] + largest_error + (roundings + 2 * away(i)) * precision.unit;
+      const double factor = error[i] + largest_error + (roundings + 2 * away(i)) * limits.unit;
       const double size = std::abs(y.data<double>()[i]);
       double& to = out.data<double>()[i];
       if (std::isinf(factor))
         to = kUnknownError;
       else if (logarithm)
-        to = factor + (std::isinf(size) ? 0 : 2 * precision.unit * size);
+        to = factor + (std::isinf(size) ? 0 : 2 * limits.unit * size);
       else
-        to = size * std::expm1(factor) + 8 * precision.tiny;
+        to = size * std::expm1(factor) + 8 * limits.tiny;
     }
   });
   return {out};

@@ -149,7 +149,7 @@ std::vector<Tensor> error_gradient(const ErrorArgs& args) {
   const double* error = args.errors[1].data<double>();
   Tensor out = args.make_error();
   const int64_t sharing = PoolWindows::of(args.node).sharing();
-  const double rounding = sharing == 1 ? 0 : static_cast<double>(sharing) * precision_of(dy.dtype()).unit;
+  const double rounding = sharing == 1 ? 0 : static_cast<double>(sharing) * float_limits(dy.dtype()).unit;
   each_candidate(args, dy.shape(), [&](int64_t window, int64_t position, int64_t i) {
     const double size = std::abs(dy.as_double(window));
     out.data<double>()[i] += error[window] + rounding * size;
