@@ -24,7 +24,8 @@ def train(rank, sizes, batch, steps, processes, threads, port):
     if processes > 1:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
         dist.init_process_group("gloo", rank=rank, world_size=processes)
-        model = torch.nn.parallel.DistributedDataParallel(model)
+        model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True,
+                                                          static_graph=True)
     x, y = torch.randn(10000, sizes[0]), torch.randint(0, sizes[-1], (10000,))
     loss = torch.nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -46,7 +47,8 @@ def train(rank, sizes, batch, steps, processes, threads, port):
     if rank == 0:
         print(f"{1000 * (time.perf_counter() - began) / steps:.4f}", flush=True)
     if processes > 1:
-        dist.destroy_process_group()
+        dist.barrier()
+        os._exit(0)  # gloo's threads may outlive what they use
 
 
 if __name__ == "__main__":

@@ -243,18 +243,11 @@ int run_scale(const BenchArguments& arguments) {
   check_ranks(experiment, *ranks);
   const Dataset data = load_data(experiment, loaded.config_folder);
   const double seconds = arguments.options.quick ? 0.05 : std::max(1.0, arguments.options.seconds);
-  ShardedStepTimes alone, together;
-  ScaleNetwork network = arguments.network;
-  if (ranks->is_first()) alone = measure_sharded_step(experiment, data, loaded.config_folder, seconds);
-  if (ranks->size() > 1) {
-    const Ranks::Patience first_measures(*ranks);
-    ranks->from_first("");
-    network = measure_network(*ranks, seconds_of_adding(int64_t{1} << 23));
-    together = measure_sharded_step(experiment, data, loaded.config_folder, seconds, ranks);
-  }
+  ScaleMeasurement scale = measure_scale(experiment, data, loaded.config_folder, seconds, ranks);
+  if (ranks->size() == 1) scale.network = arguments.network;
   if (!ranks->is_first()) return kDone;
-  print_text(arguments.json ? scale_json(alone, network) : scale_table(alone, network));
-  if (ranks->size() > 1 && !arguments.json) print_text(compared_step(alone, together, network, ranks->size()));
+  print_text(arguments.json ? scale_json(scale.alone, scale.network) : scale_table(scale.alone, scale.network));
+  if (ranks->size() > 1 && !arguments.json) print_text(compared_step(scale, ranks->size()));
   return kDone;
 }
 

@@ -53,7 +53,7 @@ TEST(BenchScale, WhatSeveralProcessesTookIsCompared) {
   measured.hidden = 0.0003;
   measured.waited = 0.0006;
   EXPECT_EQ(
-      compared_step(kStep, measured, kNetwork, 2),
+      compared_step({.alone = kStep, .together = measured, .network = kNetwork}, 2),
       "\nmeasured with 2 processes: 6.100 ms, predicted 6.070 ms (-0.5 %); the shards of a process took 4.500 ms, "
       "the exchange 0.900 ms, of which 0.300 ms beside them\n");
 }

@@ -16,13 +16,19 @@ void BucketSums::add(Tensor& values, const Bucket& bucket) {
   changed_.notify_all();
 }
 
+// What the thread has not begun, this one sums itself: nothing else is to be done, and it need not be woken.
 void BucketSums::finish() {
   if (ranks_.size() == 1) return;
   const auto begin = std::chrono::steady_clock::now();
   ranks_.give_way(false);
   std::unique_lock lock(mutex_);
   computed_ = begin;
-  changed_.wait(lock, [&] { return waiting_.empty() || failure_; });
+  while (!waiting_.empty() && !failure_) {
+    if (is_summing_)
+      changed_.wait(lock);
+    else
+      sum_first(lock);
+  }
   times_.waited += seconds_since(begin);
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -38,23 +44,29 @@ void BucketSums::give_up() {
   thread_.join();
 }
 
+void BucketSums::sum_first(std::unique_lock<std::mutex>& lock) {
+  is_summing_ = true;
+  const Waiting next = waiting_.front();
+  lock.unlock();
+  const auto begin = std::chrono::steady_clock::now();
+  sum_over(ranks_, *next.values, next.bucket);
+  const auto end = std::chrono::steady_clock::now();
+  lock.lock();
+  auto seconds = [](auto time) { return std::max(0.0, std::chrono::duration<double>(time).count()); };
+  times_.sums += seconds(end - begin);
+  times_.hidden += seconds((computed_ ? std::min(end, *computed_) : end) - begin);
+  waiting_.pop_front();
+  is_summing_ = false;
+  changed_.notify_all();
+}
+
 void BucketSums::run() {
   std::unique_lock lock(mutex_);
   try {
     for (;;) {
-      changed_.wait(lock, [&] { return !waiting_.empty() || ends_; });
+      changed_.wait(lock, [&] { return (!waiting_.empty() && !is_summing_) || ends_; });
       if (ends_) return;
-      const Waiting next = waiting_.front();
-      lock.unlock();
-      const auto begin = std::chrono::steady_clock::now();
-      sum_over(ranks_, *next.values, next.bucket);
-      const auto end = std::chrono::steady_clock::now();
-      lock.lock();
-      auto seconds = [](auto time) { return std::max(0.0, std::chrono::duration<double>(time).count()); };
-      times_.sums += seconds(end - begin);
-      times_.hidden += seconds((computed_ ? std::min(end, *computed_) : end) - begin);
-      waiting_.pop_front();
-      changed_.notify_all();
+      sum_first(lock);
     }
   } catch (const Ranks::Cancelled&) {
   } catch (...) {

@@ -14,8 +14,8 @@
 
 namespace thtrain {
 
-/// Sums parts of a buffer ("buckets") over all ranks, one after the other, by a thread of its own. Where the rank is
-/// alone there is no thread, and nothing to do.
+/// Sums parts of a buffer ("buckets") over all ranks, one after the other, by a thread of its own until
+/// finish(), and there by the caller. Where the rank is alone there is no thread, and nothing to do.
 class BucketSums {
  public:
   explicit BucketSums(Ranks& ranks) : ranks_(ranks) {}
@@ -44,12 +44,14 @@ class BucketSums {
     Bucket bucket;
   };
   void run();
+  void sum_first(std::unique_lock<std::mutex>& lock);
 
   Ranks& ranks_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Waiting> waiting_;  // the first one is being summed
+  std::deque<Waiting> waiting_;
+  bool is_summing_ = false;  // the first of them
   bool ends_ = false;
   std::optional<std::chrono::steady_clock::time_point> computed_;  // when finish() was called
   std::exception_ptr failure_;

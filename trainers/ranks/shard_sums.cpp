@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-// A part that would make a bucket larger begins the next one; a small rest at the end does not.
+// A part that would make a bucket too large begins the next one, but nothing small is a bucket of its own.
 static std::vector<size_t> buckets_of(DType dtype, const std::vector<int64_t>& sizes) {
   constexpr int64_t kMost = int64_t{1} << 19, kLeast = int64_t{1} << 16;  // bytes
   std::vector<size_t> out;
@@ -17,7 +17,7 @@ static std::vector<size_t> buckets_of(DType dtype, const std::vector<int64_t>& s
   size_t bucket = 0;
   for (int64_t size : sizes) {
     const int64_t more = size * static_cast<int64_t>(size_of(dtype));
-    if (bytes > 0 && bytes + more > kMost) {
+    if (bytes >= kLeast && bytes + more > kMost) {
       bytes = 0;
       ++bucket;
     }

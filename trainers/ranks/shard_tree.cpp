@@ -41,7 +41,8 @@ static void scale(const Tensor& from, double factor, Tensor& to, int64_t begin) 
   const T* __restrict in = from.data<T>();
   T* __restrict out = to.data<T>() + begin;
   const T by = static_cast<T>(factor);
-  for (int64_t i = 0; i < from.size(); ++i) out[i] = by * in[i];
+  const int64_t size = from.size();  // a function of the shape: not in the loop
+  for (int64_t i = 0; i < size; ++i) out[i] = by * in[i];
 }
 
 void scale_into(const Tensor& from, double factor, Tensor& to, int64_t begin) {

@@ -134,7 +134,7 @@ class Indexing {
       }
       if (entry.names_elements()) shown.push_back(static_cast<int64_t>(entry.first));
     }
-    now_ = specify_lengths(Operand(now_, where_), lengths);
+    now_ = specify_lengths(Operand(now_, where_), lengths, "subtensor by a mask");
     if (merged.size() != lengths.size()) now_ = reshape(Operand(now_, where_), merged);
 
     order_elements();

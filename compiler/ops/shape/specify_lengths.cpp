@@ -25,24 +25,24 @@ const Op& specify_lengths_op() {
           "Gradient: the cotangent.\n"
           "Edge cases: an error where a length differs.\n"
           "Example: x has 10 columns",
+      .called =
+          [](const Props& props) {
+            const std::string whose = props.get_or<std::string>("whose", {});
+            return whose.empty() ? std::string("specify_lengths") : whose;
+          },
       .infer =
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");
             a.require(dims.size() == a.type(0).rank(), "the number of axes differs", str(dims.size(), " axes"));
-            const std::string whose = a.props.get_or<std::string>("whose", {});
             if (a.props.has("least")) {
+              const std::string whose = a.props.get_or<std::string>("whose", {});
               a.require(a.props.get<Dims>("least").size() == 1 && !dims.empty(), "there is one least number of rows");
               const size_t before = a.checks ? a.checks->size() : 0;
               require_at_most(a, a.props.get<Dims>("least")[0], a.type(0).dims[0], whose);
               if (a.checks && a.checks->size() > before) a.checks->back().what = whose;
             }
-            for (size_t i = 0; i < dims.size(); ++i) {
-              const size_t before = a.checks ? a.checks->size() : 0;
-              const std::string what = str("axis ", i, " has another length");
-              a.require_equal(a.type(0).dims[i], dims[i], what);
-              if (!whose.empty() && a.checks && a.checks->size() > before)
-                a.checks->back().what = str(whose, ": ", what);
-            }
+            for (size_t i = 0; i < dims.size(); ++i)
+              a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
             return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
           },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
