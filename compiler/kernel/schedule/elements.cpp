@@ -149,6 +149,9 @@ class ElementLoops {
     const auto temporal = [&] { loops_of_all(0, store_lines); };
     choice_.stores = store_lines > 0 ? Stores::kPrefetched : Stores::kCached;
     if (b_.non_temporal_threshold() == 0 || !is_fresh_ || lanes_ == 1 || bytes == 0 || may_gather()) return temporal();
+    // A line that rows share is written in parts: past the caches each of them waits for memory.
+    const Dim row = axes_.size() > 1 ? axes_.back().length : Dim(lanes_);
+    if (row.is_known() && row.value() % lanes_ != 0) return temporal();
     const int64_t cached = b_.non_temporal_threshold() / bytes;
     if (elements.is_known()) {
       if (elements.value() <= cached) return temporal();
@@ -156,7 +159,9 @@ class ElementLoops {
       return non_temporal();
     }
     choice_.stores = Stores::kByLength;
-    code_.if_(b_.length(elements) > Term(cached), non_temporal, temporal);
+    Term is_long = b_.length(elements) > Term(cached);
+    if (!row.is_known()) is_long = is_long && b_.length(row) % Term(lanes_) == Term(0);
+    code_.if_(is_long, non_temporal, temporal);
   }
 
   // ---- loops -------------------------------------------------------------------------------------------------------

@@ -189,6 +189,10 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched");
   prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched or, if long, non-temporal", 4096);
   prints(floats({1000}, "y") + 1.0, ", vectors of 16 over elements, tail masked, stores non-temporal", 4096);
+  // Lines that two rows share are written through the caches.
+  const Expr column = floats({60, 1}, "column");
+  prints(column * floats({1, 96}, "row"), ", vectors of 16 over elements, stores non-temporal", 4096);
+  prints(column * floats({1, 100}, "row"), ", vectors of 16 over elements, tail masked, stores prefetched", 4096);
   prints(sum(x), ", vectors of 16 over the row, 4 accumulators on two levels, tail masked");
   prints(sum(x, 0), ", vectors of 16 over columns, 1 accumulator, tail masked");
   prints(x / sum(exp(x), 1, true), ", vectors of 16 over the row, 1 accumulator, tail masked");
