@@ -1,21 +1,12 @@
 #include "compiler/cuda/library_handles.h"
 
-#include "compiler/base/error.h"
-
-/// Calls a function of a library, which throws where that is refused.
-#define TH_MATH(functions, function, ...) check_math((functions).function(__VA_ARGS__), #function)
+#include "compiler/cuda/library_calls.h"
 
 namespace thtrain::cuda {
 
 // What NVIDIA recommends for cublasSetWorkspace.
 static size_t cublas_workspace_bytes(const Device& device) {
   return size_t{device.compute_capability() >= 90 ? 32U : 4U} << 20;
-}
-
-template <class Functions>
-static const Functions& of_use(const Opened<Functions>& opened, const char* name) {
-  if (!opened.trouble.empty()) throw UserError({.what = str(name, " is not there"), .got = opened.trouble});
-  return opened.functions;
 }
 
 void LibraryHandles::with_cublas(const LibraryStream& at, bool tf32,

@@ -8,18 +8,12 @@
 #include <map>
 #include <mutex>
 
+#include "compiler/cuda/cudnn_handle.h"
 #include "compiler/cuda/device.h"
+#include "compiler/cuda/library_stream.h"
 #include "compiler/cuda/math_functions.h"
 
 namespace thtrain::cuda {
-
-/// Where a call of a library computes. The memory belongs to the stream: whatever works in it is behind what worked
-/// there before.
-struct LibraryStream {
-  CUstream_st* stream;
-  std::function<DeviceAddress(size_t bytes)> workspace;  // at least so many, aligned to 256 bytes; until the next call
-  std::function<void*(size_t bytes)> host_workspace;     // the same on the host
-};
 
 /// A plan of cuFFT: what cufftMakePlanMany64 takes, of arrays without gaps.
 struct FftShape {
@@ -33,7 +27,8 @@ struct FftShape {
 
 class LibraryHandles {
  public:
-  LibraryHandles(const Device& device, const MathLibraries& libraries) : device_(device), libraries_(libraries) {}
+  LibraryHandles(const Device& device, const MathLibraries& libraries)
+      : cudnn(device, libraries), device_(device), libraries_(libraries) {}
   LibraryHandles(const LibraryHandles&) = delete;
   LibraryHandles& operator=(const LibraryHandles&) = delete;
 
@@ -46,6 +41,7 @@ class LibraryHandles {
   /// f(functions, handle, parameters) likewise. A factorization asks for its workspace itself.
   void with_cusolver(const LibraryStream& at,
                      const std::function<void(const Cusolver&, cusolverDnContext*, cusolverDnParams*)>& f);
+  CudnnHandle cudnn;
 
  private:
   struct Plan {

@@ -43,12 +43,15 @@ struct Opened : Library {
 Opened<Cublas> open_cublas(const std::vector<std::string>& folders);
 Opened<Cufft> open_cufft(const std::vector<std::string>& folders);
 Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders);
+struct Cudnn;  // cudnn_functions.h
+Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders);
 
 /// Where the libraries of a device come from: each is opened by the first call.
 struct MathLibraries {
   const Opened<Cublas>& (*cublas)();
   const Opened<Cufft>& (*cufft)();
   const Opened<Cusolver>& (*cusolver)();
+  const Opened<Cudnn>& (*cudnn)();
 };
 /// Those of this machine.
 const MathLibraries& math_libraries();

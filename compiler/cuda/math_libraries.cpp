@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include "compiler/base/error.h"
+#include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/math_functions.h"
 
 namespace thtrain::cuda {
@@ -11,7 +12,7 @@ struct Version {
   int major, minor;
 };
 
-// Which file it is, and the versions of it that the lists are of: those of CUDA 12.4 to 13.
+// Which file it is, and the versions of it that the lists are of.
 struct MathLibrary {
   const char* name;
   std::vector<std::string> files;  // the newest first
@@ -74,6 +75,15 @@ Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders) {
                              });
 }
 
+// An older one is opened too, to be refused by its path.
+Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders) {
+  return open_math<Cudnn>({"cuDNN", {"libcudnn.so.9", "libcudnn.so.8"}, {9, 0}, {10, 0}}, folders,
+                          &Cudnn::cudnnGetProperty, [](Opened<Cudnn>& out) {
+#define TH_REQUIRED(name, parameters) find_math(out, #name, out.functions.name);
+#include "compiler/cuda/cudnn_functions.inc"
+                          });
+}
+
 const MathLibraries& math_libraries() {
   static const MathLibraries own{[]() -> const Opened<Cublas>& {
                                    static const Opened<Cublas> once = open_cublas(folders_of_this_machine());
@@ -85,6 +95,10 @@ const MathLibraries& math_libraries() {
                                  },
                                  []() -> const Opened<Cusolver>& {
                                    static const Opened<Cusolver> once = open_cusolver(folders_of_this_machine());
+                                   return once;
+                                 },
+                                 []() -> const Opened<Cudnn>& {
+                                   static const Opened<Cudnn> once = open_cudnn(folders_of_this_machine());
                                    return once;
                                  }};
   return own;

@@ -54,6 +54,7 @@ class Trial {
     first_ = &other;
   }
 
+  const std::string& trouble() const { return program_.trouble(); }
   // False where the program fails.
   bool run() { return program_.run(sets_[first_->next_++ % sets_.size()]); }
   // Of the runs since the clock showed `start`, and since this was asked before.
@@ -165,10 +166,13 @@ std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& 
     report({key, "timing", candidates[i]->name, kCompilingPart + (kOwnPart - kCompilingPart) * part});
   });
   std::vector<CandidateTrial> out;
-  for (size_t i = 0; i < trials.size(); ++i)
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const std::string version = version_of(*candidates[i]).value_or("");
     if (!trials[i]->failed)
-      out.push_back(
-          {candidates[i]->name, version_of(*candidates[i]).value_or(""), trials[i]->fastest, flops_of(graph), busy});
+      out.push_back({candidates[i]->name, version, trials[i]->fastest, flops_of(graph), busy});
+    else if (!trials[i]->trouble().empty())
+      out.push_back({.candidate = candidates[i]->name, .version = version, .refusal = trials[i]->trouble()});
+  }
   return out;
 }
 

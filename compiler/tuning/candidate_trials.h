@@ -17,15 +17,16 @@ struct CandidateTrial {
   double seconds = 0;  // of one run, in the fastest round
   double flops = 0;    // of one run, by the cost of its op; 0 where that has none
   double load = 0;     // Measured::load
-  /// Of a shared object's candidate (user_candidates.h): why it must not be taken. It has no time then.
+  /// Of a shared object's candidate (user_candidates.h): why it must not be taken; of one on a device: what it or its
+  /// library said where the program failed. It has no time then.
   std::string refusal = {};
 };
 
 /// Times the candidates in rounds, so that a busy moment of the machine hits all of them, on `threads` threads. One
 /// that is three times slower than the fastest after the first round gets no other, and has the time of that round.
-/// Those whose program fails are left out. UserError where no compiler is found and the cache does not have the
-/// programs. Candidates of shared objects are timed in processes of their own, one after the other (trial_process.h);
-/// those that cannot be tried are left out, with a warning.
+/// Those whose program fails on a processor are left out. UserError where no compiler is found and the cache does not
+/// have the programs. Candidates of shared objects are timed in processes of their own, one after the other
+/// (trial_process.h); those that cannot be tried are left out, with a warning.
 std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
                                             int threads, const kernel::Target& target = machine());
 

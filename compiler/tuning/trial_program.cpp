@@ -158,7 +158,9 @@ bool TrialProgram::run_on_device(const TrialArguments& arguments) {
     is_done ? calls_->finish() : calls_->end_early();
     calls_->on().memory.settle();
     return is_done && context_.failure.word == 0;
-  } catch (const Error&) {  // of memory that has run out, for example
+  } catch (const Error& error) {  // of memory that has run out, for example
+    trouble_ = str(error.messages().front().what,
+                   error.messages().front().got.empty() ? "" : str(": ", error.messages().front().got));
     return false;
   }
 }

@@ -48,7 +48,8 @@ class TrialProgram {
   TrialArguments arguments_in(const TrialArguments& other) const;
   /// Each byte of the memory of temporaries, workspaces among them.
   void fill_arena(uint8_t byte);
-  /// False where the program fails; then status() is the number that it gave.
+  /// False where the program fails; then status() is the number that it gave, and trouble() what a device or its
+  /// library said, on one line.
   bool run(const TrialArguments& arguments);
   bool is_on_device() const { return calls_ != nullptr; }
   /// Of a device, by its events: of the runs since the last time.
@@ -56,6 +57,7 @@ class TrialProgram {
   const std::string& candidate() const { return forced_->candidate; }
   size_t input_count() const { return program_.graph.inputs.size(); }
   long status() const { return context_.failure.value; }
+  const std::string& trouble() const { return trouble_; }
 
  private:
   /// Gives the candidate wherever it applies; what else an example has is computed as everywhere.
@@ -78,6 +80,7 @@ class TrialProgram {
   ThContext context_{};
   std::unique_ptr<const DeviceProgram> device_;
   std::unique_ptr<DeviceCalls> calls_;  // null: a processor runs it
+  std::string trouble_;
 };
 
 /// The example of the key. UserError where there is none.

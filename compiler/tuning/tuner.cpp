@@ -202,7 +202,7 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
       const std::vector<CandidateTrial> trials = time_candidates(key, usable, options_.threads, options_.target);
       for (const CandidateTrial& trial : trials)
         for (const Candidate& candidate : usable)
-          if (!trial.refusal.empty() && candidate.name == trial.candidate)
+          if (!trial.refusal.empty() && !candidate.file.empty() && candidate.name == trial.candidate)
             tell_refusal(refusal_of(candidate, key, trial.refusal));
       const TuningTable measured = tuning_of(key, trials);
       remember(measured, options_.threads, options_.target);

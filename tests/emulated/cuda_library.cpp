@@ -1,5 +1,6 @@
 // The emulated driver, its NVRTC and its libraries of mathematics behind the symbols of the real ones: as libcuda.so.1,
-// libnvrtc.so.12, libcublas.so.12 and libcufft.so.11 it is found and opened like these.
+// libnvrtc.so.12, libcublas.so.12, libcufft.so.11 and libcudnn.so.9 it is found and opened like these.
+#include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/math_libraries.h"
 
@@ -34,3 +35,10 @@ using namespace thtrain::cuda;  // NOLINT
   }                                                 \
   extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
 #include "compiler/cuda/cufft_functions.inc"
+
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::cudnn().functions.name;        \
+  }                                                 \
+  extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
+#include "compiler/cuda/cudnn_functions.inc"

@@ -40,6 +40,9 @@ std::vector<std::string> updates_of(const std::string& file, const std::vector<s
 
 using Texts = std::vector<std::string>;
 
+// Convolutions by kernels alone.
+const Texts kByKernels{R"(compiler.only_candidates=["conv*:loops"])"};
+
 TEST(DeviceLaunches, OfThePapersNetwork) {
   EXPECT_EQ(
       graphs_of("mlp_digits.toml", {"model.layers.0.units=500", "trainer.batch_size=60", "trainer.momentum=0",
@@ -49,8 +52,18 @@ TEST(DeviceLaunches, OfThePapersNetwork) {
 
 TEST(DeviceLaunches, OfALeNet) {
   EXPECT_EQ(
-      graphs_of("lenet_digits.toml", {}),
+      graphs_of("lenet_digits.toml", kByKernels),
       Texts{"24 nodes (22 kernels, 1 copy, the word of failure), up to the end of the call, for which nobody waits"});
+}
+
+// Each of its convolutions ends a graph: two forwards, two gradients to filters, and one to images.
+TEST(DeviceLaunches, OfALeNetByCudnn) {
+  const Texts graphs = graphs_of("lenet_digits.toml", {});
+  EXPECT_EQ(graphs.size(), 6U);
+  EXPECT_EQ(std::ranges::count_if(
+                graphs, [](const std::string& text) { return text.ends_with("up to emulated_cudnn_conv_f32"); }),
+            5)
+      << join(graphs, "\n");
 }
 
 // The steps of both loops are nodes of the graph: a product, and what the gates make of it.
@@ -66,10 +79,11 @@ TEST(DeviceLaunches, OfContrastiveDivergence) {
       Texts{"11 nodes (9 kernels, 1 copy, the word of failure), up to the end of the call, for which nobody waits"});
 }
 
-// However many parameters there are; averages of normalized layers are updated with them.
+// However many parameters there are, where kernels compute their gradients; averages of normalized layers are updated
+// with them.
 TEST(DeviceLaunches, TheOptimizerAddsAtMostOne) {
   for (const auto& [file, overrides] :
-       {std::pair("lenet_digits.toml", Texts()), std::pair("resnet_digits.toml", Texts()),
+       {std::pair("lenet_digits.toml", kByKernels), std::pair("resnet_digits.toml", kByKernels),
         std::pair("logistic_digits.toml", Texts{"trainer.optimizer=adam"})}) {
     const Texts updates = updates_of(file, overrides);
     EXPECT_LE(updates.size(), 1U) << file << ": " << join(updates, "\n");

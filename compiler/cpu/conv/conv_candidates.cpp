@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/cpu/conv/conv_cycles.h"
+#include "compiler/cpu/conv/conv_functions.h"
 #include "compiler/cpu/conv/direct.h"
 #include "compiler/cpu/conv/direct_planes.h"
 #include "compiler/cpu/conv/direct_weights.h"
@@ -190,8 +191,9 @@ std::optional<Candidate> find_exchanged(const Convolution& c, const std::string&
 // ---- the rule
 
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
-  if (!target.has_libraries()) return kLoops;
   const Convolution c = *convolution_of(key);
+  if (target.is_device() && has_cudnn(c)) return kCudnn;
+  if (!target.has_libraries()) return kLoops;
   const Target usual = target.with_usual_rates();
   std::vector<ExpectedTime> times;
   for (const Expected& one : near_tilings(c, target)) times.push_back({one.candidate.name, one.usual, one.cycles});

@@ -1,6 +1,6 @@
 // The library functions behind candidates of convolutions, by what the runtime implements (libraries/conv_patches.h,
-// conv_fft.h, onednn_conv.h). Images [n, c, in...], filters [f, c / groups, kernel...] and results [n, f, out...] are
-// row-major. `a` and `b` are the inputs of the pass: x and w, w and dy, or x and dy.
+// conv_fft.h, onednn_conv.h, device_functions.h). Images [n, c, in...], filters [f, c / groups, kernel...] and results
+// [n, f, out...] are row-major. `a` and `b` are the inputs of the pass: x and w, w and dy, or x and dy.
 #pragma once
 
 #include "compiler/ops/conv/convolution.h"
@@ -37,6 +37,11 @@
   TH_CONV_PARAMETERS, long depth_fft, long height_fft, long width_fft, long batch, long has_a, long has_b, const T *a, \
       const T *b, T *out, T *of_x, T *of_w, T *of_y, T *own
 #define TH_CONV_ONEDNN_PARAMETERS TH_CONV_PARAMETERS, const float *a, const float *b, float *out
+/// By the algorithm of that number, or by cuDNN's first pick (-1). Where is_turned_round, the address of the filters is
+/// that of the last tap of the first one, from which taps lie backwards: they are read so. After the number of the
+/// place in the entry; addresses are a device's.
+#define TH_CONV_CUDNN_PARAMETERS(T) \
+  TH_CONV_PARAMETERS, int is_turned_round, int algorithm, const T *a, const T *b, T *out
 
 namespace thtrain {
 
@@ -46,5 +51,12 @@ const kernel::LibraryFunction& conv_patches_function(DType dtype);
 const kernel::LibraryFunction& conv_fft_function(DType dtype);
 /// "conv_onednn_f32"; it may fail.
 const kernel::LibraryFunction& conv_onednn_function();
+/// "cudnn_conv_f32" or "cudnn_conv_f64", by the math of floats; "cudnn_conv_tf32", by that of TF32. Of a device.
+kernel::LibraryFunction conv_cudnn_function(const kernel::Target& target, DType dtype, bool tf32);
+
+/// The name of the candidate that is cuDNN's first pick.
+inline constexpr const char* kCudnn = "cuDNN";
+/// Does cuDNN compute such convolutions? It has as many zeros before an axis as behind it.
+bool has_cudnn(const Convolution& c);
 
 }  // namespace thtrain

@@ -128,17 +128,6 @@ Tensor as_read(const CUctx_st& context, const Stored& stored, int64_t matrix) {
   return out;
 }
 
-// The 10 bits behind the point that TF32 keeps, rounded to nearest.
-void round_to_tf32(Tensor& x) {
-  if (x.dtype() != DType::kFloat32) return;
-  for (int64_t i = 0; i < x.size(); ++i) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, x.data<float>() + i, sizeof bits);
-    if ((bits & 0x7f800000U) != 0x7f800000U) bits = (bits + 0xfffU + (bits >> 13 & 1U)) & ~0x1fffU;
-    std::memcpy(x.data<float>() + i, &bits, sizeof bits);
-  }
-}
-
 template <class T>
 struct Product {
   int64_t m, n, k, count;

@@ -39,6 +39,17 @@ struct DeviceRows {
   }
 };
 
+/// Keeps of each float32 the 10 bits behind the point that TF32 has, rounded to nearest; of other dtypes all.
+inline void round_to_tf32(Tensor& x) {
+  if (x.dtype() != DType::kFloat32) return;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, x.data<float>() + i, sizeof bits);
+    if ((bits & 0x7f800000U) != 0x7f800000U) bits = (bits + 0xfffU + (bits >> 13 & 1U)) & ~0x1fffU;
+    std::memcpy(x.data<float>() + i, &bits, sizeof bits);
+  }
+}
+
 /// f(machine, context) where there is a context that nothing has spoiled; else one of the library's statuses.
 template <class F>
 Status in_library(Status no_context, Status spoiled, F f) {

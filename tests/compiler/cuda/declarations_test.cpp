@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "compiler/base/run_program.h"
+#include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/libraries.h"
 #include "compiler/cuda/math_functions.h"
 #include "tests/support/folder_test.h"
@@ -52,11 +53,15 @@ static_assert(CUFFT_FORWARD == -1 && CUFFT_INVERSE == 1);
 #include <cusolverDn.h>
 #define TH_HAS_CUSOLVER
 #endif
-#if __has_include(<cusparse.h>) && __has_include(<cudnn.h>)
-#include <cusparse.h>
+#if __has_include(<cudnn.h>)
 #include <cudnn.h>
+#define TH_HAS_CUDNN
+#endif
+#if __has_include(<cusparse.h>)
+#include <cusparse.h>
 #define TH_HAS_OTHERS
 #endif
+#include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/functions.h"
 #include "compiler/cuda/math_functions.h"
 
@@ -88,6 +93,22 @@ template <class R, class... P> struct Plain<R(P...), false> {
 #ifdef TH_HAS_CUSOLVER
 #define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cusolver::name, ::name)
 #include "compiler/cuda/cusolver_functions.inc"
+#endif
+#ifdef TH_HAS_CUDNN
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cudnn::name, ::name)
+#include "compiler/cuda/cudnn_functions.inc"
+#define TH_CONSTANT(type, name, value) static_assert(static_cast<long>(::name) == value, #name);
+#include "compiler/cuda/cudnn_constants.inc"
+#define TH_ALGORITHM(pass, enumerator, number, name, deterministic, method) static_assert(enumerator == number);
+#include "compiler/cpu/conv/cudnn_algorithms.inc"
+#define TH_SAME_STRUCTURE(theirs)                                                                        \
+  static_assert(sizeof(thtrain::cuda::CudnnAlgorithmFound) == sizeof(theirs));                           \
+  static_assert(offsetof(thtrain::cuda::CudnnAlgorithmFound, workspace_bytes) == offsetof(theirs, memory)); \
+  static_assert(offsetof(thtrain::cuda::CudnnAlgorithmFound, determinism) == offsetof(theirs, determinism)); \
+  static_assert(offsetof(thtrain::cuda::CudnnAlgorithmFound, math) == offsetof(theirs, mathType));
+TH_SAME_STRUCTURE(cudnnConvolutionFwdAlgoPerf_t)
+TH_SAME_STRUCTURE(cudnnConvolutionBwdDataAlgoPerf_t)
+TH_SAME_STRUCTURE(cudnnConvolutionBwdFilterAlgoPerf_t)
 #endif
 #if defined(TH_HAS_CUBLAS) && defined(TH_HAS_CUFFT) && defined(TH_HAS_CUSOLVER)
 #define TH_CONSTANT(type, name, value) static_assert(static_cast<long>(::name) == value, #name);
@@ -179,6 +200,7 @@ TEST(CudaLibrariesOfThisMachine, AreOfUseWhereTheyAreThere) {
   expect_use(cuda::math_libraries().cublas());
   expect_use(cuda::math_libraries().cufft());
   expect_use(cuda::math_libraries().cusolver());
+  expect_use(cuda::math_libraries().cudnn());
   if (!any) GTEST_SKIP() << "no library of CUDA is installed";
 }
 

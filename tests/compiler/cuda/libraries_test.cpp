@@ -5,6 +5,7 @@
 
 #include "compiler/base/run_program.h"
 #include "compiler/base/str.h"
+#include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/libraries.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/folder_test.h"
@@ -28,9 +29,12 @@ class CudaLibraries : public FolderTest {
 #define TH_REQUIRED(name, parameters) add(#name);
 #define TH_OPTIONAL(name, parameters, loss) add(#name);
 #include "compiler/cuda/driver_functions.inc"
-    std::ofstream(root_ + "/driver.c") << text;
+    build("libcuda.so.1", text);
+  }
+  void build(const std::string& library, const std::string& text) const {
+    std::ofstream(root_ + "/library.c") << text;
     const std::vector<std::string> words = {
-        "gcc", "-shared", "-fPIC", "-o", root_ + "/libcuda.so.1", root_ + "/driver.c"};
+        "gcc", "-shared", "-fPIC", "-o", root_ + "/" + library, root_ + "/library.c"};
     const Finished built = run_program({.words = words});
     ASSERT_EQ(built.exit_code, 0) << built.trouble << built.output;
   }
@@ -75,6 +79,19 @@ TEST_F(CudaLibraries, ALibraryOfAFolderIsOpenedByItsFirstNameThatIsThere) {
 TEST_F(CudaLibraries, WhatCannotBeLoadedSaysWhy) {
   std::ofstream(root_ + "/libth_some.so") << "text";
   EXPECT_EQ(shortened(cuda::open_library({"libth_some.so"}, {root_}).trouble), "ROOT/libth_some.so: file too short");
+}
+
+// Of a version before 9 the path and the version are named.
+TEST_F(CudaLibraries, AnOldCudnnIsRefusedByItsPath) {
+  if (cuda::open_cudnn({}).handle) GTEST_SKIP() << "the linker finds cuDNN first";
+  std::string text = "int cudnnGetProperty(int part, int* value) { *value = part == 0 ? 8 : 9; return 0; }\n";
+#define TH_REQUIRED(name, parameters) \
+  if (std::string(#name) != "cudnnGetProperty") text += "int " #name "(void) { return 0; }\n";
+#include "compiler/cuda/cudnn_functions.inc"
+  build("libcudnn.so.8", text);
+  const cuda::Opened<cuda::Cudnn> opened = cuda::open_cudnn({root_});
+  EXPECT_EQ(opened.version, "8.9.9");
+  EXPECT_EQ(shortened(opened.trouble), "ROOT/libcudnn.so.8 is cuDNN 8.9.9; from 9.0 on, and before 10.0, it is of use");
 }
 
 class CudaDrivers : public CudaLibraries {

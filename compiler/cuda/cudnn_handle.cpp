@@ -1,0 +1,159 @@
+#include "compiler/cuda/cudnn_handle.h"
+
+#include <algorithm>
+
+#include "compiler/cpu/conv/cudnn_algorithms.h"
+#include "compiler/cuda/library_calls.h"
+
+namespace thtrain::cuda {
+namespace {
+
+constexpr int kMostAlgorithms = 16;  // of one pass
+
+// A factor as cuDNN reads it, on the host: float, or double for arrays of doubles.
+union Factor {
+  float of_float;
+  double of_double;
+};
+
+Factor factor_of(const CudnnConvolution& c, double value) {
+  Factor out{};
+  if (c.dtype == CUDNN_DATA_DOUBLE)
+    out.of_double = value;
+  else
+    out.of_float = static_cast<float>(value);
+  return out;
+}
+
+// Elements from one index to the next, of arrays without gaps.
+std::array<int, 5> strides_of(const std::array<int, 5>& lengths, int rank) {
+  std::array<int, 5> out = {};
+  int64_t elements = 1;
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    const auto at = static_cast<size_t>(axis);
+    TH_CHECK(elements <= INT32_MAX, "an array of more elements than cuDNN counts");
+    out[at] = static_cast<int>(elements);
+    elements *= lengths[at];
+  }
+  return out;
+}
+
+cudnnTensorStruct* tensor_of(const Cudnn& f, const CudnnConvolution& c, const std::array<int, 5>& lengths) {
+  cudnnTensorStruct* out = nullptr;
+  const std::array<int, 5> strides = strides_of(lengths, c.axes + 2);
+  TH_MATH(f, cudnnCreateTensorDescriptor, &out);
+  TH_MATH(f, cudnnSetTensorNdDescriptor, out, c.dtype, c.axes + 2, lengths.data(), strides.data());
+  return out;
+}
+
+bool is_of_tensor_cores(int math) {
+  return math == CUDNN_TENSOR_OP_MATH || math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+}
+
+bool may_be_picked(const CudnnConvolution& c, const CudnnAlgorithmFound& found) {
+  const CudnnAlgorithm* const known = cudnn_algorithm(c.pass, found.algorithm);
+  return found.status == CUDNN_STATUS_SUCCESS && found.determinism == CUDNN_DETERMINISTIC && known &&
+         known->is_deterministic && known->method == CudnnMethod::kProducts &&
+         found.workspace_bytes <= kMostPickedBytes && (c.math != CUDNN_FMA_MATH || !is_of_tensor_cores(found.math));
+}
+
+}  // namespace
+
+const Cudnn& CudnnHandle::use(const LibraryStream& at) {
+  device_.use();
+  const Cudnn& f = of_use(libraries_.cudnn(), "cuDNN");
+  if (!handle_) TH_MATH(f, cudnnCreate, &handle_);
+  TH_MATH(f, cudnnSetStream, handle_, at.stream);
+  return f;
+}
+
+CudnnHandle::Plan& CudnnHandle::plan_of(const Cudnn& f, const CudnnConvolution& c) {
+  if (const auto known = plans_.find(c); known != plans_.end()) return known->second;
+  Plan plan{.x = tensor_of(f, c, c.x), .y = tensor_of(f, c, c.y)};
+  TH_MATH(f, cudnnCreateFilterDescriptor, &plan.w);
+  TH_MATH(f, cudnnSetFilterNdDescriptor, plan.w, c.dtype, CUDNN_TENSOR_NCHW, c.axes + 2, c.w.data());
+  TH_MATH(f, cudnnCreateConvolutionDescriptor, &plan.convolution);
+  TH_MATH(f, cudnnSetConvolutionNdDescriptor, plan.convolution, c.axes, c.padding.data(), c.stride.data(),
+          c.dilation.data(), c.mode, c.dtype);
+  TH_MATH(f, cudnnSetConvolutionGroupCount, plan.convolution, c.groups);
+  TH_MATH(f, cudnnSetConvolutionMathType, plan.convolution, c.math);
+  return plans_.emplace(c, std::move(plan)).first->second;
+}
+
+int CudnnHandle::picked(const Cudnn& f, const CudnnConvolution& c, const Plan& plan) {
+  std::array<CudnnAlgorithmFound, kMostAlgorithms> all = {};
+  int count = 0;
+  switch (c.pass) {
+    case ConvPass::kForward:
+      TH_MATH(f, cudnnGetConvolutionForwardAlgorithm_v7, handle_, plan.x, plan.w, plan.convolution, plan.y,
+              kMostAlgorithms, &count, reinterpret_cast<cudnnConvolutionFwdAlgoPerfStruct*>(all.data()));
+      break;
+    case ConvPass::kInputGradient:
+      TH_MATH(f, cudnnGetConvolutionBackwardDataAlgorithm_v7, handle_, plan.w, plan.y, plan.convolution, plan.x,
+              kMostAlgorithms, &count, reinterpret_cast<cudnnConvolutionBwdDataAlgoPerfStruct*>(all.data()));
+      break;
+    case ConvPass::kWeightGradient:
+      TH_MATH(f, cudnnGetConvolutionBackwardFilterAlgorithm_v7, handle_, plan.x, plan.y, plan.convolution, plan.w,
+              kMostAlgorithms, &count, reinterpret_cast<cudnnConvolutionBwdFilterAlgoPerfStruct*>(all.data()));
+      break;
+  }
+  const auto end = all.begin() + count;
+  const auto first = std::find_if(all.begin(), end, [&](const auto& found) { return may_be_picked(c, found); });
+  if (first == end)
+    throw InternalError({.what = "cuDNN names no algorithm for a convolution that is deterministic and adds the "
+                                 "products as they are",
+                         .got = str(name_of(c.pass), ", ", count, " algorithms")});
+  return first->algorithm;
+}
+
+size_t CudnnHandle::workspace_bytes(const Cudnn& f, const CudnnConvolution& c, const Plan& plan, int algorithm) {
+  size_t out = 0;
+  switch (c.pass) {
+    case ConvPass::kForward:
+      TH_MATH(f, cudnnGetConvolutionForwardWorkspaceSize, handle_, plan.x, plan.w, plan.convolution, plan.y, algorithm,
+              &out);
+      break;
+    case ConvPass::kInputGradient:
+      TH_MATH(f, cudnnGetConvolutionBackwardDataWorkspaceSize, handle_, plan.w, plan.y, plan.convolution, plan.x,
+              algorithm, &out);
+      break;
+    case ConvPass::kWeightGradient:
+      TH_MATH(f, cudnnGetConvolutionBackwardFilterWorkspaceSize, handle_, plan.x, plan.y, plan.convolution, plan.w,
+              algorithm, &out);
+      break;
+  }
+  return out;
+}
+
+void CudnnHandle::convolve(const LibraryStream& at, const CudnnConvolution& c, int algorithm, const void* a,
+                           const void* b, void* out) {
+  const std::lock_guard lock(mutex_);
+  const Cudnn& f = use(at);
+  Plan& plan = plan_of(f, c);
+  if (algorithm == kFirstPick) {
+    if (plan.pick == kFirstPick) plan.pick = picked(f, c, plan);
+    algorithm = plan.pick;
+  }
+  auto known = plan.workspaces.find(algorithm);
+  if (known == plan.workspaces.end())
+    known = plan.workspaces.emplace(algorithm, workspace_bytes(f, c, plan, algorithm)).first;
+  const size_t bytes = known->second;
+  void* const workspace = bytes == 0 ? nullptr : reinterpret_cast<void*>(at.workspace(bytes));
+  const Factor one = factor_of(c, 1), zero = factor_of(c, 0);
+  switch (c.pass) {
+    case ConvPass::kForward:
+      TH_MATH(f, cudnnConvolutionForward, handle_, &one, plan.x, a, plan.w, b, plan.convolution, algorithm, workspace,
+              bytes, &zero, plan.y, out);
+      break;
+    case ConvPass::kInputGradient:
+      TH_MATH(f, cudnnConvolutionBackwardData, handle_, &one, plan.w, a, plan.y, b, plan.convolution, algorithm,
+              workspace, bytes, &zero, plan.x, out);
+      break;
+    case ConvPass::kWeightGradient:
+      TH_MATH(f, cudnnConvolutionBackwardFilter, handle_, &one, plan.x, a, plan.y, b, plan.convolution, algorithm,
+              workspace, bytes, &zero, plan.w, out);
+      break;
+  }
+}
+
+}  // namespace thtrain::cuda
