@@ -57,7 +57,9 @@ Status version_of_cusolver(int part, int* value) {
 
 Status create_solver(Handle** out) {
   return in_library(CUSOLVER_STATUS_NOT_INITIALIZED, CUSOLVER_STATUS_EXECUTION_FAILED,
-                    [&](Machine&, CUctx_st& context) {
+                    [&](Machine& m, CUctx_st& context) {
+                      if (refused_in_capture(m, "a new handle") != CUDA_SUCCESS)
+                        return Status{CUSOLVER_STATUS_EXECUTION_FAILED};
                       auto handle = std::make_unique<Handle>(Handle{&context});
                       *out = handle.get();
                       solvers()[*out] = std::move(handle);
@@ -152,6 +154,8 @@ Status factorize(Handle* handle, const Parameters* parameters, const std::vector
   return with_solver(handle, [&](Machine& m, CUctx_st& context, Handle& h) {
     const std::string trouble = trouble_of(context, h, parameters, matrices, computed_in, buffers);
     if (!trouble.empty()) return refuse(CUSOLVER_STATUS_INVALID_VALUE, trouble);
+    if (refused_in_capture(m, "a call of cuSOLVER, which is not documented for that,") != CUDA_SUCCESS)
+      return Status{CUSOLVER_STATUS_EXECUTION_FAILED};
     return enqueue(m, context, h.stream, [&context, work, info = reinterpret_cast<DeviceAddress>(buffers.info)] {
       const DeviceRows one{info, 1, sizeof(int), sizeof(int)};
       const int found = work(context);

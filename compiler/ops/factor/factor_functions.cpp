@@ -52,7 +52,7 @@ LibraryFunction svd_function(DType dtype) {
 static LibraryFunction cusolver_function(const kernel::Target& target, const char* name, DType dtype,
                                          const char* of_float, const char* of_double) {
   return device_function(target, str("cusolver_", factor_function_name(name, dtype)),
-                         dtype == DType::kFloat32 ? of_float : of_double);
+                         dtype == DType::kFloat32 ? of_float : of_double, false);
 }
 
 LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype) {
