@@ -8,6 +8,10 @@
 struct cublasContext;
 struct cusolverDnContext;
 struct cusolverDnParams;
+struct cusparseContext;
+struct cusparseSpMatDescr;
+struct cusparseDnMatDescr;
+struct cusparseDnVecDescr;
 struct float2;   // a complex number: its parts
 struct double2;  // NOLINT: their names
 
@@ -33,6 +37,11 @@ struct Cusolver {
 #include "compiler/cuda/cusolver_functions.inc"
 };
 
+#define TH_REQUIRED(name, parameters) Status(*name) parameters = nullptr;
+struct Cusparse {
+#include "compiler/cuda/cusparse_functions.inc"
+};
+
 /// One of these libraries; of no use where it says so (Library::trouble).
 template <class Functions>
 struct Opened : Library {
@@ -43,12 +52,14 @@ struct Opened : Library {
 Opened<Cublas> open_cublas(const std::vector<std::string>& folders);
 Opened<Cufft> open_cufft(const std::vector<std::string>& folders);
 Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders);
+Opened<Cusparse> open_cusparse(const std::vector<std::string>& folders);
 
 /// Where the libraries of a device come from: each is opened by the first call.
 struct MathLibraries {
   const Opened<Cublas>& (*cublas)();
   const Opened<Cufft>& (*cufft)();
   const Opened<Cusolver>& (*cusolver)();
+  const Opened<Cusparse>& (*cusparse)();
 };
 /// Those of this machine.
 const MathLibraries& math_libraries();

@@ -16,5 +16,6 @@ const MathLibraries& math_libraries();
 const Opened<Cublas>& cublas();
 const Opened<Cufft>& cufft();
 const Opened<Cusolver>& cusolver();
+const Opened<Cusparse>& cusparse();
 
 }  // namespace thtrain::cuda::emulated
