@@ -38,16 +38,34 @@ int buffer_on_device(const Program& program, const Expr& variable) {
   return -1;
 }
 
-std::string uses_of(const Step& step, const kernel::KernelCall& call) {
+// Buffers, and whether they are written.
+static std::string uses_text(const std::vector<std::pair<int, bool>>& uses) {
   std::string out;
   std::vector<std::pair<int, bool>> seen;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const std::pair use(step.operands[static_cast<size_t>(call.operands[i])].buffer, call.function->buffers[i].written);
+  for (const std::pair<int, bool>& use : uses) {
     if (use.first < 0 || std::ranges::count(seen, use)) continue;
     seen.push_back(use);
     out += str(out.empty() ? "" : ", ", use.second ? "~" : "", use.first);
   }
   return out.empty() ? "0" : out;  // a list of none has no length that a template could find
+}
+
+std::string uses_of(const Step& step, const kernel::KernelCall& call) {
+  std::vector<std::pair<int, bool>> uses;
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    uses.emplace_back(step.operands[static_cast<size_t>(call.operands[i])].buffer, call.function->buffers[i].written);
+  return uses_text(uses);
+}
+
+// Outputs and workspaces may be written.
+std::string uses_of(const Step& step, const kernel::LibraryCall& call) {
+  std::vector<std::pair<int, bool>> uses;
+  for (const kernel::LibraryArgument& argument : call.arguments)
+    if (const auto* pointer = std::get_if<kernel::PointerTo>(&argument)) {
+      const auto k = static_cast<size_t>(pointer->operand);
+      uses.emplace_back(step.operands[k].buffer, k >= step.inputs);
+    }
+  return uses_text(uses);
 }
 
 }  // namespace thtrain

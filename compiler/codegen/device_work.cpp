@@ -19,10 +19,14 @@ DeviceWork DeviceWork::of(const Region& region) {
 
 bool leaves_work(const Program& program) {
   bool out = program.target.is_device() && program.graph.outputs.empty();
+  const bool has_checks = DeviceWork::of(program.body).checks;
   for_each_step(program.body, [&](const Step& step) {
     const bool is_argument = std::holds_alternative<kernel::Transfer>(step.code) &&
                              program.buffers[static_cast<size_t>(step.operands[0].buffer)].kind == BufferKind::kInput;
-    out = out && (is_argument || std::holds_alternative<kernel::KernelCall>(step.code));
+    // A library does not ask whether a check has failed.
+    const bool is_call = is_device_library(step) && !ends_graph(step) && !trusts_indices(step) &&
+                         !(has_checks && writes_shared(program, step));
+    out = out && (is_argument || is_call || std::holds_alternative<kernel::KernelCall>(step.code));
   });
   return out;
 }

@@ -302,10 +302,14 @@ class Emitter {
 
   std::string done(const std::string& what) { return str("done(ctx, ", graphs_.end(what), ")"); }
 
-  // Before a variable changes by a copy, which cannot ask for itself: have all checks held?
+  // Before a variable changes by a copy or a library, which cannot ask for themselves, and before a library reads where
+  // indices say: have all checks held?
   void before_writing(const Step& s) {
-    if (!late_.checks || !writes_shared(program_, s) || std::holds_alternative<KernelCall>(s.code)) return;
-    line(str("if (!checks_held(ctx, ", graphs_.end("the copy of a variable"), ")) return 1;"));
+    const bool asks_itself = std::holds_alternative<KernelCall>(s.code);
+    const bool trusts = trusts_indices(s);
+    if (!late_.checks || asks_itself || (!trusts && !writes_shared(program_, s))) return;
+    const char* const what = trusts ? "indices that a library reads" : "the copy of a variable";
+    line(str("if (!checks_held(ctx, ", graphs_.end(what), ")) return 1;"));
     late_.checks = false;
   }
 
@@ -390,14 +394,17 @@ class Emitter {
   }
 
   void print_call(const Step& s, const LibraryCall& call) {
-    std::string arguments = call.function.is_of_device ? str(graphs_.end(call.function.name), ", ") : "";
+    std::string arguments = ends_graph(s) ? str(graphs_.end(call.function.name), ", ") : "";
     arguments += join(call.arguments, ", ", [&](const kernel::LibraryArgument& argument) {
       if (const Dim* dim = std::get_if<Dim>(&argument)) return code(*dim);
       if (const NumberAt* number = std::get_if<NumberAt>(&argument)) return address_of(*number);
       if (auto* check = std::get_if<RuntimeCheck>(&argument)) return str(add_check(text_of_check(*check)));
       return pointer(s.operands[static_cast<size_t>(std::get<PointerTo>(argument).operand)]);
     });
-    const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");
+    const std::string& name = library_names_.at(call.function.name);
+    if (call.function.joins_graph)
+      return line(str("ask_library(ctx, ", name, ", {", uses_of(s, call), "}, ", arguments, ");"));
+    const std::string call_text = str(name, "(ctx, ", arguments, ")");
     if (!call.function.may_fail) return line(call_text + ";");
     const int check = add_check(failure_of(call, s.origin));
     line(str("if (const int status = ", call_text, ") { ctx->fail(ctx, ", check, ", status, 0); return 1; }"));

@@ -136,6 +136,13 @@ constexpr EntryHelper kEntryHelpers[] = {
      "    ctx->device->launch(ctx, kernel, checks, uses, Uses, blocks, threads, list, sizes, sizeof...(Arguments) + "
      "1);\n"
      "}\n"},
+    {"ask_library", In::kCuda,
+     "// Calls a function of a library that uses these buffers.\n"
+     "template <int Uses, class Function, class... Arguments>\n"
+     "static inline void ask_library(ThContext* ctx, Function function, const int (&uses)[Uses],\n"
+     "                               Arguments... arguments) {\n"
+     "  function(ctx, uses, Uses, arguments...);\n"
+     "}\n"},
     {"copy_in", In::kCuda,
      "static inline void copy_in(ThContext* ctx, const int (&uses)[2], void* to, const void* from, long bytes) {\n"
      "  ctx->device->copy_in(ctx, uses, to, from, bytes);\n"

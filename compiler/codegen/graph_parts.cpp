@@ -8,14 +8,14 @@
 
 namespace thtrain {
 
-// May the host wait within an iteration, or a library be called?
+// May the host wait within an iteration, or a library be called that ends a graph?
 static bool waits(const Region& region) {
   for (const auto& item : region.items) {
     if (std::holds_alternative<Branch>(item)) return true;
     if (const Loop* loop = std::get_if<Loop>(&item); loop && (loop->until || waits(*loop->body))) return true;
     const Step* step = std::get_if<Step>(&item);
-    if (step && (std::holds_alternative<kernel::ReferenceCall>(step->code) || is_device_library(*step) ||
-                 !step->defines.empty()))
+    if (step && (std::holds_alternative<kernel::ReferenceCall>(step->code) || ends_graph(*step) ||
+                 trusts_indices(*step) || !step->defines.empty()))
       return true;
   }
   return false;
@@ -24,6 +24,7 @@ static bool waits(const Region& region) {
 void GraphParts::add(const Step& step) {
   const Dim times = loops_.empty() ? Dim(1) : loops_.back().times;
   if (std::holds_alternative<kernel::KernelCall>(step.code)) part_.kernels = part_.kernels + times;
+  if (is_device_library(step) && !ends_graph(step)) part_.calls = part_.calls + times;
   if (std::holds_alternative<kernel::Transfer>(step.code)) part_.copies = part_.copies + times;
   part_.has_checks = part_.has_checks || DeviceWork::may_fail(step);
 }
@@ -46,9 +47,10 @@ std::string text_of(const GraphPart& part) {
     return str(readable(of.text()), " ", of.is(1) ? one : several);
   };
   return str(part.has_branch ? "at most " : "", count(part.nodes(), "node", "nodes"), " (",
-             count(part.kernels, "kernel", "kernels"), ", ", count(part.copies, "copy", "copies"),
-             part.has_checks ? ", the word of failure" : "", "), up to ", part.end,
-             part.loop.empty() ? "" : str(" in each iteration of ", part.loop));
+             count(part.kernels, "kernel", "kernels"),
+             part.calls.is(0) ? "" : ", " + count(part.calls, "call of a library", "calls of libraries"), ", ",
+             count(part.copies, "copy", "copies"), part.has_checks ? ", the word of failure" : "", "), up to ",
+             part.end, part.loop.empty() ? "" : str(" in each iteration of ", part.loop));
 }
 
 std::string device_comment(const Program& program, const std::vector<GraphPart>& parts) {

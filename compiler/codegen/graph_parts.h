@@ -10,14 +10,14 @@ namespace thtrain {
 
 /// What an entry asks of a device between two waits.
 struct GraphPart {
-  Dim kernels = 0, copies = 0;  // its nodes, those of all iterations
-  bool has_checks = false;      // then one more node copies the word of failure to the host
-  bool has_branch = false;      // whose sides are both counted
-  std::string end = {};         // what the host waits for: "the end of the call", "sort on the host"; or, without
-                                // waiting, a library's function: "cublas_gemm_f32"
-  std::string loop = {};        // it ends within that loop, in each iteration; empty: outside of loops
+  Dim kernels = 0, calls = 0, copies = 0;  // its nodes, those of all iterations; calls of libraries
+  bool has_checks = false;                 // then one more node copies the word of failure to the host
+  bool has_branch = false;                 // whose sides are both counted
+  std::string end = {};   // what the host waits for: "the end of the call", "sort on the host"; or, without
+                          // waiting, a library's function: "cublas_gemm_f32"
+  std::string loop = {};  // it ends within that loop, in each iteration; empty: outside of loops
 
-  Dim nodes() const { return kernels + copies + Dim(has_checks ? 1 : 0); }
+  Dim nodes() const { return kernels + calls + copies + Dim(has_checks ? 1 : 0); }
 };
 
 /// Counts them while an entry is written.

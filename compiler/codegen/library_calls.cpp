@@ -34,7 +34,10 @@ std::string declaration_of(const CalledFunction& called, const std::string& name
                       steps.size() > kMostListed ? ", ..." : ""),
                   2, 0, "// ") +
          lines_of(str("typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
-                      function.is_of_device ? "int place, " : "", function.parameters, ");"),
+                      function.joins_graph    ? "const int* uses, int use_count, "
+                      : function.is_of_device ? "int place, "
+                                              : "",
+                      function.parameters, ");"),
                   2, 4) +
          str("  const ", type, " ", name, " = (", type, ")ctx->library[", index, "];\n");
 }

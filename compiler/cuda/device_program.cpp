@@ -122,7 +122,7 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
       self.ranges_ = ranges;
       self.word_number_ = count;
       std::vector<long> all(ranges[0], ranges[0] + 2 * count);
-      all.insert(all.end(), {LONG_MAX - 1, LONG_MAX});
+      all.insert(all.end(), {LONG_MAX - 1, LONG_MAX, LONG_MAX - 2, LONG_MAX - 1});
       self.dependencies_.set_ranges(all);
     });
   };
@@ -201,6 +201,7 @@ void DeviceCalls::add(cuda::Work work, std::span<const int> uses, int checks) {
   std::vector<cuda::Access> accesses;
   for (const int use : uses) accesses.push_back({use < 0 ? ~use : use, use < 0});
   if (checks != 0) accesses.push_back({word_number_, (checks & kMayFail) != 0});
+  if (work.kind == cuda::Work::Kind::kLibrary) accesses.push_back({word_number_ + 1, true});
   work.waits_for = dependencies_.add(accesses);
   work_.push_back(std::move(work));
 }
@@ -223,28 +224,37 @@ void DeviceCalls::stop_clock() {
   if (clock_) stream_.record(clock_->end);
 }
 
-cuda::LibraryStream DeviceCalls::library_stream() {
-  return {stream_.handle(),
-          [this](size_t bytes) {
-            // Memory that is freed is so behind the work in it.
-            if (library_memory_.bytes() < bytes)
-              library_memory_ = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)}, &on_.memory);
-            return cuda::address_of(library_memory_.address());
-          },
+cuda::LibraryStream DeviceCalls::library_stream(CUstream_st* stream) {
+  return {stream ? stream : stream_.handle(), [this](size_t bytes) { return workspace(bytes); },
           [this](size_t bytes) -> void* {
             if (library_host_memory_.size() < bytes) library_host_memory_.resize(bytes);
             return library_host_memory_.data();
           }};
 }
 
-// A single piece of work is no graph, and neither are those of a place whose form changes more often than not.
+cuda::DeviceAddress DeviceCalls::workspace(size_t bytes) {
+  library_bytes_ = std::max(library_bytes_, bytes);
+  // Memory that is freed is so behind the work in it.
+  if (library_memory_.bytes() < library_bytes_)
+    library_memory_ = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(library_bytes_)}, &on_.memory);
+  return cuda::address_of(library_memory_.address());
+}
+
+// A single piece of work is no graph, and neither are those of a place whose form changes more often than not, nor
+// those of calls of libraries that are made for the first time.
 void DeviceCalls::launch_work(int place, std::vector<cuda::Work> work) {
   constexpr long kTried = 8;
-  if (work.size() < 2 || place < 0 || !uses_graphs_) return launch_one_by_one(work, stream_);
+  const cuda::CallLibrary call = [this](const cuda::Work& of, CUstream_st* stream) {
+    of.call(on_.libraries, library_stream(stream), of.arguments);
+  };
+  if (work.size() < 2 || place < 0 || !uses_graphs_) return launch_one_by_one(work, stream_, call);
   cuda::Graph& graph = graphs_.try_emplace(place, on_.device).first->second;
-  if (graph.builds() >= kTried && 2 * graph.builds() > graph.launches() && !graph.fits(work))
-    return launch_one_by_one(work, stream_);
-  graph.launch(std::move(work), stream_);
+  for (cuda::Work& of : work)
+    if (of.kind == cuda::Work::Kind::kLibrary) of.device = workspace(0);
+  const bool changes_often = graph.builds() >= kTried && 2 * graph.builds() > graph.launches();
+  if (!graph.fits(work) && (changes_often || !graph.knows_calls_of(work)))
+    return graph.launch_apart(work, stream_, call);
+  graph.launch(std::move(work), stream_, call);
 }
 
 void DeviceCalls::start_timing() {

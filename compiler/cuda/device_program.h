@@ -1,11 +1,14 @@
 // Programs on devices: the device that a target names, the kernels of a program there, and what its entry calls.
 #pragma once
 
+#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -103,8 +106,20 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
       self.stop_clock();
     });
   }
-  /// Where that work goes.
-  cuda::LibraryStream library_stream();
+  /// The same without an end of the graph: the call is a node of it, behind what wrote the buffers that it uses
+  /// (ThDevice::launch), and captured when the graph is made. F(handles, stream, arguments) depends on its arguments
+  /// alone: numbers and addresses, no address of a number.
+  template <auto F, class... Arguments>
+  static void ask_library(ThContext* context, std::span<const int> uses, Arguments... arguments) {
+    static_assert(((std::is_floating_point_v<Arguments> || std::has_unique_object_representations_v<Arguments>)&&...));
+    guarded(context, [&](DeviceCalls& self) {
+      cuda::Work work{.kind = cuda::Work::Kind::kLibrary, .call = call_with<F, Arguments...>};
+      (work.arguments.append(reinterpret_cast<const char*>(&arguments), sizeof arguments), ...);
+      self.add(std::move(work), uses);
+    });
+  }
+  /// Where that work goes: to the device's stream, or to the one that captures it.
+  cuda::LibraryStream library_stream(CUstream_st* stream = nullptr);
   /// From now on events measure what is launched.
   void start_timing();
   /// On the device, of what was launched since the last time; 0 where that was nothing.
@@ -127,7 +142,15 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
       context->fail(context, TH_NO_CHECK, 0, 0);
     }
   }
+  template <auto F, class... Arguments>
+  static void call_with(cuda::LibraryHandles& handles, const cuda::LibraryStream& at, const std::string& bytes) {
+    std::tuple<Arguments...> all;
+    const char* from = bytes.data();
+    std::apply([&](auto&... one) { ((std::memcpy(&one, from, sizeof one), from += sizeof one), ...); }, all);
+    std::apply([&](auto... one) { F(handles, at, one...); }, all);
+  }
   void add(cuda::Work work, std::span<const int> uses, int checks = 0);
+  cuda::DeviceAddress workspace(size_t bytes);
   void launch_work(int place);
   void launch_work(int place, std::vector<cuda::Work> work);
   void launch_all(int place);
@@ -148,7 +171,7 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   void (*fail_)(ThContext*) = nullptr;
   const void* ranges_ = nullptr;  // that the entry has told
   cuda::Dependencies dependencies_;
-  int word_number_ = 0;  // of the word of failure, among the buffers
+  int word_number_ = 0;  // of the word of failure, among the buffers; the next is that of the libraries' workspace
   std::vector<cuda::Work> work_;
   std::map<int, cuda::Graph> graphs_;
   const bool uses_graphs_;  // else work goes to the stream piece by piece
@@ -165,6 +188,7 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   std::vector<Tensor> temporaries_;  // by their slots
   std::vector<char> library_host_memory_;
   Tensor library_memory_ = Tensor::empty(DType::kUInt8, {0});  // the workspace of calls of libraries
+  size_t library_bytes_ = 0;                                   // that they have asked for, at most
 };
 
 }  // namespace thtrain

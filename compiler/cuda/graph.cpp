@@ -27,6 +27,39 @@ CopyNode copy_node(const Work& work) {
                                           : CopyNode::out(const_cast<void*>(work.host), work.device, work.bytes);
 }
 
+// What the stream of a capture is asked for, as a graph. In the mode of which other threads know nothing.
+class Capture {
+ public:
+  explicit Capture(const Device& device) : device_(device), stream_(device) {
+    TH_CALL(device_, cuStreamBeginCapture_v2, stream_.handle(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  }
+  ~Capture() {
+    if (!has_ended_) TH_RELEASE(device_, cuStreamEndCapture, stream_.handle(), &graph_);
+    if (graph_) TH_RELEASE(device_, cuGraphDestroy, graph_);
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  CUstream_st* stream() const { return stream_.handle(); }
+  CUgraph_st* end() {
+    has_ended_ = true;
+    TH_CALL(device_, cuStreamEndCapture, stream_.handle(), &graph_);
+    return graph_;
+  }
+
+ private:
+  const Device& device_;
+  Stream stream_;
+  CUgraph_st* graph_ = nullptr;
+  bool has_ended_ = false;
+};
+
+std::vector<Work> calls_in(const std::vector<Work>& work) {
+  std::vector<Work> out;
+  std::ranges::copy_if(work, std::back_inserter(out), [](const Work& w) { return w.kind == Work::Kind::kLibrary; });
+  return out;
+}
+
 }  // namespace
 
 // ---- Dependencies
@@ -92,7 +125,7 @@ void Graph::free() {
   handles_.clear();
 }
 
-void Graph::build(const std::vector<Work>& work) {
+void Graph::build(const std::vector<Work>& work, const CallLibrary& call) {
   free();
   ++builds_;
   TH_CALL(device_, cuGraphCreate, &graph_, 0);
@@ -104,6 +137,10 @@ void Graph::build(const std::vector<Work>& work) {
       std::vector<void*> addresses;
       const KernelNode parameters = kernel_node(node, addresses);
       TH_CALL(device_, cuGraphAddKernelNode_v2, &handle, graph_, before.data(), before.size(), parameters.theirs());
+    } else if (node.kind == Work::Kind::kLibrary) {
+      Capture capture(device_);
+      call(node, capture.stream());
+      TH_CALL(device_, cuGraphAddChildGraphNode, &handle, graph_, before.data(), before.size(), capture.end());
     } else {
       const CopyNode parameters = copy_node(node);
       TH_CALL(device_, cuGraphAddMemcpyNode, &handle, graph_, before.data(), before.size(), parameters.theirs(),
@@ -119,9 +156,19 @@ bool Graph::fits(const std::vector<Work>& work) const {
          std::ranges::equal(work, work_, [](const Work& now, const Work& before) { return now.has_form_of(before); });
 }
 
-void Graph::launch(std::vector<Work> work, Stream& stream) {
+bool Graph::knows_calls_of(const std::vector<Work>& work) const {
+  return std::ranges::equal(calls_in(work), called_,
+                            [](const Work& now, const Work& before) { return now.is_call_of(before); });
+}
+
+void Graph::launch_apart(const std::vector<Work>& work, Stream& stream, const CallLibrary& call) {
+  launch_one_by_one(work, stream, call);
+  called_ = calls_in(work);
+}
+
+void Graph::launch(std::vector<Work> work, Stream& stream, const CallLibrary& call) {
   const bool has_form = fits(work);
-  if (!has_form) build(work);
+  if (!has_form) build(work, call);
   for (size_t n = 0; n < work.size() && has_form; ++n) {
     if (work[n] == work_[n]) continue;
     ++changes_;
@@ -140,11 +187,14 @@ void Graph::launch(std::vector<Work> work, Stream& stream) {
   stream.launch(executable_);
 }
 
-void launch_one_by_one(const std::vector<Work>& work, Stream& stream) {
+void launch_one_by_one(const std::vector<Work>& work, Stream& stream, const CallLibrary& call) {
   for (const Work& node : work) {
     switch (node.kind) {
       case Work::Kind::kKernel:
         stream.launch_with(node.kernel, node.blocks, node.threads, addresses_of(node).data());
+        break;
+      case Work::Kind::kLibrary:
+        call(node, stream.handle());
         break;
       case Work::Kind::kCopyIn:
         stream.copy_in(node.device, node.host, node.bytes);

@@ -222,6 +222,7 @@ std::vector<Fact> library_facts() {
       {"cuBLAS", fact_text(math_libraries().cublas(), "matrix products are kernels of thtrain's own")},
       {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier run on the host")},
       {"cuSOLVER", fact_text(math_libraries().cusolver(), "eigh and svd of matrices larger than 8x8 run on the host")},
+      {"cuSPARSE", fact_text(math_libraries().cusparse(), "products of sparse matrices are kernels of thtrain's own")},
       {"cuDNN", fact_text(math_libraries().cudnn(), "convolutions are kernels of thtrain's own")}};
   const std::string no_loss = "programs do not call it";
   auto add = [&](const char* name, const Library& library) { out.push_back({name, fact_text(library, no_loss)}); };

@@ -68,4 +68,14 @@ void LibraryHandles::with_cusolver(
   f(c, cusolver_, parameters_);
 }
 
+void LibraryHandles::with_cusparse(const LibraryStream& at,
+                                   const std::function<void(const Cusparse&, cusparseContext*)>& f) {
+  const std::lock_guard lock(mutex_);
+  device_.use();
+  const Cusparse& c = of_use(libraries_.cusparse(), "cuSPARSE");
+  if (!cusparse_) TH_MATH(c, cusparseCreate, &cusparse_);
+  TH_MATH(c, cusparseSetStream, cusparse_, at.stream);
+  f(c, cusparse_);
+}
+
 }  // namespace thtrain::cuda

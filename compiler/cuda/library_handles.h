@@ -41,6 +41,8 @@ class LibraryHandles {
   /// f(functions, handle, parameters) likewise. A factorization asks for its workspace itself.
   void with_cusolver(const LibraryStream& at,
                      const std::function<void(const Cusolver&, cusolverDnContext*, cusolverDnParams*)>& f);
+  /// f(functions, handle) likewise. A product asks for its workspace itself.
+  void with_cusparse(const LibraryStream& at, const std::function<void(const Cusparse&, cusparseContext*)>& f);
   CudnnHandle cudnn;
 
  private:
@@ -55,6 +57,7 @@ class LibraryHandles {
   std::map<FftShape, Plan> plans_;
   cusolverDnContext* cusolver_ = nullptr;
   cusolverDnParams* parameters_ = nullptr;  // of cuSOLVER
+  cusparseContext* cusparse_ = nullptr;
 };
 
 }  // namespace thtrain::cuda

@@ -8,6 +8,10 @@
 struct cublasContext;
 struct cusolverDnContext;
 struct cusolverDnParams;
+struct cusparseContext;
+struct cusparseSpMatDescr;
+struct cusparseDnMatDescr;
+struct cusparseDnVecDescr;
 struct float2;   // a complex number: its parts
 struct double2;  // NOLINT: their names
 
@@ -33,6 +37,11 @@ struct Cusolver {
 #include "compiler/cuda/cusolver_functions.inc"
 };
 
+#define TH_REQUIRED(name, parameters) Status(*name) parameters = nullptr;
+struct Cusparse {
+#include "compiler/cuda/cusparse_functions.inc"
+};
+
 /// One of these libraries; of no use where it says so (Library::trouble).
 template <class Functions>
 struct Opened : Library {
@@ -43,6 +52,7 @@ struct Opened : Library {
 Opened<Cublas> open_cublas(const std::vector<std::string>& folders);
 Opened<Cufft> open_cufft(const std::vector<std::string>& folders);
 Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders);
+Opened<Cusparse> open_cusparse(const std::vector<std::string>& folders);
 struct Cudnn;  // cudnn_functions.h
 Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders);
 
@@ -51,6 +61,7 @@ struct MathLibraries {
   const Opened<Cublas>& (*cublas)();
   const Opened<Cufft>& (*cufft)();
   const Opened<Cusolver>& (*cusolver)();
+  const Opened<Cusparse>& (*cusparse)();
   const Opened<Cudnn>& (*cudnn)();
 };
 /// Those of this machine.

@@ -75,6 +75,14 @@ Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders) {
                              });
 }
 
+Opened<Cusparse> open_cusparse(const std::vector<std::string>& folders) {
+  return open_math<Cusparse>({"cuSPARSE", {"libcusparse.so.12"}, {12, 3}, {13, 0}}, folders,
+                             &Cusparse::cusparseGetProperty, [](Opened<Cusparse>& out) {
+#define TH_REQUIRED(name, parameters) find_math(out, #name, out.functions.name);
+#include "compiler/cuda/cusparse_functions.inc"
+                             });
+}
+
 // An older one is opened too, to be refused by its path.
 Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders) {
   return open_math<Cudnn>({"cuDNN", {"libcudnn.so.9", "libcudnn.so.8"}, {9, 0}, {10, 0}}, folders,
@@ -95,6 +103,10 @@ const MathLibraries& math_libraries() {
                                  },
                                  []() -> const Opened<Cusolver>& {
                                    static const Opened<Cusolver> once = open_cusolver(folders_of_this_machine());
+                                   return once;
+                                 },
+                                 []() -> const Opened<Cusparse>& {
+                                   static const Opened<Cusparse> once = open_cusparse(folders_of_this_machine());
                                    return once;
                                  },
                                  []() -> const Opened<Cudnn>& {

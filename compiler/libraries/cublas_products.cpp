@@ -67,54 +67,83 @@ int op_of(bool is_transposed) {
   return is_transposed ? cuda::CUBLAS_OP_T : cuda::CUBLAS_OP_N;
 }
 
+// ---- the calls, which may be captured: factors are numbers on the host
+
+// Matrices of a batch: how many, and how many numbers from one to the next.
+struct Batch {
+  long count = 1, a = 0, b = 0, c = 0;
+};
+
 template <class T, bool IsComplex, bool Tf32>
-void cublas_batched_gemm(ThContext* context, int place, TH_BATCHED_GEMM_PARAMETERS(T)) {
+void call_batched_gemm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, int trans_a, int trans_b, long m,
+                       long n, long k, T alpha, const T* a, long lda, const T* b, long ldb, T beta, T* c, long ldc,
+                       Batch outer, Batch inner) {
   using Of = OfCublas<T, IsComplex>;
   using Number = typename Of::Number;
   constexpr long kParts = IsComplex ? 2 : 1;
-  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
-    if (m == 0 || n == 0 || outer == 0 || inner == 0) return;
-    calls.on().libraries.with_cublas(calls.library_stream(), Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
-      const Factor<Number, T> alpha(*alpha_at), beta(reads_c ? *beta_at : T(0));
-      for (long i = 0; i < outer; ++i)
-        cuda::check_math(
-            (c_blas.*Of::of_batch)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
-                                   alpha.at(), numbers<Number>(b + i * b_outer * kParts), count_of(ldb), b_inner,
-                                   numbers<Number>(a + i * a_outer * kParts), count_of(lda), a_inner, beta.at(),
-                                   numbers<Number>(c + i * c_outer * kParts), count_of(ldc), c_inner, count_of(inner)),
-            "cublas gemmStridedBatched");
-    });
+  libraries.with_cublas(at, Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
+    const Factor<Number, T> left(alpha), right(beta);
+    for (long i = 0; i < outer.count; ++i)
+      cuda::check_math((c_blas.*Of::of_batch)(
+                           handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k), left.at(),
+                           numbers<Number>(b + i * outer.b * kParts), count_of(ldb), inner.b,
+                           numbers<Number>(a + i * outer.a * kParts), count_of(lda), inner.a, right.at(),
+                           numbers<Number>(c + i * outer.c * kParts), count_of(ldc), inner.c, count_of(inner.count)),
+                       "cublas gemmStridedBatched");
   });
 }
 
 template <class T, bool IsComplex, bool Tf32>
-void cublas_gemm(ThContext* context, int place, TH_GEMM_PARAMETERS(T)) {
+void call_gemm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, int trans_a, int trans_b, long m, long n,
+               long k, T alpha, const T* a, long lda, const T* b, long ldb, T beta, T* c, long ldc) {
   using Of = OfCublas<T, IsComplex>;
   using Number = typename Of::Number;
-  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
-    if (m == 0 || n == 0) return;
-    calls.on().libraries.with_cublas(calls.library_stream(), Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
-      const Factor<Number, T> alpha(*alpha_at), beta(reads_c ? *beta_at : T(0));
-      cuda::check_math((c_blas.*Of::gemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
-                                          alpha.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a),
-                                          count_of(lda), beta.at(), numbers<Number>(c), count_of(ldc)),
-                       "cublas gemm");
-    });
+  libraries.with_cublas(at, Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
+    const Factor<Number, T> left(alpha), right(beta);
+    cuda::check_math((c_blas.*Of::gemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
+                                        left.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a), count_of(lda),
+                                        right.at(), numbers<Number>(c), count_of(ldc)),
+                     "cublas gemm");
   });
 }
 
 template <class T>
-void cublas_gemv(ThContext* context, int place, TH_GEMV_PARAMETERS(T)) {
-  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
-    if ((trans_a ? n : m) == 0) return;
-    calls.on().libraries.with_cublas(calls.library_stream(), false, [&](const Cublas& c_blas, cublasContext* handle) {
-      const T beta = reads_y ? *beta_at : T(0);
-      cuda::check_math(
-          (c_blas.*OfCublas<T, false>::gemv)(handle, op_of(!trans_a), count_of(n), count_of(m), alpha_at, a,
-                                             count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
-          "cublas gemv");
-    });
+void call_gemv(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, int trans_a, long m, long n, T alpha,
+               const T* a, long lda, const T* x, long incx, T beta, T* y, long incy) {
+  libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
+    cuda::check_math((c_blas.*OfCublas<T, false>::gemv)(handle, op_of(!trans_a), count_of(n), count_of(m), &alpha, a,
+                                                        count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
+                     "cublas gemv");
   });
+}
+
+// ---- what programs call
+
+std::span<const int> uses_of(const int* uses, int use_count) {
+  return {uses, static_cast<size_t>(use_count)};
+}
+
+template <class T, bool IsComplex, bool Tf32>
+void cublas_batched_gemm(ThContext* context, const int* uses, int use_count, TH_BATCHED_GEMM_PARAMETERS(T)) {
+  if (m == 0 || n == 0 || outer == 0 || inner == 0) return;
+  DeviceCalls::ask_library<call_batched_gemm<T, IsComplex, Tf32>>(
+      context, uses_of(uses, use_count), trans_a, trans_b, m, n, k, *alpha_at, a, lda, b, ldb,
+      reads_c ? *beta_at : T(0), c, ldc, Batch{outer, a_outer, b_outer, c_outer},
+      Batch{inner, a_inner, b_inner, c_inner});
+}
+
+template <class T, bool IsComplex, bool Tf32>
+void cublas_gemm(ThContext* context, const int* uses, int use_count, TH_GEMM_PARAMETERS(T)) {
+  if (m == 0 || n == 0) return;
+  DeviceCalls::ask_library<call_gemm<T, IsComplex, Tf32>>(context, uses_of(uses, use_count), trans_a, trans_b, m, n, k,
+                                                          *alpha_at, a, lda, b, ldb, reads_c ? *beta_at : T(0), c, ldc);
+}
+
+template <class T>
+void cublas_gemv(ThContext* context, const int* uses, int use_count, TH_GEMV_PARAMETERS(T)) {
+  if ((trans_a ? n : m) == 0) return;
+  DeviceCalls::ask_library<call_gemv<T>>(context, uses_of(uses, use_count), trans_a, m, n, *alpha_at, a, lda, x, incx,
+                                         reads_y ? *beta_at : T(0), y, incy);
 }
 
 }  // namespace

@@ -42,19 +42,23 @@ cuda::FftShape shape_of(int kind, bool is_float64, std::array<long, 3> n, long c
 }
 
 template <class T>
-void cufft_transform(ThContext* context, int place, TH_FFT_PARAMETERS(T)) {
-  static_cast<void>(norm);
-  DeviceCalls::call_library(context, place, [&](DeviceCalls& calls) {
-    const long numbers = n0 * n1 * n2 * inner;
-    if (count == 0 || numbers == 0) return;
-    const cuda::FftShape shape = shape_of(kind, sizeof(T) == sizeof(double), {n0, n1, n2}, count, inner);
-    calls.on().libraries.with_cufft(calls.library_stream(), shape, [&](const Cufft& f, int plan) {
-      // Of numbers that lie apart a plan is of one array; only those of complex numbers do.
-      const long arrays = inner == 1 ? 1 : count;
-      for (long i = 0; i < arrays; ++i)
-        execute(f, plan, kind, in + 2 * i * numbers, out + 2 * i * numbers, inverse != 0);
-    });
+void call_transforms(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, cuda::FftShape shape, int kind,
+                     int inverse, long arrays, long numbers, const T* in, T* out) {
+  libraries.with_cufft(at, shape, [&](const Cufft& f, int plan) {
+    for (long i = 0; i < arrays; ++i) execute(f, plan, kind, in + 2 * i * numbers, out + 2 * i * numbers, inverse != 0);
   });
+}
+
+template <class T>
+void cufft_transform(ThContext* context, const int* uses, int use_count, TH_FFT_PARAMETERS(T)) {
+  static_cast<void>(norm);
+  const long numbers = n0 * n1 * n2 * inner;
+  if (count == 0 || numbers == 0) return;
+  const cuda::FftShape shape = shape_of(kind, sizeof(T) == sizeof(double), {n0, n1, n2}, count, inner);
+  // Of numbers that lie apart a plan is of one array; only those of complex numbers do.
+  const long arrays = inner == 1 ? 1 : count;
+  DeviceCalls::ask_library<call_transforms<T>>(context, {uses, static_cast<size_t>(use_count)}, shape, kind, inverse,
+                                               arrays, numbers, in, out);
 }
 
 }  // namespace

@@ -94,6 +94,23 @@ void cusolver_svd(ThContext* context, int place, TH_DEVICE_SVD_PARAMETERS(T)) {
   });
 }
 
+template <class T, bool IsComplex>
+void cusolver_lu(ThContext* context, int place, TH_DEVICE_LU_PARAMETERS(T)) {
+  with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
+    constexpr int kType = IsComplex ? (sizeof(T) == 4 ? cuda::CUDA_C_32F : cuda::CUDA_C_64F) : kTypeOf<T>;
+    SolverBuffers buffers;
+    cuda::check_math(c.cusolverDnXgetrf_bufferSize(handle, parameters, n, n, kType, matrices, n, kType,
+                                                   &buffers.device_bytes, &buffers.host_bytes),
+                     "cusolverDnXgetrf_bufferSize");
+    buffers.allocate(at);
+    for (long m = 0; m < count; ++m)
+      cuda::check_math(c.cusolverDnXgetrf(handle, parameters, n, n, kType, matrices + (IsComplex ? 2 : 1) * m * n * n,
+                                          n, exchanges + m * n, kType, buffers.device, buffers.device_bytes,
+                                          buffers.host, buffers.host_bytes, info + m),
+                       "cusolverDnXgetrf");
+  });
+}
+
 }  // namespace
 
 NamedFunctions cusolver_functions() {
@@ -110,6 +127,10 @@ NamedFunctions cusolver_functions() {
   add("eigh_f64", cusolver_eigh<double>);
   add("svd_f32", cusolver_svd<float>);
   add("svd_f64", cusolver_svd<double>);
+  add("lu_f32", cusolver_lu<float, false>);
+  add("lu_f64", cusolver_lu<double, false>);
+  add("lu_c64", cusolver_lu<float, true>);
+  add("lu_c128", cusolver_lu<double, true>);
   return out;
 }
 

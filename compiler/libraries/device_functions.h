@@ -1,6 +1,7 @@
 // The functions of CUDA's libraries that programs for a device call, behind what they have asked of it: names and
 // parameters are those of ops/linalg/library_functions.h, ops/fft/fft_functions.h, ops/factor/factor_functions.h and
-// cpu/conv/conv_functions.h, after ThContext* and the number of the place in the entry. Addresses are the device's.
+// ops/sparse/cusparse_steps.h and cpu/conv/conv_functions.h, after ThContext* and what they use, or the number of the place in
+// the entry (kernel::LibraryFunction). Addresses are the device's.
 #pragma once
 
 #include "compiler/libraries/library_functions.h"
@@ -13,6 +14,7 @@ NamedFunctions cublas_functions();
 NamedFunctions cufft_functions();
 NamedFunctions cusolver_functions();
 NamedFunctions cudnn_functions();
+NamedFunctions cusparse_functions();
 
 namespace detail {
 /// A function of a library for both kinds of devices. The names of the emulated one's begin with "emulated_".

@@ -33,6 +33,21 @@ bool is_device_library(const Step& step) {
   return call && call->function.is_of_device;
 }
 
+bool ends_graph(const Step& step) {
+  return is_device_library(step) && !std::get<kernel::LibraryCall>(step.code).function.joins_graph;
+}
+
+bool trusts_indices(const Step& step) {
+  if (!is_device_library(step)) return false;
+  const auto& arguments = std::get<kernel::LibraryCall>(step.code).arguments;
+  return std::ranges::any_of(arguments, [&](const kernel::LibraryArgument& argument) {
+    const auto* pointer = std::get_if<kernel::PointerTo>(&argument);
+    if (!pointer) return false;
+    const auto k = static_cast<size_t>(pointer->operand);
+    return k < step.inputs && is_int(step.operands[k].type.dtype);
+  });
+}
+
 bool may_fail(const Step& step) {
   const auto* call = std::get_if<kernel::KernelCall>(&step.code);
   // A processor's function has a status.

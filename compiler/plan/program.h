@@ -119,6 +119,10 @@ size_t allocation_slot(const Program& program, const Buffer& buffer);
 bool writes_shared(const Program& program, const Step& step);
 /// Does it ask a library of the device for work?
 bool is_device_library(const Step& step);
+/// Such a library whose calls are not captured into the graph around them (kernel::LibraryFunction::joins_graph).
+bool ends_graph(const Step& step);
+/// Does a library of the device read integers? They are indices, right or wrong: no check may have failed before.
+bool trusts_indices(const Step& step);
 /// Does the entry ask behind the step whether it has failed?
 bool may_fail(const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.

@@ -8,7 +8,8 @@ namespace thtrain::cuda::emulated {
 namespace {
 
 Status allocate(DeviceAddress* address, size_t bytes) {
-  return in_context([&](Machine&, CUctx_st& context) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    if (const Status status = refused_in_capture(m, "an allocation"); status != CUDA_SUCCESS) return status;
     if (bytes == 0) return refuse(CUDA_ERROR_INVALID_VALUE, "an allocation of no bytes");
     *address = context.memory->allocate(bytes);
     if (*address && context.checker) context.checker->allocated(*address, bytes);
@@ -20,6 +21,7 @@ Status allocate(DeviceAddress* address, size_t bytes) {
 // Work that may use the memory comes to its end first.
 Status free_memory(DeviceAddress address) {
   return in_context([&](Machine& m, CUctx_st& context) {
+    if (const Status status = refused_in_capture(m, "memory that is freed"); status != CUDA_SUCCESS) return status;
     drain(m, context);
     if (address != 0 && !context.memory->free(address))
       return refuse(CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
@@ -69,7 +71,8 @@ Status fill(DeviceAddress to, unsigned char value, size_t bytes, CUstream_st* st
 // ---- page-locked memory of the host
 
 Status allocate_pinned(void** block, size_t bytes, unsigned flags) {
-  return in_context([&](Machine&, CUctx_st& context) {
+  return in_context([&](Machine& m, CUctx_st& context) {
+    if (const Status status = refused_in_capture(m, "an allocation"); status != CUDA_SUCCESS) return status;
     if (bytes == 0 || flags != 0)
       return refuse(CUDA_ERROR_INVALID_VALUE,
                     "page-locked memory of no bytes, or with flags that thtrain does not use");
@@ -81,6 +84,7 @@ Status allocate_pinned(void** block, size_t bytes, unsigned flags) {
 // Copies that use it come to their end first.
 Status free_pinned(void* block) {
   return in_context([&](Machine& m, CUctx_st& context) {
+    if (const Status status = refused_in_capture(m, "memory that is freed"); status != CUDA_SUCCESS) return status;
     drain(m, context);
     if (context.pinned.free(block)) return CUDA_SUCCESS;
     return refuse(CUDA_ERROR_INVALID_VALUE, "no page-locked memory begins there");

@@ -46,7 +46,8 @@ Status version_of_cublas(int part, int* value) {
 }
 
 Status create_handle(cublasContext** out) {
-  return in_cublas([&](Machine&, CUctx_st& context) {
+  return in_cublas([&](Machine& m, CUctx_st& context) {
+    if (refused_in_capture(m, "a new handle") != CUDA_SUCCESS) return Status{CUBLAS_STATUS_ALLOC_FAILED};
     auto handle = std::make_unique<cublasContext>(cublasContext{&context});
     *out = handle.get();
     handles()[*out] = std::move(handle);
@@ -186,9 +187,13 @@ Status multiply(cublasContext* handle, Product<T> product) {
     if (!product.lies_in(context))
       return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "a matrix does not lie in one allocation of the device");
     const bool tf32 = h.math == CUBLAS_TF32_TENSOR_OP_MATH;
-    return enqueue(machine, context, h.stream, [&context, product, tf32] {
-      for (int64_t i = 0; i < product.count; ++i) product.run(context, i, tf32);
-    });
+    const std::string what = str("cuBLAS ", name_of(dtype_of<T>()), ' ', tf32, ' ', product.count, ' ', product.m, 'x',
+                                 product.k, 'x', product.n, ' ', product.a.op, product.b.op);
+    return ask(machine, context, h.stream, what, CUBLAS_STATUS_EXECUTION_FAILED,
+               [&context, product, tf32, workspace = h.workspace] {
+                 if (!is_there(context, product.lies_in(context) && context.memory->holds(workspace, 1))) return;
+                 for (int64_t i = 0; i < product.count; ++i) product.run(context, i, tf32);
+               });
   });
 }
 

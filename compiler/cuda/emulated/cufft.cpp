@@ -55,7 +55,8 @@ Status version_of_cufft(int part, int* value) {
 }
 
 Status create_plan(int* out) {
-  return in_library(CUFFT_INVALID_PLAN, CUFFT_EXEC_FAILED, [&](Machine&, CUctx_st& context) {
+  return in_library(CUFFT_INVALID_PLAN, CUFFT_EXEC_FAILED, [&](Machine& m, CUctx_st& context) {
+    if (refused_in_capture(m, "a new plan") != CUDA_SUCCESS) return Status{CUFFT_EXEC_FAILED};
     *out = plans().empty() ? 1 : plans().rbegin()->first + 1;
     plans()[*out].context = &context;
     return CUFFT_SUCCESS;
@@ -86,7 +87,8 @@ bool is_kind(int kind) {
 Status make_plan(int handle, int rank, long long* lengths, long long* in_lengths, long long in_stride,
                  long long in_distance, long long* out_lengths, long long out_stride, long long out_distance, int kind,
                  long long count, size_t* workspace_bytes) {
-  return with_plan(handle, [&](Machine&, CUctx_st&, Plan& plan) {
+  return with_plan(handle, [&](Machine& m, CUctx_st&, Plan& plan) {
+    if (refused_in_capture(m, "a new plan") != CUDA_SUCCESS) return Status{CUFFT_EXEC_FAILED};
     if (plan.is_made) return refuse(CUFFT_INVALID_PLAN, "the plan is made already");
     if (!is_kind(kind)) return refuse(CUFFT_INVALID_TYPE, "no such kind of transform");
     if (rank < 1 || rank > 3 || std::any_of(lengths, lengths + rank, [](long long n) { return n < 1; }) || count < 1)
@@ -190,17 +192,20 @@ Status execute(int handle, int kind, const void* in_at, const void* out_at, bool
                           plan.stride};
     if (!in.lies_in(context) || !out.lies_in(context))
       return refuse(CUFFT_EXEC_FAILED, "an array does not lie in one allocation of the device");
-    return enqueue(m, context, plan.stream, [&context, plan, in, out, inverse] {
-      const bool is_written = in.is_written(context);
-      const Tensor results = transformed(plan, in.read(context), inverse);
-      // A spectrum that becomes real numbers is overwritten.
-      if (plan.takes_half()) {
-        Tensor nothing = Tensor::empty(dtype_of<From>(), in.shape);
-        std::fill_n(nothing.data<From>(), nothing.size(), From(NAN));
-        in.write(context, nothing, true);
-      }
-      out.write(context, results, is_written);
-    });
+    return ask(
+        m, context, plan.stream, str("cuFFT plan ", handle), CUFFT_EXEC_FAILED, [&context, plan, in, out, inverse] {
+          const bool is_held = in.lies_in(context) && out.lies_in(context) && context.memory->holds(plan.workspace, 1);
+          if (!is_there(context, is_held)) return;
+          const bool is_written = in.is_written(context);
+          const Tensor results = transformed(plan, in.read(context), inverse);
+          // A spectrum that becomes real numbers is overwritten.
+          if (plan.takes_half()) {
+            Tensor nothing = Tensor::empty(dtype_of<From>(), in.shape);
+            std::fill_n(nothing.data<From>(), nothing.size(), From(NAN));
+            in.write(context, nothing, true);
+          }
+          out.write(context, results, is_written);
+        });
   });
 }
 

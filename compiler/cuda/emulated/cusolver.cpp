@@ -1,7 +1,9 @@
-// The emulated cuSOLVER: factors of real matrices that are stored by columns, of which the upper triangle is read.
+// The emulated cuSOLVER: factors of matrices that are stored by columns, real but for those of LU; of symmetric ones
+// the upper triangle is read.
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
@@ -57,7 +59,9 @@ Status version_of_cusolver(int part, int* value) {
 
 Status create_solver(Handle** out) {
   return in_library(CUSOLVER_STATUS_NOT_INITIALIZED, CUSOLVER_STATUS_EXECUTION_FAILED,
-                    [&](Machine&, CUctx_st& context) {
+                    [&](Machine& m, CUctx_st& context) {
+                      if (refused_in_capture(m, "a new handle") != CUDA_SUCCESS)
+                        return Status{CUSOLVER_STATUS_EXECUTION_FAILED};
                       auto handle = std::make_unique<Handle>(Handle{&context});
                       *out = handle.get();
                       solvers()[*out] = std::move(handle);
@@ -94,7 +98,12 @@ struct Columns {
   void* at;
   int64_t rows, columns, ld;
 
-  DType element() const { return dtype == CUDA_R_32F ? DType::kFloat32 : DType::kFloat64; }
+  bool is_real() const { return dtype == CUDA_R_32F || dtype == CUDA_R_64F; }
+  bool is_complex() const { return dtype == CUDA_C_32F || dtype == CUDA_C_64F; }
+  DType element() const {
+    if (is_complex()) return dtype == CUDA_C_32F ? DType::kComplex64 : DType::kComplex128;
+    return dtype == CUDA_R_32F ? DType::kFloat32 : DType::kFloat64;
+  }
   DeviceRows rows_of_device() const {
     const auto bytes = static_cast<int64_t>(size_of(element()));
     return {reinterpret_cast<DeviceAddress>(at), columns, ld * bytes, rows * bytes};
@@ -121,11 +130,12 @@ constexpr size_t kBuffer = 512;  // that every factorization asks for
 
 // Why the arguments are refused; "" where they are not.
 std::string trouble_of(const CUctx_st& context, const Handle& h, const Parameters* parameters,
-                       const std::vector<Columns>& matrices, int computed_in, const Buffers& buffers) {
+                       const std::vector<Columns>& matrices, int computed_in, const Buffers& buffers,
+                       bool may_be_complex) {
   if (!h.stream) return "no stream was set";
   if (parameters != &the_parameters()) return "no parameters";
   for (const Columns& x : matrices) {
-    if (x.dtype != CUDA_R_32F && x.dtype != CUDA_R_64F) return "a dtype that thtrain does not ask for";
+    if (!x.is_real() && !(may_be_complex && x.is_complex())) return "a dtype that thtrain does not ask for";
     if (x.dtype != computed_in) return "dtypes differ";
     if (x.rows < 0 || x.columns < 0 || x.ld < std::max<int64_t>(1, x.rows)) return "a length or a leading dimension";
     if (!x.rows_of_device().lies_in(context)) return "a matrix does not lie in one allocation of the device";
@@ -148,10 +158,12 @@ Status sizes(Handle* handle, size_t* on_device, size_t* on_host) {
 // Asks for work(context), which gives info, after the arguments were looked at.
 template <class Work>
 Status factorize(Handle* handle, const Parameters* parameters, const std::vector<Columns>& matrices, int computed_in,
-                 const Buffers& buffers, Work work) {
+                 const Buffers& buffers, Work work, bool may_be_complex = false) {
   return with_solver(handle, [&](Machine& m, CUctx_st& context, Handle& h) {
-    const std::string trouble = trouble_of(context, h, parameters, matrices, computed_in, buffers);
+    const std::string trouble = trouble_of(context, h, parameters, matrices, computed_in, buffers, may_be_complex);
     if (!trouble.empty()) return refuse(CUSOLVER_STATUS_INVALID_VALUE, trouble);
+    if (refused_in_capture(m, "a call of cuSOLVER, which is not documented for that,") != CUDA_SUCCESS)
+      return Status{CUSOLVER_STATUS_EXECUTION_FAILED};
     return enqueue(m, context, h.stream, [&context, work, info = reinterpret_cast<DeviceAddress>(buffers.info)] {
       const DeviceRows one{info, 1, sizeof(int), sizeof(int)};
       const int found = work(context);
@@ -183,6 +195,12 @@ void turn_some_round(Tensor& columns) {
       for (int64_t i = 0; i < columns.size(); ++i)
         if (i / columns.dim(1) % 2 == 0) columns.data<T>()[i] = -columns.data<T>()[i];
   });
+}
+
+bool is_zero_at(const Tensor& x, int64_t i) {
+  bool out = false;
+  visit(x.dtype(), [&](auto zero) { out = x.data<decltype(zero)>()[i] == decltype(zero)(0); });
+  return out;
 }
 
 // ---- factorizations
@@ -284,6 +302,44 @@ Status gesvd(Handle* handle, Parameters* parameters, signed char job_u, signed c
                    });
 }
 
+Status getrf_size(Handle* handle, Parameters*, int64_t, int64_t, int, const void*, int64_t, int, size_t* on_device,
+                  size_t* on_host) {
+  return sizes(handle, on_device, on_host);
+}
+
+// As LAPACK numbers them: row i was exchanged with row pivots[i], from 1, after those before. info is the first 0 of
+// the diagonal; the factors are there all the same.
+Status getrf(Handle* handle, Parameters* parameters, int64_t m, int64_t n, int of_a, void* a, int64_t lda,
+             int64_t* pivots, int computed_in, void* device_buffer, size_t on_device, void*, size_t, int* info) {
+  if (m != n || !pivots) return refuse(CUSOLVER_STATUS_INVALID_VALUE, "a matrix that is not square, or no pivots");
+  const Columns matrix{of_a, a, n, n, lda};
+  const DeviceRows exchanges{reinterpret_cast<DeviceAddress>(pivots), 1, 8 * n, 8 * n};
+  return factorize(
+      handle, parameters, {matrix}, computed_in, {device_buffer, on_device, info},
+      [matrix, exchanges, n](CUctx_st& context) {
+        if (!is_there(context, exchanges.lies_in(context))) return 0;
+        const bool is_written = matrix.rows_of_device().is_written(context);
+        const std::vector<Tensor> found = values_of(matrix.read(context), [](const Expr& x) {
+          const LuFactors f = lu(transpose(x));
+          return std::vector{transpose(f.packed), f.rows, diagonal(f.packed)};
+        });
+        matrix.write(context, found[0], is_written);
+        std::vector<int64_t> rows(static_cast<size_t>(n)), out;
+        std::iota(rows.begin(), rows.end(), 0);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto at = std::find(rows.begin() + i, rows.end(), found[1].as_int(i));
+          out.push_back(at - rows.begin() + 1);
+          std::swap(rows[static_cast<size_t>(i)], *at);
+        }
+        exchanges.write(context, out.data());
+        if (is_written) exchanges.note_written(context);
+        for (int64_t i = 0; i < n; ++i)
+          if (is_zero_at(found[2], i)) return static_cast<int>(i + 1);
+        return 0;
+      },
+      true);
+}
+
 }  // namespace
 
 const Opened<Cusolver>& cusolver() {
@@ -300,7 +356,9 @@ const Opened<Cusolver>& cusolver() {
                      .cusolverDnXsyevd_bufferSize = syevd_size,
                      .cusolverDnXsyevd = syevd,
                      .cusolverDnXgesvd_bufferSize = gesvd_size,
-                     .cusolverDnXgesvd = gesvd};
+                     .cusolverDnXgesvd = gesvd,
+                     .cusolverDnXgetrf_bufferSize = getrf_size,
+                     .cusolverDnXgetrf = getrf};
     return out;
   }();
   return once;

@@ -32,10 +32,12 @@ Status error_name(Status status, const char** name) {
     return CUDA_SUCCESS;
 #define TH_NAME_OF_Attribute(constant, value)
 #define TH_NAME_OF_unsigned(constant, value)
+#define TH_NAME_OF_int(constant, value)
 #include "compiler/cuda/driver_constants.inc"
 #undef TH_NAME_OF_Status
 #undef TH_NAME_OF_Attribute
 #undef TH_NAME_OF_unsigned
+#undef TH_NAME_OF_int
     default:
       *name = nullptr;
       return CUDA_ERROR_INVALID_VALUE;
@@ -144,7 +146,10 @@ Status set_current(CUctx_st* context) {
 }
 
 Status synchronize_context() {
-  return in_context(drain);
+  return in_context([](Machine& m, CUctx_st& context) {
+    const Status status = refused_in_capture(m, "a wait");
+    return status != CUDA_SUCCESS ? status : drain(m, context);
+  });
 }
 
 }  // namespace
@@ -183,6 +188,7 @@ const Driver& driver() {
                   .cuCtxSynchronize = synchronize_context};
     add_memory(out);
     add_streams(out);
+    add_captures(out);
     add_kernels(out);
     add_graphs(out);
     return out;

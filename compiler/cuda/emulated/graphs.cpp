@@ -38,7 +38,7 @@ Status destroy_graph(CUgraph_st* handle) {
 Status kernel_work(CUctx_st& context, const CUDA_KERNEL_NODE_PARAMS_v2_st* theirs, Node& out) {
   const auto& p = *reinterpret_cast<const KernelNode*>(theirs);
   if (p.library_kernel || (p.context && p.context != &context)) return no_parameters("a kernel of another context");
-  out.kernel = p.kernel;
+  out.kind = Node::Kind::kKernel;
   return kernel_launch(context, p, out.run);
 }
 
@@ -48,7 +48,7 @@ Status copy_work(CUctx_st& context, const CUDA_MEMCPY3D_st* theirs, CUctx_st* of
   const auto starts = [](const auto& side) { return side.x == 0 && side.y == 0 && side.z == 0 && side.level == 0; };
   if (p.rows != 1 || p.planes != 1 || p.bytes == 0 || !starts(p.from) || !starts(p.to))
     return no_parameters("a copy is of some bytes in one line");
-  out.kernel = nullptr;
+  out.kind = Node::Kind::kCopy;
   if (p.from.type == CU_MEMORYTYPE_HOST && p.to.type == CU_MEMORYTYPE_DEVICE)
     return copy_in_work(context, p.to.device, p.from.host, p.bytes, out.run);
   if (p.from.type == CU_MEMORYTYPE_DEVICE && p.to.type == CU_MEMORYTYPE_HOST)
@@ -93,6 +93,37 @@ Status add_copy(CUgraphNode_st** out, CUgraph_st* graph, CUgraphNode_st* const* 
                   [&](CUctx_st& context, Node& node) { return copy_work(context, parameters, of, node); });
 }
 
+// Its nodes in any order that the edges allow.
+void run_all(Machine& m, const CUctx_st& context, const std::vector<Node>& nodes) {
+  std::vector<size_t> missing, ready;
+  std::vector<std::vector<size_t>> next(nodes.size());
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    missing.push_back(nodes[n].waits_for.size());
+    for (const size_t before : nodes[n].waits_for) next[before].push_back(n);
+    if (missing[n] == 0) ready.push_back(n);
+  }
+  while (!ready.empty() && context.status == 0) {
+    const size_t drawn = m.queues.draw() % ready.size(), n = ready[drawn];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(drawn));
+    nodes[n].run();
+    for (const size_t after : next[n])
+      if (--missing[after] == 0) ready.push_back(after);
+  }
+}
+
+// The child is copied.
+Status add_child(CUgraphNode_st** out, CUgraph_st* graph, CUgraphNode_st* const* dependencies, size_t count,
+                 CUgraph_st* child) {
+  return add_node(out, graph, dependencies, count, [&](CUctx_st& context, Node& node) {
+    Machine& m = *machine();
+    const CUgraph_st* inner = found(m.graphs, child, context);
+    if (!inner || child == graph) return no_handle("graph that can be a node");
+    node.kind = Node::Kind::kChild;
+    node.run = [&m, &context, nodes = inner->nodes] { run_all(m, context, nodes); };
+    return CUDA_SUCCESS;
+  });
+}
+
 // ---- executable graphs: copies of their nodes
 
 Status instantiate(CUgraphExec_st** out, CUgraph_st* handle, unsigned long long flags) {
@@ -128,8 +159,7 @@ Status set_node(CUgraphExec_st* handle, CUgraphNode_st* of, F work) {
     if (number >= executable->nodes.size()) return no_handle("node of that executable graph");
     Node node = executable->nodes[number];
     if (const Status status = work(context, node); status != CUDA_SUCCESS) return status;
-    if ((node.kernel == nullptr) != (executable->nodes[number].kernel == nullptr))
-      return no_parameters("a node stays of its kind");
+    if (node.kind != executable->nodes[number].kind) return no_parameters("a node stays of its kind");
     executable->nodes[number] = std::move(node);
     return CUDA_SUCCESS;
   });
@@ -149,22 +179,7 @@ Status launch_graph(CUgraphExec_st* handle, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& context) {
     const CUgraphExec_st* executable = found(m.executables, handle, context);
     if (!executable) return no_handle("executable graph");
-    return enqueue(m, context, stream, [&m, &context, nodes = executable->nodes] {
-      std::vector<size_t> missing, ready;
-      std::vector<std::vector<size_t>> next(nodes.size());
-      for (size_t n = 0; n < nodes.size(); ++n) {
-        missing.push_back(nodes[n].waits_for.size());
-        for (const size_t before : nodes[n].waits_for) next[before].push_back(n);
-        if (missing[n] == 0) ready.push_back(n);
-      }
-      while (!ready.empty() && context.status == 0) {
-        const size_t drawn = m.queues.draw() % ready.size(), n = ready[drawn];
-        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(drawn));
-        nodes[n].run();
-        for (const size_t after : next[n])
-          if (--missing[after] == 0) ready.push_back(after);
-      }
-    });
+    return enqueue(m, context, stream, [&m, &context, nodes = executable->nodes] { run_all(m, context, nodes); });
   });
 }
 
@@ -175,6 +190,7 @@ void add_graphs(Driver& driver) {
   driver.cuGraphDestroy = destroy_graph;
   driver.cuGraphAddKernelNode_v2 = add_kernel;
   driver.cuGraphAddMemcpyNode = add_copy;
+  driver.cuGraphAddChildGraphNode = add_child;
   driver.cuGraphInstantiateWithFlags = instantiate;
   driver.cuGraphExecDestroy = destroy_executable;
   driver.cuGraphExecKernelNodeSetParams_v2 = set_kernel;

@@ -16,6 +16,7 @@ bool is_near_any(const void* address) {
 
 Status load_module(CUmod_st** out, const void* image) {
   return in_context([&](Machine& m, CUctx_st& context) {
+    if (const Status status = refused_in_capture(m, "a module that is loaded"); status != CUDA_SUCCESS) return status;
     auto loaded = std::make_unique<CUmod_st>();
     loaded->context = &context;
     loaded->loaded = load(static_cast<const char*>(image));
@@ -33,6 +34,7 @@ Status load_module(CUmod_st** out, const void* image) {
 Status unload_module(CUmod_st* handle) {
   return in_context([&](Machine& m, CUctx_st& context) {
     if (!found(m.modules, handle, context)) return no_handle("module");
+    if (const Status status = refused_in_capture(m, "a module that is unloaded"); status != CUDA_SUCCESS) return status;
     drain(m, context);
     m.modules.erase(handle);
     return CUDA_SUCCESS;

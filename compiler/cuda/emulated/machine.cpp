@@ -64,13 +64,24 @@ void set_current_context(CUctx_st* context) {
 }
 
 Status enqueue(Machine& m, CUctx_st& context, CUstream_st* handle, std::function<void()> run, IsDone waits_for) {
-  const CUstream_st* stream = found(m.streams, handle, context);
+  CUstream_st* stream = found(m.streams, handle, context);
   if (!stream) return no_handle("stream");
   CUctx_st* of = &context;
-  stream->queue->push_back({[of, run = std::move(run)] {
-                              if (of->status == 0) run();  // of a spoiled context nothing runs
-                            },
-                            std::move(waits_for)});
+  auto unless_spoiled = [of, run = std::move(run)] {
+    if (of->status == 0) run();
+  };
+  if (!stream->captured) {
+    stream->queue->push_back({std::move(unless_spoiled), std::move(waits_for)});
+    return CUDA_SUCCESS;
+  }
+  if (stream->capturing != std::this_thread::get_id())
+    return refuse(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread captures what the stream is asked for");
+  if (waits_for) return refused_in_capture(m, "an event");
+  if (stream->is_invalid) return refuse(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture is lost");
+  std::vector<CUgraph_st::Node>& nodes = stream->captured->nodes;
+  CUgraph_st::Node node{CUgraph_st::Node::Kind::kCaptured, std::move(unless_spoiled)};
+  if (!nodes.empty()) node.waits_for.push_back(nodes.size() - 1);
+  nodes.push_back(std::move(node));
   return CUDA_SUCCESS;
 }
 

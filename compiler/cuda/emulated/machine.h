@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiler/cuda/emulated/checker.h"
@@ -24,10 +26,6 @@ struct CUctx_st {
   std::unique_ptr<thtrain::cuda::emulated::Checker> checker = {};  // null: nothing is checked
   thtrain::cuda::Status status = 0;                                // of the error that has spoiled it
   std::string complaint = {};
-};
-struct CUstream_st {
-  CUctx_st* context = nullptr;
-  thtrain::cuda::emulated::Queues::Queue* queue = nullptr;
 };
 struct CUevent_st {
   CUctx_st* context = nullptr;
@@ -49,8 +47,8 @@ struct CUgraphNode_st {
 };
 struct CUgraph_st {
   struct Node {
+    enum class Kind : unsigned char { kKernel, kCopy, kChild, kCaptured } kind = Kind::kCopy;
     std::function<void()> run = {};
-    CUfunc_st* kernel = nullptr;  // null: a copy
     std::vector<size_t> waits_for = {};
   };
   CUctx_st* context = nullptr;
@@ -61,6 +59,14 @@ struct CUgraphExec_st {
   CUctx_st* context = nullptr;
   const CUgraph_st* graph = nullptr;  // that it was made of
   std::vector<CUgraph_st::Node> nodes = {};
+};
+
+struct CUstream_st {
+  CUctx_st* context = nullptr;
+  thtrain::cuda::emulated::Queues::Queue* queue = nullptr;
+  std::unique_ptr<CUgraph_st> captured = {};  // what it is asked for becomes a node of it; null: nothing is captured
+  std::thread::id capturing = {};             // the thread
+  bool is_invalid = false;                    // something was asked for that must not be captured
 };
 
 namespace thtrain::cuda::emulated {
@@ -82,6 +88,7 @@ struct Machine {
   std::map<const void*, std::unique_ptr<CUmod_st>> modules;
   std::map<const void*, std::unique_ptr<CUgraph_st>> graphs;
   std::map<const void*, std::unique_ptr<CUgraphExec_st>> executables;
+  std::set<std::string> loaded;  // kernels of libraries
 };
 
 /// Guards the machine.
@@ -118,7 +125,9 @@ T* found(std::map<const void*, std::unique_ptr<T>>& all, const void* handle, con
   return it != all.end() && it->second->context == &context ? it->second.get() : nullptr;
 }
 
-/// Appends to the stream's queue. Of a context that is spoiled nothing runs.
+/// Not CUDA_SUCCESS where this thread captures: `what` must not be asked for then, and the capture is lost.
+Status refused_in_capture(Machine& machine, const char* what);
+/// Appends to the stream's queue, or to what it captures. Of a context that is spoiled nothing runs.
 Status enqueue(Machine& machine, CUctx_st& context, CUstream_st* stream, std::function<void()> run,
                IsDone waits_for = {});
 /// Runs all that the context's streams have to do.
@@ -133,6 +142,7 @@ Status copy_within_work(CUctx_st& context, DeviceAddress to, DeviceAddress from,
 
 /// Puts these functions into the table.
 void add_streams(Driver& driver);
+void add_captures(Driver& driver);
 void add_kernels(Driver& driver);
 void add_graphs(Driver& driver);
 void add_memory(Driver& driver);

@@ -16,6 +16,7 @@ const MathLibraries& math_libraries();
 const Opened<Cublas>& cublas();
 const Opened<Cufft>& cufft();
 const Opened<Cusolver>& cusolver();
+const Opened<Cusparse>& cusparse();
 const Opened<Cudnn>& cudnn();
 
 }  // namespace thtrain::cuda::emulated

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "compiler/base/str.h"
 #include "compiler/cuda/emulated/machine.h"
 #include "compiler/ir/tensor.h"
 
@@ -58,6 +59,27 @@ Status in_library(Status no_context, Status spoiled, F f) {
   if (!context) return no_context;
   if (context->status != 0) return refuse(spoiled, context->complaint);
   return f(*machine(), *context);
+}
+
+/// Asks a stream for what a call of a library does. The kernels of `what`, which names a function with its shapes, are
+/// loaded by the first call, which so must not be captured: it is refused with `status`.
+inline Status ask(Machine& machine, CUctx_st& context, CUstream_st* handle, const std::string& what, Status status,
+                  std::function<void()> run) {
+  CUstream_st* const stream = found(machine.streams, handle, context);
+  if (stream && stream->captured && !machine.loaded.contains(what)) {
+    refused_in_capture(machine, "kernels that are loaded");
+    return refuse(status, str(what, ": the first call is captured"));
+  }
+  machine.loaded.insert(what);
+  return enqueue(machine, context, handle, std::move(run));
+}
+
+/// What a call was given in its capture may be gone when the graph is launched: that spoils the context.
+inline bool is_there(CUctx_st& context, bool is_held) {
+  if (is_held) return true;
+  context.status = CUDA_ERROR_ILLEGAL_ADDRESS;
+  context.complaint = "a library is launched in a graph, and memory that it was captured with is freed";
+  return false;
 }
 
 }  // namespace thtrain::cuda::emulated

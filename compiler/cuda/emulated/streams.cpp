@@ -10,7 +10,9 @@ Status create_stream(CUstream_st** out, unsigned flags) {
   return in_context([&](Machine& m, CUctx_st& context) {
     if (flags != CU_STREAM_NON_BLOCKING)
       return refuse(CUDA_ERROR_INVALID_VALUE, "a stream that the default stream holds up");
-    auto stream = std::make_unique<CUstream_st>(CUstream_st{&context, m.queues.add()});
+    auto stream = std::make_unique<CUstream_st>();
+    stream->context = &context;
+    stream->queue = m.queues.add();
     *out = stream.get();
     m.streams[*out] = std::move(stream);
     return CUDA_SUCCESS;
@@ -21,6 +23,7 @@ Status synchronize_stream(CUstream_st* handle) {
   return in_context([&](Machine& m, CUctx_st& context) {
     const CUstream_st* stream = found(m.streams, handle, context);
     if (!stream) return no_handle("stream");
+    if (const Status status = refused_in_capture(m, "a wait"); status != CUDA_SUCCESS) return status;
     m.queues.run_until([&] { return stream->queue->empty(); });
     return CUDA_SUCCESS;
   });
@@ -60,6 +63,7 @@ Status record(CUevent_st* handle, CUstream_st* stream) {
   return in_context([&](Machine& m, CUctx_st& context) {
     CUevent_st* event = found(m.events, handle, context);
     if (!event) return no_handle("event");
+    if (const Status status = refused_in_capture(m, "an event"); status != CUDA_SUCCESS) return status;
     auto is_done = std::make_shared<bool>(false);
     const Status status = enqueue(m, context, stream, [] {});
     if (status != CUDA_SUCCESS) return status;
@@ -86,6 +90,7 @@ Status synchronize_event(CUevent_st* handle) {
   return in_context([&](Machine& m, CUctx_st& context) {
     const CUevent_st* event = found(m.events, handle, context);
     if (!event) return no_handle("event");
+    if (const Status status = refused_in_capture(m, "a wait"); status != CUDA_SUCCESS) return status;
     if (event->last) m.queues.run_until([is_done = event->last] { return *is_done; });
     return CUDA_SUCCESS;
   });

@@ -1,5 +1,7 @@
 #include "compiler/ops/factor/factor_functions.h"
 
+#include "compiler/ops/elemwise/parts.h"
+
 namespace thtrain {
 
 using kernel::LibraryFunction;
@@ -52,7 +54,7 @@ LibraryFunction svd_function(DType dtype) {
 static LibraryFunction cusolver_function(const kernel::Target& target, const char* name, DType dtype,
                                          const char* of_float, const char* of_double) {
   return device_function(target, str("cusolver_", factor_function_name(name, dtype)),
-                         dtype == DType::kFloat32 ? of_float : of_double);
+                         real_dtype(dtype) == DType::kFloat32 ? of_float : of_double, false);
 }
 
 LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype) {
@@ -68,6 +70,11 @@ LibraryFunction cusolver_eigh_function(const kernel::Target& target, DType dtype
 LibraryFunction cusolver_svd_function(const kernel::Target& target, DType dtype) {
   return cusolver_function(target, "svd", dtype, TH_TEXT_OF(TH_DEVICE_SVD_PARAMETERS(float)),
                            TH_TEXT_OF(TH_DEVICE_SVD_PARAMETERS(double)));
+}
+
+LibraryFunction cusolver_lu_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "lu", dtype, TH_TEXT_OF(TH_DEVICE_LU_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_LU_PARAMETERS(double)));
 }
 
 }  // namespace thtrain

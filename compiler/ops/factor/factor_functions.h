@@ -37,6 +37,9 @@
 /// sign.
 #define TH_DEVICE_SVD_PARAMETERS(T) \
   long count, long m, long n, int wants_vectors, T *matrices, T *s, T *u, T *vt, int *info
+/// Of `matrices` [n, n], the transposes, the transposes of the packed factors in their place, and the exchanges of rows
+/// as LAPACK numbers them; info is not 0 where a factor is singular. A complex number is two of T.
+#define TH_DEVICE_LU_PARAMETERS(T) long count, long n, T *matrices, long *exchanges, int *info
 
 namespace thtrain {
 
@@ -54,5 +57,7 @@ kernel::LibraryFunction svd_function(DType dtype);
 kernel::LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype);
 kernel::LibraryFunction cusolver_eigh_function(const kernel::Target& target, DType dtype);
 kernel::LibraryFunction cusolver_svd_function(const kernel::Target& target, DType dtype);
+/// Of floats and complex numbers.
+kernel::LibraryFunction cusolver_lu_function(const kernel::Target& target, DType dtype);
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cusolver_lu.h"
 #include "compiler/ops/factor/device_factor.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
@@ -129,16 +130,20 @@ void small_lu(kernel::StepBuilder& b) {
       });
 }
 
-void lower_lu(kernel::StepBuilder& b) {
+void lower_large_lu(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.output().type;
-  if (SmallMatrices::are(type)) return small_lu(b);
   if (b.target().is_device() && is_float(type.dtype)) return lower_device_lu(b);
   const Dim &n = type.dims.back(), count = count_of(type);
   const kernel::Operand pivots = b.workspace(DType::kInt32, count * n);
   b.call_library({lu_function(type.dtype),
                   {count, n, PointerTo{b.input(0).index}, PointerTo{b.output(0).index}, PointerTo{b.output(1).index},
                    PointerTo{b.output(2).index}, PointerTo{pivots.index}}});
+}
+
+void lower_lu(kernel::StepBuilder& b) {
+  if (SmallMatrices::are(b.output().type)) return small_lu(b);
+  b.target().is_device() ? lower_chosen_lu(b, lower_large_lu) : lower_large_lu(b);
 }
 
 // x = p^T . l . u: p . dx = l^-T . (strict lower triangle of l^T . dl, and upper triangle of du . u^T) . u^-T.

@@ -148,8 +148,8 @@ void call_cufft(StepBuilder& b) {
 }  // namespace
 
 kernel::LibraryFunction cufft_function(const Target& target, DType dtype) {
-  return dtype == DType::kFloat32 ? device_function(target, "cufft_f32", TH_TEXT_OF(TH_FFT_PARAMETERS(float)))
-                                  : device_function(target, "cufft_f64", TH_TEXT_OF(TH_FFT_PARAMETERS(double)));
+  return dtype == DType::kFloat32 ? device_function(target, "cufft_f32", TH_TEXT_OF(TH_FFT_PARAMETERS(float)), true)
+                                  : device_function(target, "cufft_f64", TH_TEXT_OF(TH_FFT_PARAMETERS(double)), true);
 }
 
 const Computation& fourier_transform() {

@@ -35,8 +35,12 @@ const LibraryFunction& onednn_gemm_function() {
   return f32;
 }
 
-LibraryFunction device_function(const kernel::Target& target, const std::string& name, const char* parameters) {
-  return {.name = (target.is_emulated() ? "emulated_" : "") + name, .parameters = parameters, .is_of_device = true};
+LibraryFunction device_function(const kernel::Target& target, const std::string& name, const char* parameters,
+                                bool joins_graph) {
+  return {.name = (target.is_emulated() ? "emulated_" : "") + name,
+          .parameters = parameters,
+          .is_of_device = true,
+          .joins_graph = joins_graph};
 }
 
 static LibraryFunction cublas_function(const kernel::Target& target, const std::string& name, DType dtype, bool tf32,
@@ -45,7 +49,7 @@ static LibraryFunction cublas_function(const kernel::Target& target, const std::
   const char* const ending = tf32                ? "tf32"
                              : is_complex(dtype) ? (is_float32 ? "c64" : "c128")
                                                  : (is_float32 ? "f32" : "f64");
-  return device_function(target, str("cublas_", name, "_", ending), is_float32 ? of_float32 : of_float64);
+  return device_function(target, str("cublas_", name, "_", ending), is_float32 ? of_float32 : of_float64, true);
 }
 
 LibraryFunction cublas_gemm_function(const kernel::Target& target, DType dtype, bool tf32) {

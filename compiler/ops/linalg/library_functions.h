@@ -38,7 +38,9 @@ const kernel::LibraryFunction& ger_function(DType dtype);
 const kernel::LibraryFunction& onednn_gemm_function();
 
 /// A function of a library on the target, a device; the emulated one has functions of its own.
-kernel::LibraryFunction device_function(const kernel::Target& target, const std::string& name, const char* parameters);
+/// `joins_graph`: kernel::LibraryFunction::joins_graph.
+kernel::LibraryFunction device_function(const kernel::Target& target, const std::string& name, const char* parameters,
+                                        bool joins_graph);
 /// gemm, batched_gemm and gemv of cuBLAS (libraries/device_functions.h), for float32, float64 and complex numbers:
 /// these are their parts, and have factors that are real. No factor is 0 that reads what it multiplies.
 kernel::LibraryFunction cublas_gemm_function(const kernel::Target& target, DType dtype, bool tf32 = false);

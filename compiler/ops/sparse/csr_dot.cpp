@@ -10,6 +10,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/sparse/csr_dot_kernels.h"
+#include "compiler/ops/sparse/cusparse_steps.h"
 #include "compiler/ops/sparse/fused_csr_dot.h"
 #include "compiler/ops/sparse/parts.h"
 
@@ -129,6 +130,7 @@ void lower_csr_dot(StepBuilder& b) {
     step.addend = b.input(kAddend);
     step.alpha = b.input(kAlpha);
   }
+  if (is_by_cusparse(b.node(), b.chooser(), b.target())) return lower_by_cusparse(b, step);
   const bool transposed = is_transposed(b.node());
   const Type& x = step.x.type;
   check_pattern_first(b, step, transposed ? step.out.type.dims[0] : x.dims[0]);

@@ -183,7 +183,10 @@ class CsrDot {
 }  // namespace
 
 void check_pattern_first(StepBuilder& b, const CsrDotStep& step, const Dim& columns) {
-  if (!b.writes_variable()) return;
+  if (b.writes_variable()) check_pattern(b, step, columns);
+}
+
+void check_pattern(StepBuilder& b, const CsrDotStep& step, const Dim& columns) {
   finish_rows(b, step.indptr, step.data.type.dims[0], 2, "csr_checks", "checks in1 and in2, the pattern of a matrix",
               [&](const Term&, const StoredRow& row) {
                 b.code().loop("e", row.begin, row.end, 1, LoopMark::kSequential,

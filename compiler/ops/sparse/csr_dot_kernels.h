@@ -24,7 +24,9 @@ struct CsrDotStep {
   KernelEpilogue* epilogue = nullptr;  // of A x for a matrix x
 };
 
-/// Checks the pattern before the first write to a variable. `columns`: those of A.
+/// Checks the pattern. `columns`: those of A.
+void check_pattern(kernel::StepBuilder& b, const CsrDotStep& step, const Dim& columns);
+/// The same before the first write to a variable.
 void check_pattern_first(kernel::StepBuilder& b, const CsrDotStep& step, const Dim& columns);
 /// A x + alpha addend.
 void lower_csr_dot_rows(kernel::StepBuilder& b, const CsrDotStep& step);

@@ -3,7 +3,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/linalg/body_epilogue.h"
-#include "compiler/ops/sparse/csr_dot_kernels.h"
+#include "compiler/ops/sparse/cusparse_steps.h"
 
 namespace thtrain {
 namespace {
@@ -69,9 +69,11 @@ std::vector<OpCase> cases_fused_csr_dot() {
 }  // namespace
 
 const Epilogue& csr_dot_epilogue() {
-  static const Epilogue epilogue{[](const Node& node, std::span<const Layout>, const kernel::Chooser&,
-                                    const kernel::Target&) { return can_end_with_elements(node); },
-                                 make_fused_csr_dot};
+  static const Epilogue epilogue{
+      [](const Node& node, std::span<const Layout>, const kernel::Chooser& chooser, const kernel::Target& target) {
+        return can_end_with_elements(node) && !is_by_cusparse(node, &chooser, target);
+      },
+      make_fused_csr_dot};
   return epilogue;
 }
 

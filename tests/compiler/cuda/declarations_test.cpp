@@ -110,7 +110,11 @@ TH_SAME_STRUCTURE(cudnnConvolutionFwdAlgoPerf_t)
 TH_SAME_STRUCTURE(cudnnConvolutionBwdDataAlgoPerf_t)
 TH_SAME_STRUCTURE(cudnnConvolutionBwdFilterAlgoPerf_t)
 #endif
-#if defined(TH_HAS_CUBLAS) && defined(TH_HAS_CUFFT) && defined(TH_HAS_CUSOLVER)
+#ifdef TH_HAS_OTHERS
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cusparse::name, ::name)
+#include "compiler/cuda/cusparse_functions.inc"
+#endif
+#if defined(TH_HAS_CUBLAS) && defined(TH_HAS_CUFFT) && defined(TH_HAS_CUSOLVER) && defined(TH_HAS_OTHERS)
 #define TH_CONSTANT(type, name, value) static_assert(static_cast<long>(::name) == value, #name);
 #include "compiler/cuda/math_constants.inc"
 #endif
@@ -201,6 +205,7 @@ TEST(CudaLibrariesOfThisMachine, AreOfUseWhereTheyAreThere) {
   expect_use(cuda::math_libraries().cufft());
   expect_use(cuda::math_libraries().cusolver());
   expect_use(cuda::math_libraries().cudnn());
+  expect_use(cuda::math_libraries().cusparse());
   if (!any) GTEST_SKIP() << "no library of CUDA is installed";
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/ir/compare.h"
 #include "compiler/libraries/library_functions.h"
 #include "compiler/ops/elemwise/parts.h"
+#include "tests/support/datasets_support.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
 #include "tests/support/numbers.h"
@@ -179,18 +180,67 @@ TEST(DeviceLibraries, AFailedCheckIsReadBeforeALibraryWritesAVariable) {
   EXPECT_NE(w.get_value().text(), Tensor::zeros(DType::kFloat32, {3, 2}).text());
 }
 
-// A call of a library ends a graph without a wait, and is named there; in a loop so in each iteration.
-TEST(DeviceLibraries, ACallEndsAGraph) {
-  const Expr x = tensor("x", {3, 3}, DType::kFloat64), y = tanh(dot(x, x)) + 1.0;
-  Function f = function({x}, {dot(y, x) * 2.0}, {}, by_cublas());
-  const std::string text = f.explain().device, name = name_on_device("cublas_gemm_f64");
-  EXPECT_NE(text.find(str("calls of libraries: ", name, ", ", name)), std::string::npos) << text;
-  EXPECT_NE(text.find(str("1 copy), up to ", name)), std::string::npos) << text;
-  EXPECT_NE(f.explain().program.find("2 calls of libraries"), std::string::npos) << f.explain().program;
-  const Tensor value = numbers(type_of(DType::kFloat64, {3, 3}), 1);
-  const Tensor first = f({value})[0];
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(f({value})[0], first));
-  EXPECT_FALSE(difference(first, function({x}, {dot(y, x) * 2.0}, {}, {.mode = Mode::kReference})({value})[0], 64));
+// Calls of libraries are nodes of a graph, which is made at the second call: of the first one nothing may be captured.
+TEST(DeviceLibraries, CallsAreNodesOfAGraph) {
+  const Expr x = tensor("x", {3, 3}, DType::kFloat64), y = tanh(dot(x, x)) + 1.0, z = fft(rfft(dot(y, x)));
+  Function f = function({x}, {real(z), imag(z)}, {}, by_cublas());
+  const std::string text = f.explain().device, name = name_on_device("cublas_gemm_f64"), fft = name_on_device("cufft");
+  EXPECT_NE(text.find(str("calls of libraries: ", name, ", ", name, ", ", fft, "_f64, ", fft, "_f64\n")),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(", 4 calls of libraries, 3 copies), up to the end of the call"), std::string::npos) << text;
+  EXPECT_NE(f.explain().program.find("4 calls of libraries"), std::string::npos) << f.explain().program;
+  const std::vector<Out> outputs{real(z), imag(z)};
+  Function reference = function({x}, outputs, {}, {.mode = Mode::kReference});
+  for (int i = 0; i < 4; ++i) {
+    const Tensor value = numbers(type_of(DType::kFloat64, {3, 3}), i / 2 + 1);
+    const std::vector<Tensor> got = f({value}), expected = reference({value});
+    for (size_t k = 0; k < 2; ++k) EXPECT_FALSE(difference(got[k], expected[k], 64)) << i;
+  }
+  const std::vector<GraphInfo> graphs = f.info().graphs;
+  ASSERT_EQ(graphs.size(), 1U);
+  EXPECT_EQ(graphs[0].builds, 1);
+  EXPECT_EQ(graphs[0].launches, 3);
+}
+
+// Factors change from call to call, and stand outside of what is captured: with graphs the same bits as without.
+TEST(DeviceLibraries, NoLearningRateFreezes) {
+  const auto trained = [](bool with_graphs) {
+    const EnvironmentVariable variable("THTRAIN_DEVICE_GRAPHS", with_graphs ? nullptr : "0");
+    const Shared w(numbers(type_of(DType::kFloat32, {6, 5}), 1), "w");
+    const Expr x = tensor("x", {4, 6}, DType::kFloat32), rate = tensor("rate", {}, DType::kFloat32),
+               d = tanh(dot(x, w));
+    Function step = function({x, rate}, {}, {{w, w - rate * dot(transpose(x), d)}}, by_cublas());
+    for (int i = 0; i < 6; ++i)
+      step({numbers(type_of(DType::kFloat32, {4, 6}), i + 2), Tensor(0.1F / static_cast<float>(1 + i))});
+    if (with_graphs) {
+      EXPECT_EQ(step.info().graphs[0].builds, 1);
+    }
+    return w.get_value();
+  };
+  EXPECT_TRUE(same_bits(trained(true), trained(false)));
+}
+
+// cuSOLVER does not say that it may be captured.
+TEST(DeviceLibraries, ACallOfCuSolverEndsAGraph) {
+  const Expr x = tensor("x", {9, 9}, DType::kFloat64);
+  const Function f = function({x}, {eigvalsh(tanh(x)) * 2.0}, {}, by_cublas());
+  EXPECT_NE(f.explain().device.find(str("up to ", name_on_device("cusolver_eigh_f64"))), std::string::npos)
+      << f.explain().device;
+}
+
+// A step that calls libraries is left like others, but where a library writes a variable that a check is about.
+TEST(DeviceLibraries, AStepThatCallsThemIsLeft) {
+  const Shared w(Tensor::zeros(DType::kFloat32, {3, 2}), "w");
+  const Expr x = tensor("x", {9, 3}, DType::kFloat32), d = tensor("d", {9, 2}, DType::kFloat32);
+  Function step = function({x, d}, {}, {{w, w + dot(transpose(x), d)}}, by_cublas());
+  EXPECT_NE(step.explain().device.find("for which nobody waits"), std::string::npos) << step.explain().device;
+  const Tensor of_x = numbers(type_of(DType::kFloat32, {9, 3}), 1), of_d = numbers(type_of(DType::kFloat32, {9, 2}), 2);
+  for (int i = 0; i < 3; ++i) step({of_x, of_d});
+  const Shared again(Tensor::zeros(DType::kFloat32, {3, 2}), "w");
+  Function reference = function({x, d}, {}, {{again, again + dot(transpose(x), d)}}, {.mode = Mode::kReference});
+  for (int i = 0; i < 3; ++i) reference({of_x, of_d});
+  EXPECT_FALSE(difference(w.get_value(), again.get_value(), 64));
 }
 
 TEST(DeviceLibraries, LoopsCallThemInEachIteration) {

@@ -28,14 +28,19 @@ std::vector<std::string> names_of_trials(const ChoiceKey& key) {
 const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
     kBatches{"batched_product", "complex64 3x4x5 TN 2 times"}, kVectors{"matrix_vector_product", "float64 9x4 T added"},
     kTransforms{"fourier_transform", "float32 complex 3x1x1x8x2 inverse scaled"},
-    kCholesky{"matrix_factors", "cholesky float32 2x9x9"}, kSvd{"matrix_factors", "svd float64 2x12x9 vectors"};
+    kCholesky{"matrix_factors", "cholesky float32 2x9x9"}, kSvd{"matrix_factors", "svd float64 2x12x9 vectors"},
+    kSparse{"sparse_product", "float32 int64 9x7x3 stored 12 added"}, kLu{"lu_factors", "float64 2x9"},
+    kComplexLu{"lu_factors", "complex64 2x9"};
 
 TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors})
     EXPECT_EQ(names_of_trials(key), (std::vector<std::string>{"loops", "cuBLAS"})) << key.text();
   EXPECT_EQ(names_of_trials(kTransforms), (std::vector<std::string>{"cuFFT", "lines"}));
   EXPECT_EQ(names_of_trials(kCholesky), (std::vector<std::string>{"own", "cuSOLVER"}));
-  EXPECT_EQ(names_of_trials(kSvd), std::vector<std::string>{"cuSOLVER"});
+  EXPECT_EQ(names_of_trials(kLu), (std::vector<std::string>{"own", "cuSOLVER"}));
+  EXPECT_EQ(names_of_trials(kSparse), (std::vector<std::string>{"rows", "cuSPARSE"}));
+  for (const ChoiceKey& key : {kSvd, kComplexLu})
+    EXPECT_EQ(names_of_trials(key), std::vector<std::string>{"cuSOLVER"}) << key.text();
   EXPECT_EQ(names_of_trials({"matrix_product", "int32 5x6x7 NN"}), std::vector<std::string>{"loops"});
 }
 
@@ -47,7 +52,7 @@ TEST(DeviceTrials, ProcessorsHaveNone) {
 
 // Each is timed in the device's memory, by events.
 TEST(DeviceTrials, AreTimed) {
-  for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd}) {
+  for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu}) {
     const std::vector<Candidate> usable = usable_candidates(key, 0, {}, device());
     const std::vector<CandidateTrial> trials = time_candidates(key, usable, 1, device());
     ASSERT_EQ(trials.size(), usable.size()) << key.text();
@@ -70,7 +75,19 @@ TEST(DeviceTrials, KeysReadBackAndAsk) {
     EXPECT_FALSE(find_computation("fourier_transform")->example(text)) << text;
 }
 
+TEST(DeviceTrials, KeysOfSparseProductsReadBack) {
+  const Computation& products = *find_computation("sparse_product");
+  for (const char* text : {"float32 int32 9x7x3 stored 12", "float64 int64 9x7x1 vector stored 2 added"})
+    EXPECT_TRUE(products.example(text)) << text;
+  for (const char* text :
+       {"int32 int32 9x7x3 stored 12", "float32 int8 9x7x3 stored 12", "float32 int32 9x7x3",
+        "float32 int32 9x7x3 vector stored 12", "float32 int32 9x7x3 stored 0", "float32 int32 9x7x3 stored 12 more"})
+    EXPECT_FALSE(products.example(text)) << text;
+}
+
 TEST(DeviceTrials, KeysOfFactorsReadBack) {
+  for (const char* text : {"int32 1x9", "float32 0x9", "float32 9", "float32 1x9x9"})
+    EXPECT_FALSE(find_computation("lu_factors")->example(text)) << text;
   const Computation& factors = *find_computation("matrix_factors");
   for (const char* text : {"eigh float32 1x9x9", "cholesky float64 2x9x9", "svd float32 3x12x9 vectors"})
     EXPECT_TRUE(factors.example(text)) << text;
