@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int64_t kFewChannels = 4, kUnrolledTaps = 32;
-// Of a thread; half of it in the gradient to the images, which keeps a position for each tap.
+// Of a thread; half of it in the gradient to the images, which keeps a position for each unrolled tap. Of that the taps
+// of a row are unrolled alone: else NVRTC spills.
 constexpr int64_t kSumsBytes = 256;
 
 class DirectKernel {
@@ -98,7 +99,8 @@ class DirectKernel {
   void each_term(const std::function<void(const Term& term, const Term& input, const SpatialTerms& tap)>& body) {
     const LoopMark mark = c_.taps() <= kUnrolledTaps ? LoopMark::kUnrolled : LoopMark::kSequential;
     const auto loop = [&](size_t axis, const std::function<void(const Term&)>& inside) {
-      code_.loop("k", 0, Term(c_.axes[axis].kernel), 1, mark, inside);
+      const bool is_unrolled = is_forward() || axis == 2;
+      code_.loop("k", 0, Term(c_.axes[axis].kernel), 1, is_unrolled ? mark : LoopMark::kRolled, inside);
     };
     code_.loop("input", 0, Term(product_.terms / c_.taps()), 1, LoopMark::kRolled, [&](const Term& input) {
       loop(0, [&](const Term& d) {

@@ -132,6 +132,29 @@ TEST_P(DeviceConvs, AreOfferedAndFoundWhereTheyApply) {
     EXPECT_FALSE(find_candidate({name_of(GetParam()), "float32 b2 i3x8x8 k4x3x3"}, name, device_under_test())) << name;
 }
 
+// By the rule; a processor's kernel of the same name would end with the expressions behind it.
+TEST(DeviceConvsByRule, AreTakenByChannelsAndTolerance) {
+  const auto kernel_of = [](int64_t channels, double tolerance) {
+    const Expr x = tensor("x", {1, channels, 5, 6}, DType::kFloat32),
+               w = tensor("w", {33, channels, 3, 3}, DType::kFloat32);
+    const Expr y = tanh(conv(x, w, {.padding = ConvPadding::half()}) + 1.0F);
+    FunctionOptions options{.target = device_under_test(), .tune = Tune::kNever};
+    options.conv_tolerance = tolerance;
+    Function f = function({x, w}, {y}, {}, options);
+    const std::vector<Tensor> values{numbers(x.type(), 1), numbers(w.type(), 2)};
+    const Tensor expected = function({x, w}, {y}, {}, {.mode = Mode::kReference})(values)[0];
+    EXPECT_EQ(difference(f(values)[0], expected, 1 << 14).value_or(""), "") << channels;
+    const std::string program = f.explain().program;
+    for (const char* name : {"conv_direct", "conv_patches", "winograd4_products"})
+      if (program.find(name) != std::string::npos) return std::string(name);
+    return program;
+  };
+  EXPECT_EQ(kernel_of(3, 1), "conv_direct");
+  EXPECT_EQ(kernel_of(32, 0), "conv_patches");
+  EXPECT_EQ(kernel_of(31, 1), "conv_patches");
+  EXPECT_EQ(kernel_of(32, 1), "winograd4_products");
+}
+
 INSTANTIATE_TEST_SUITE_P(Passes, DeviceConvs, testing::ValuesIn(kPasses),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
