@@ -17,6 +17,7 @@
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/conv_step.h"
+#include "compiler/ops/conv/device_candidates.h"
 
 namespace thtrain {
 namespace {
@@ -34,6 +35,10 @@ constexpr std::string_view kExchanged = "exchanged ";
 // Accumulators: the other registers are for what a tile's multiply-adds share, and for the compiler's temporaries.
 int most_sums(const Target& target) {
   return target.registers() * 3 / 4;
+}
+
+bool has_kernels(const Target& target) {
+  return target.has_fma() && !target.is_device();
 }
 
 // ---- forward, and the gradient to the images
@@ -109,7 +114,7 @@ constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 positions
 
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;
-  if (!target.has_fma()) return out;
+  if (!has_kernels(target)) return out;
   const Convolution c = *convolution_of(key);
   for (int64_t tile : kWinogradTiles) {
     Candidate one{.name = name_of_winograd(tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
@@ -143,7 +148,7 @@ struct Expected {
 std::vector<Expected> near_tilings(const Convolution& c, const Target& target) {
   constexpr double kNear = 1.5;
   std::vector<Expected> out;
-  if (!target.has_fma()) return out;
+  if (!has_kernels(target)) return out;
   const Target usual = target.with_usual_rates();
   auto add = [&](const auto& tilings, const auto& lengths) {
     for (const auto& tiling : tilings)
@@ -193,6 +198,7 @@ std::optional<Candidate> find_exchanged(const Convolution& c, const std::string&
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
   const Convolution c = *convolution_of(key);
   if (target.is_device() && has_cudnn(c)) return kCudnn;
+  if (target.is_device()) return usual_on_device(c, target, tolerance);
   if (!target.has_libraries()) return kLoops;
   const Target usual = target.with_usual_rates();
   std::vector<ExpectedTime> times;
@@ -217,6 +223,7 @@ std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) 
 }
 
 std::optional<Candidate> find_direct(const ChoiceKey& key, const std::string& name, const Target& target) {
+  if (target.is_device()) return std::nullopt;
   const Convolution c = *convolution_of(key);
   if (name.starts_with(kExchanged)) return find_exchanged(c, name.substr(kExchanged.size()), target);
   if (c.pass == ConvPass::kWeightGradient) return find_tiling(weight_tiling_named(name), c, target);

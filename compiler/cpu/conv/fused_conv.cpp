@@ -50,7 +50,9 @@ Lowering lowering_named(const std::string& name, const Correlation& c) {
   return nullptr;
 }
 
-bool ends_with_more(const Node& node, std::span<const Layout>, const kernel::Chooser& chooser, const kernel::Target&) {
+bool ends_with_more(const Node& node, std::span<const Layout>, const kernel::Chooser& chooser,
+                    const kernel::Target& target) {
+  if (target.is_device()) return false;  // where candidates of the same names are other kernels
   const std::optional<Correlation> c = known_correlation(node);
   return c && lowering_named(chooser.choose(key_of(*known_convolution(node))), *c);
 }

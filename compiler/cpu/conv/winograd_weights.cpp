@@ -6,7 +6,7 @@
 #include "compiler/cpu/conv/tiles.h"
 #include "compiler/cpu/conv/winograd_plan.h"
 #include "compiler/cpu/conv/winograd_strips.h"
-#include "compiler/cpu/conv/winograd_transforms.h"
+#include "compiler/ops/conv/winograd_transforms.h"
 
 namespace thtrain {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/kernel/schedule/device_tiles.h"
 #include "compiler/kernel/schedule/schedule.h"
 
 namespace thtrain::kernel {
@@ -14,7 +15,9 @@ void schedule_device_elements(StepBuilder& b, const Nest& nest, std::string name
 /// The same in squares through shared memory; false: what is loaded and stored lies along one axis, or is short.
 bool schedule_device_squares(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment);
 /// A carried sum of products, which tiles or reductions compute; false: the nest is none, or has too few terms.
-bool schedule_device_product(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment);
+/// Without a tiling the lengths say which.
+bool schedule_device_product(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment,
+                             const std::optional<DeviceTiling>& tiling = {});
 /// With reductions: a thread, a warp or a block for each row.
 void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 

@@ -39,12 +39,16 @@ class ProductEpilogue : public BodyEpilogue {
 
   /// The same by the definition of the product, as a nest.
   void lower_nest(StepBuilder& b) const {
+    const size_t first = first_factor(anchor());
+    const kernel::Operand left = operand(first), right = operand(first + 1);
+    const std::optional<MatrixProduct> known = known_product(anchor(), left.layout, right.layout);
+    std::optional<kernel::DeviceTiling> tiling;
+    if (known && b.chooser()) tiling = kernel::device_tiling_named(b.chooser()->choose(key_of(*known)));
     const Graph& body = *b.node().bodies[0];
     const Dims& domain = anchor().types[0].dims;
-    const size_t first = first_factor(anchor());
     kernel::Operand sums = b.output();
     sums.type = anchor().types[0];
-    ProductNest product(operand(first), operand(first + 1), sums);
+    ProductNest product(left, right, sums);
     kernel::Nest& nest = product.nest;
     const auto by_element = [&](const kernel::Operand& operand) {
       kernel::Location out{operand, strides_over(domain, operand)};
@@ -66,7 +70,7 @@ class ProductEpilogue : public BodyEpilogue {
     }
     for (size_t o = 0; o < body.outputs.size(); ++o)
       store_value(nest, by_element(b.output(o)), values.parts(body.outputs[o]));
-    kernel::schedule(b, nest, name(), comment());
+    schedule_product(b, nest, name(), comment(), tiling);
   }
 
  private:
@@ -159,7 +163,8 @@ static bool can_end_with_more(const Node& node, std::span<const Layout> inputs, 
   if (is_batch && !(is_float(node.types[0].dtype) && has_known_strides(inputs[0]) && has_known_strides(inputs[1])))
     return false;
   std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
-  if (target.is_device()) return product && plain_is_possible(*product) && chooser.choose(key_of(*product)) == "loops";
+  if (target.is_device())
+    return product && plain_is_possible(*product) && is_by_loops(chooser.choose(key_of(*product)));
   return product && tiling_with_epilogue(&chooser, *product);
 }
 

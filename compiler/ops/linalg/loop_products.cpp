@@ -1,7 +1,7 @@
-// A matrix product by its definition. Slow, and the same bits on every machine.
+// A matrix product by its definition: the same bits on every machine. Slow on a processor; on a device in tiles.
 #include <algorithm>
 
-#include "compiler/kernel/schedule/schedule.h"
+#include "compiler/kernel/schedule/device.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/ops/shape/copy_loops.h"
@@ -48,15 +48,15 @@ Parts multiply_add(const Parts& left, const Parts& right, const Parts& total) {
 
 }  // namespace
 
-void lower_loops_loop_products(StepBuilder& b) {
+static void lower_in_tiles(StepBuilder& b, const std::optional<kernel::DeviceTiling>& tiling) {
   const ProductStep step = product_step(b);
   const DType dtype = b.output().type.dtype;
   ProductNest product(step.a, step.b, b.output());
   kernel::Nest& nest = product.nest;
   if (!is_float(dtype)) {
     product.store();
-    return kernel::schedule(b, nest, "product_loops",
-                            str("out0 = in0 . in1 of ", name_of(dtype), ", by its definition"));
+    return schedule_product(b, nest, "product_loops",
+                            str("out0 = in0 . in1 of ", name_of(dtype), ", by its definition"), tiling);
   }
   // A factor that is known, or the scalar in an input.
   const auto factor = [&](const GemmFactor& of) {
@@ -69,7 +69,17 @@ void lower_loops_loop_products(StepBuilder& b) {
     value = value + factor(step.beta) * nest.load("addend", along(b.input(0), kRow, kColumn, of_vector));
   }
   nest.store(product.to, value);
-  kernel::schedule(b, nest, "product_loops", "out0 = alpha in . in + beta in0, by its definition");
+  schedule_product(b, nest, "product_loops", "out0 = alpha in . in + beta in0, by its definition", tiling);
+}
+
+void lower_loops_loop_products(StepBuilder& b) {
+  lower_in_tiles(b, {});
+}
+
+void schedule_product(StepBuilder& b, const kernel::Nest& nest, const std::string& name, const std::string& comment,
+                      const std::optional<kernel::DeviceTiling>& tiling) {
+  if (!tiling || !kernel::schedule_device_product(b, nest, name, comment, tiling))
+    kernel::schedule(b, nest, name, comment);
 }
 
 // Bools are the bytes that they are stored as: 0 and 1.
@@ -97,18 +107,55 @@ void ProductNest::store() {
   store_value(nest, to, sum);
 }
 
-// On a processor not worth a trial: it is taken by name.
+// ---- candidates
+
+namespace {
+
+using kernel::ChoiceKey, kernel::DeviceTiling, kernel::Target;
+
+constexpr const char* kLoopProducts = "loops";
+
+Candidate of_loops(std::string name, const std::optional<DeviceTiling>& tiling) {
+  return {.name = std::move(name), .version = "2", .rounding = RoundingClass::kSame, .lower = [tiling](StepBuilder& b) {
+            lower_in_tiles(b, tiling);
+          }};
+}
+
+// Are there tiles of it? Products of complex numbers and of few terms have none.
+bool has_tiles(const MatrixProduct& p) {
+  return !is_complex(p.dtype) && p.m > 1 && p.n > 1 && p.k >= kernel::kLeastTiledTerms;
+}
+
+// On a processor none is worth a trial: they are taken by name. On a device the first tiling is that of the loops.
+std::vector<Candidate> offer_loops(const ChoiceKey& key, const Target& target) {
+  constexpr double kNear = 2;
+  std::vector<Candidate> out;
+  if (!target.is_device()) return out;
+  out.push_back(of_loops(kLoopProducts, {}));
+  const MatrixProduct p = *product_of(key.properties);
+  if (!has_tiles(p)) return out;
+  const std::vector<DeviceTiling> tilings =
+      kernel::near_tilings(target, p.dtype, p.m, p.n, std::max<int64_t>(p.count, 1), kNear);
+  for (size_t i = 1; i < tilings.size(); ++i) out.push_back(of_loops(name_of(tilings[i]), tilings[i]));
+  return out;
+}
+
+std::optional<Candidate> find_loops(const ChoiceKey& key, const std::string& name, const Target& target) {
+  if (name == kLoopProducts) return of_loops(name, {});
+  const MatrixProduct p = *product_of(key.properties);
+  const std::optional<DeviceTiling> tiling = kernel::device_tiling_named(name);
+  if (!target.is_device() || !tiling || !has_tiles(p) || !kernel::is_possible(*tiling, p.dtype)) return std::nullopt;
+  return of_loops(name, tiling);
+}
+
+}  // namespace
+
+bool is_by_loops(const std::string& candidate) {
+  return candidate == kLoopProducts || kernel::device_tiling_named(candidate);
+}
+
 CandidateSource loop_products() {
-  using kernel::ChoiceKey, kernel::Target;
-  static const Candidate loops{.name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops_loop_products};
-  return {"matrix_product",
-          [](const ChoiceKey&, const Target& target) {
-            return target.is_device() ? std::vector{loops} : std::vector<Candidate>();
-          },
-          [](const ChoiceKey&, const std::string& name, const Target&) {
-            return name == loops.name ? std::optional(loops) : std::nullopt;
-          },
-          {"loops"}};
+  return {"matrix_product", offer_loops, find_loops, {kLoopProducts, "tile #x#"}};
 }
 
 CandidateSource loop_batches() {

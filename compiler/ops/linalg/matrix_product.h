@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/kernel/nest.h"
+#include "compiler/kernel/schedule/device_tiles.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/ops/linalg/product_key.h"
@@ -39,6 +40,11 @@ void lower_matrix_product(kernel::StepBuilder& builder);
 
 /// By its definition; also a product of vectors, and gemv.
 void lower_loops_loop_products(kernel::StepBuilder& builder);
+/// Is that the name of a candidate of a device that lowers so?
+bool is_by_loops(const std::string& candidate);
+/// Ends the kernel of a product's nest: on a device in such tiles, where it is computed in tiles.
+void schedule_product(kernel::StepBuilder& builder, const kernel::Nest& nest, const std::string& name,
+                      const std::string& comment, const std::optional<kernel::DeviceTiling>& tiling);
 /// A factor of the node, and its address as a library's function takes it.
 GemmFactor factor_of(const Node& node, size_t input);
 kernel::LibraryArgument factor_at(const kernel::StepBuilder& builder, const GemmFactor& factor);

@@ -1,6 +1,6 @@
 // Winograd's transforms: how much they enlarge errors, and which convolutions have them. (The convolutions themselves:
 // conv_candidates_test.cpp.)
-#include "compiler/cpu/conv/winograd_transforms.h"
+#include "compiler/ops/conv/winograd_transforms.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "compiler/cuda/cubin.h"
 #include "compiler/cuda/kernel_resources.h"
 #include "compiler/cuda/libraries.h"
+#include "compiler/kernel/schedule/device_tiles.h"
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/index/index.h"
@@ -80,6 +83,50 @@ TEST(GoldenResources, OfTheSchedulesAreThoseOfTheGoldenTable) {
     }
   }
   expect_golden(table, file);
+}
+
+// The tilings that are offered, and the candidates of convolutions. THTRAIN_CUBINS="75 80 90": for these compute
+// capabilities.
+TEST(KernelResources, NoCandidateSpills) {
+  const cuda::OpenedNvrtc& nvrtc = cuda::nvrtc();
+  if (!nvrtc.trouble.empty()) GTEST_SKIP() << "NVRTC: " << nvrtc.trouble;
+  const char* const chosen = std::getenv("THTRAIN_CUBINS");
+  std::istringstream architectures(chosen ? chosen : "90");
+  struct One {
+    std::string computation, properties, candidate;
+  };
+  std::vector<One> all;
+  for (const char* dtype : {"float32", "float64"}) {
+    for (const char* name : {"tile 128x128", "tile 128x64", "tile 64x128", "tile 64x64", "tile 16x128"})
+      if (kernel::is_possible(*kernel::device_tiling_named(name), *dtype_named(dtype)))
+        all.push_back({"matrix_product", str(dtype, " 1000x1000x999 NT"), name});
+    for (const char* computation : {"conv", "conv_input_gradient", "conv_weight_gradient"}) {
+      const std::string square = str(dtype, " b16 i64x56x56 k64x3x3 p1:1x1:1"),
+                        few = str(dtype, " b60 i3x32x33 k20x5x5 s2x2");
+      for (const std::string& candidate :
+           {std::string("winograd 2"), std::string("winograd 4"),
+            std::string("patches ") + (dtype[5] == '3' ? "tile 128x128" : "tile 128x64")})
+        all.push_back({computation, square, candidate});
+      if (computation != std::string("conv_weight_gradient"))
+        for (const char* candidate : {"direct 8x4", "direct 8x2"}) all.push_back({computation, few, candidate});
+    }
+  }
+  for (int architecture; architectures >> architecture;)
+    for (const One& one : all) {
+      if (!chosen && one.properties[5] == '6') continue;
+      const Graph graph = find_computation(one.computation)->example(one.properties).value();
+      const PreparedProgram prepared =
+          prepare(canonical_lengths(graph), {.target = kernel::emulated_cuda_target(),
+                                             .use_cache = false,
+                                             .candidates = {{one.computation, one.candidate}}});
+      const std::string cubin =
+          cuda::compile_cubin(nvrtc.functions, device_text(prepared.program->image.source), architecture);
+      for (const auto& [kernel, of] : cuda::kernel_resources(cubin)) {
+        EXPECT_EQ(of.local, 0U) << one.computation << one.properties << " by " << one.candidate << ": " << kernel
+                                << " for " << architecture;
+        RecordProperty(str(one.candidate, one.properties, kernel), static_cast<int>(of.registers));
+      }
+    }
 }
 
 TEST(KernelResources, DecideHowManyBlocksAreResident) {

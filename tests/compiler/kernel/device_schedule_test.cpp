@@ -144,7 +144,7 @@ TEST(DeviceSchedule, ExplainPrintsTheChoices) {
   prints(sum(floats({200, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");
   prints(sum(floats({700, 50}), {0}), ", blocks: 3 of 256 threads, a thread for each part of a row");
   prints(dot(floats({60, 784}, "a"), floats({784, 500}, "b")),
-         ", blocks: 8 of 256 threads, tiles of 64 x 64, a thread for 4 x 4, on two levels");
+         ", blocks: 4 of 256 threads, tiles of 64 x 128, a thread for 4 x 8, on two levels");
 }
 
 // Neither the text nor the launch may follow from how many threads a device has.

@@ -50,6 +50,33 @@ TEST(DeviceProducts, OfBatchesAndWithFactorsEqualTheReference) {
   expect_right({c, alpha, left, right, beta}, apply(gemm_op(), {c, alpha, left, right, beta}));
 }
 
+// Tilings that are larger and smaller than the product; a slab more than 64 terms.
+TEST(DeviceProducts, OfAllTilingsHaveTheSameBits) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    const Expr a = of(dtype, "a", {37, 90}), b = of(dtype, "b", {90, 70}), c = of(dtype, "c", {3, 17, 20}),
+               d = of(dtype, "d", {3, 20, 40});
+    std::vector<Tensor> values, first;
+    for (const Expr& x : {a, b, c, d}) values.push_back(numbers(x.type().known_shape()).cast(dtype));
+    for (const char* name : {"loops", "tile 16x16", "tile 128x16", "tile 32x64", "tile 64x128"}) {
+      SCOPED_TRACE(name);
+      FunctionOptions options{.target = device_under_test(), .without = {"fuse_epilogues"}};
+      options.candidates = {{"matrix_product", name}, {"batched_product", name}};
+      Function f = function({a, b, c, d}, {tanh(dot(a, b)), matmul(c, d)}, {}, options);
+      if (name[0] == 't') {
+        const std::string tile = str("tiles of ", std::string(name).substr(5)), text = f.explain().program;
+        const std::string wanted = tile.substr(0, tile.find('x')) + " x " + tile.substr(tile.find('x') + 1);
+        EXPECT_NE(text.find(wanted), std::string::npos) << text;
+      }
+      const std::vector<Tensor> got = f(values);
+      if (first.empty()) first = got;
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], first[i])) << i;
+      options.without.clear();
+      options.unused_inputs = UnusedInputs::kAllowed;
+      EXPECT_TRUE(same_bits(function({a, b, c, d}, {tanh(dot(a, b))}, {}, options)(values)[0], first[0])) << "fused";
+    }
+  }
+}
+
 // One kernel, which ends with what is computed of the product.
 TEST(DeviceProducts, EndWithBiasesAndActivations) {
   for (const int64_t terms : {5, 70}) {

@@ -107,8 +107,8 @@ TEST(MergeLaunches, WavesOfBlocksOfProductsAreApart) {
     const Expr a = matrix("a", {rows, 512}), b = matrix("b", {512, 1024}), y = vector("y", {300});
     return launches_of(planned({a, b, y}, {dot(a, b), exp(y)}));
   };
-  EXPECT_EQ(launches(256), "product_loops_and_1 66");
-  EXPECT_EQ(launches(16384), "product_loops 4096, exp 2");
+  EXPECT_EQ(launches(256), "product_loops_and_1 34");
+  EXPECT_EQ(launches(16384), "product_loops 2048, exp 2");
 }
 
 TEST(MergeLaunches, ThoseOfAnIterationToo) {

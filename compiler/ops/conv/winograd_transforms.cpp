@@ -1,4 +1,4 @@
-#include "compiler/cpu/conv/winograd_transforms.h"
+#include "compiler/ops/conv/winograd_transforms.h"
 
 #include <algorithm>
 #include <cmath>
