@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/cuda/emulated/driver.h"
+#include "compiler/cuda/sent_arguments.h"
 
 namespace thtrain::device_memory_test {
 namespace {
@@ -33,6 +34,25 @@ TEST_F(DeviceMemoryTest, SmallValuesArriveAlthoughNobodyWaits) {
     value.assign(kBytes, static_cast<char>(i));
     EXPECT_EQ(got, value) << i;
     memory.release(blocks[i], kBytes);
+  }
+}
+
+// Memory that has run out in the middle of it costs the call, and no other one.
+TEST_F(DeviceMemoryTest, ArgumentsGoOnWhereAnotherCallFoundNoRoom) {
+  const cuda::Device device(cuda::emulated::driver(), 0);
+  const cuda::DeviceMemory memory(device, "memory");
+  SentArguments arguments(device, memory);
+  for (const int64_t n : {5, 80'000, 80'000, 5, 600}) {
+    arguments.begin_call(false);
+    const std::vector<Tensor> given = {Tensor::zeros(DType::kFloat64, {n})};
+    if (n > 1000) {
+      EXPECT_THROW(arguments.send(given), UserError);
+      continue;
+    }
+    double got = 1;
+    memory.stream().copy_out(&got, arguments.there(arguments.send(given)[0].data<double>() + n - 1), sizeof got);
+    memory.stream().wait();
+    EXPECT_EQ(got, 0) << n;
   }
 }
 
