@@ -139,10 +139,12 @@ void check_count(const State& s, size_t given) {
 void provide_arena(State& s) {
   if (!s.program) return;
   try {
-    if (s.arena_bytes > s.arena->memory.bytes()) {
+    // Kernels of a device get addresses there of values without elements, too.
+    const size_t bytes = s.device ? std::max(s.arena_bytes, size_t{1}) : s.arena_bytes;
+    if (bytes > s.arena->memory.bytes()) {
       s.arena->replace(Tensor::empty(DType::kUInt8, {0}));  // there may be no room for both
-      s.arena->replace(Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)},
-                                     s.device ? &s.device->on().memory : nullptr));
+      s.arena->replace(
+          Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)}, s.device ? &s.device->on().memory : nullptr));
     }
   } catch (const UserError& error) {
     Message message = error.messages()[0];
