@@ -8,6 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/sent_arguments.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain::device_memory_test {
 namespace {
@@ -54,6 +55,17 @@ TEST_F(DeviceMemoryTest, ArgumentsGoOnWhereAnotherCallFoundNoRoom) {
     memory.stream().wait();
     EXPECT_EQ(got, 0) << n;
   }
+}
+
+TEST(EmulatedBytes, AreAnInteger) {
+  for (const char* text : {"abc", "", "0", "-1", "1e9", "99999999999999999999", "5000 "}) {
+    const EnvironmentVariable bytes("THTRAIN_EMULATED_BYTES", text);
+    EXPECT_EQ(error_text([] { cuda::emulated::bytes_of_device(); }),
+              str("error: THTRAIN_EMULATED_BYTES is not a number of bytes that a device may have\n",
+                  "  expected: an integer from 4096 to 1099511627776", *text ? "\n  got:      " : "", text));
+  }
+  const EnvironmentVariable bytes("THTRAIN_EMULATED_BYTES", "4096");
+  EXPECT_EQ(cuda::emulated::bytes_of_device(), 4096U);
 }
 
 struct Failing : cuda::UnreadWork {
