@@ -70,7 +70,10 @@ static int run_explain(const ExplainArguments& arguments) {
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   std::optional<AtomicFile> page;  // opened before the work: a file that cannot be written is told at once
   if (!arguments.html.empty()) page.emplace(arguments.html);
-  if (arguments.stage == "c99") use_target(kernel::c99_target(machine().cores));
+  if (arguments.stage == "c99") {
+    use_target(kernel::c99_target(machine().cores));
+    loaded.experiment.compiler.device = CompilerConfig::Device::kCpu;  // which has that target
+  }
   if (arguments.stage == "cuda") use_target(kernel::emulated_cuda_target(machine().cores));
   std::vector<Tensor> minibatch;
   const Explanation explanation =

@@ -46,7 +46,9 @@ void write_text(const std::string& path, const std::string& text) {
 
 void report_profile(const TrainSummary& summary, const Experiment& experiment, bool print) {
   const Profile& profile = *summary.profile;
-  MachineRates rates = machine_rates(experiment.compiler, profile.threads);
+  std::optional<MachineRates> rates;
+  // What a processor allows says nothing of a device.
+  if (profile.clock.empty()) rates = machine_rates(experiment.compiler, profile.threads);
   std::string folder = summary.run_dir + "/profile";
   std::error_code error;
   fs::create_directory(folder, error);  // not the run's, where that was removed

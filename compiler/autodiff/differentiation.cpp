@@ -24,8 +24,9 @@ std::string with_call(std::string node, const std::string& name, const std::sour
 }
 
 std::string with_call(std::string node, const std::string& name, const Origin& call) {
-  if (call.line == 0) return node;
-  return str(node, node.empty() ? "" : "; ", name, " is called at ", call.file, ":", call.line);
+  const std::string text = str(name, " is called at ", call.file, ":", call.line);
+  if (call.line == 0 || node.ends_with(text)) return node;  // the call that tells of it may be on the same line
+  return str(node, node.empty() ? "" : "; ", text);
 }
 
 Expr of_type_of(const Expr& value, const Expr& derivative, const DerivativeCall& called, const std::string& what) {

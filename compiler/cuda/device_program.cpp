@@ -190,7 +190,11 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
       const auto number = static_cast<size_t>(slot);
       if (self.temporaries_.size() <= number) self.temporaries_.resize(number + 1, Tensor::empty(DType::kUInt8, {0}));
       Tensor& memory = self.temporaries_[number];
-      if (memory.bytes() < static_cast<size_t>(bytes)) memory = Tensor::empty(DType::kUInt8, {bytes}, &self.on_.memory);
+      // Of no elements too, since kernels get the address.
+      if (memory.is_on_host() || memory.bytes() < static_cast<size_t>(bytes)) {
+        memory = Tensor::empty(DType::kUInt8, {0});  // there may be no room for both
+        memory = Tensor::empty(DType::kUInt8, {std::max(bytes, 1L)}, &self.on_.memory);
+      }
       out = const_cast<void*>(memory.address());
     });
     return out;

@@ -14,7 +14,8 @@ void SentArguments::begin_call(bool is_behind) {
 // Where it grows, work of before may still read the old memory: the driver waits as it frees that.
 void SentArguments::make_room(Slot& slot, size_t bytes) {
   if (!there_ || there_->bytes() < bytes) there_.emplace(device_, bytes);
-  if (slot.host && slot.host->bytes() >= bytes) return;
+  // Where there was no memory for one of them, both are made again.
+  if (slot.host && slot.device && slot.device->bytes() >= bytes) return;
   slot.host.emplace(device_, bytes);
   slot.device.emplace(device_, bytes);
 }

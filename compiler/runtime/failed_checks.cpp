@@ -36,7 +36,7 @@ void throw_unread(ThContext* context) {
   try {
     throw_failed_check(s);
   } catch (...) {
-    rethrow_called_at(s.options.name, s.called_at);
+    rethrow_called_at(s.options.name, s.left_at);
   }
 }
 

@@ -139,9 +139,13 @@ void check_count(const State& s, size_t given) {
 void provide_arena(State& s) {
   if (!s.program) return;
   try {
-    if (s.arena_bytes > s.arena->memory.bytes())
-      s.arena->replace(Tensor::empty(DType::kUInt8, {static_cast<int64_t>(s.arena_bytes)},
-                                     s.device ? &s.device->on().memory : nullptr));
+    // Kernels of a device get addresses there of values without elements, too.
+    const size_t bytes = s.device ? std::max(s.arena_bytes, size_t{1}) : s.arena_bytes;
+    if (bytes > s.arena->memory.bytes()) {
+      s.arena->replace(Tensor::empty(DType::kUInt8, {0}));  // there may be no room for both
+      s.arena->replace(
+          Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)}, s.device ? &s.device->on().memory : nullptr));
+    }
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
@@ -201,6 +205,13 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   return values_seen || (!s.fixed && s.values_matter);
 }
 
+// Of calls that nobody waits for: where one of them fails, the line is named that all have.
+void note_line_of_call(State& s, bool is_behind) {
+  const std::source_location &now = s.called_at, &before = s.left_at;
+  const bool is_same = now.line() == before.line() && std::string_view(now.file_name()) == before.file_name();
+  s.left_at = !is_behind || is_same ? now : std::source_location{};
+}
+
 std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   const std::vector<std::pair<Expr, Tensor>> bound = define_by_reference(s, inputs);
   std::vector<Expr> roots = s.graph.roots();
@@ -258,7 +269,10 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   // The program writes into outputs and updated variables alone.
   auto bind = [&](const Tensor& t) { s.args[n++] = {const_cast<void*>(t.address()), t.shape().data()}; };
   s.context.host = &s;
-  if (s.device) s.device->begin(*s.program->device, s.host_bytes, &s.context, throw_unread);
+  if (s.device) {
+    s.device->begin(*s.program->device, s.host_bytes, &s.context, throw_unread);
+    note_line_of_call(s, s.device->on().memory.has_left(*s.device));
+  }
   for (const Tensor& t : s.device            ? s.device->send(inputs)
                          : s.fixed_arguments ? s.fixed_arguments->copies_of(inputs)
                                              : inputs)

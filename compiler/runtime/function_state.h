@@ -85,6 +85,7 @@ struct Function::State {
   std::exception_ptr failure;      // thrown by what the entry called
   const std::function<void(const StepEvent&)>* observer = nullptr;
   std::source_location called_at;                   // the last time, where that is known
+  std::source_location left_at;                     // calls that nobody has waited for, where all have one line
   EarlyOutputs* early = nullptr;                    // of a call that tells of its outputs
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled

@@ -15,8 +15,11 @@ const std::string kLabOfDevices = THTRAIN_SOURCE_DIR "/configs/labs/logistic_dig
 TEST(CliDevice, EmulatedRunsCudaKernels) {
   Workshop workshop;
   const Ended ended = workshop.run({"train", kLabOfDevices, "compiler.device=emulated", "trainer.epochs=1",
-                                    "data.n_train=100", "--run-dir", "run", "--quiet"});
+                                    "data.n_train=100", "--run-dir", "run", "--quiet", "--profile"});
   ASSERT_EQ(ended.code, 0) << ended.err;
+  const std::string profile = workshop.read("run/profile/profile.json");
+  EXPECT_NE(profile.find("kernel "), std::string::npos) << profile;
+  EXPECT_EQ(profile.find("ceiling"), std::string::npos) << "of a processor: " << profile;
   EXPECT_NE(workshop.run({"explain", "run", "--stage=cpp"}).out.find("extern \"C\" __global__ void "),
             std::string::npos);
   EXPECT_EQ(workshop.run({"explain", kLabOfDevices, "--stage=cpp"}).out.find("__global__"), std::string::npos);

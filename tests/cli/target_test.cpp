@@ -122,9 +122,10 @@ TEST(CliTarget, ExplainPrintsKernelsForADevice) {
 
 TEST(CliTarget, ExplainPrintsC99) {
   Workshop workshop;
-  const Ended ended =
-      workshop.run({"explain", THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml", "--stage", "c99"});
+  const std::string lab = THTRAIN_SOURCE_DIR "/configs/labs/logistic_digits.toml";
+  const Ended ended = workshop.run({"explain", lab, "--stage", "c99"});
   EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(workshop.run({"explain", lab, "--stage", "c99", "compiler.device=emulated"}).out, ended.out);
   for (const char* line : {"\n#include <math.h>\n", "\nint thtrain_entry(ThContext* ctx, const ThTensor* args) {\n"})
     EXPECT_NE(ended.out.find(line), std::string::npos) << line;
 }

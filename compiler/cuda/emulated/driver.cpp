@@ -1,8 +1,10 @@
 #include "compiler/cuda/emulated/driver.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "compiler/base/error.h"
 #include "compiler/base/str.h"
 #include "compiler/cuda/emulated/machine.h"
 
@@ -160,8 +162,17 @@ uint64_t seed_of_streams() {
 }
 
 size_t bytes_of_device() {
+  constexpr size_t kLeast = 1 << 12, kMost = size_t{1} << 40;
   const char* text = std::getenv("THTRAIN_EMULATED_BYTES");
-  return text ? std::strtoull(text, nullptr, 10) : size_t{1} << 32;
+  if (!text) return size_t{1} << 32;
+  size_t out = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [behind, error] = std::from_chars(text, end, out);
+  if (error != std::errc() || behind != end || out < kLeast || out > kMost)
+    throw UserError({.what = "THTRAIN_EMULATED_BYTES is not a number of bytes that a device may have",
+                     .expected = str("an integer from ", kLeast, " to ", kMost),
+                     .got = text});
+  return out;
 }
 
 void start(const Options& options) {

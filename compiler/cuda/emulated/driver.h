@@ -25,7 +25,7 @@ namespace thtrain::cuda::emulated {
 
 /// THTRAIN_EMULATED_STREAMS, a number; 0 without it.
 uint64_t seed_of_streams();
-/// THTRAIN_EMULATED_BYTES; 4 GiB without it.
+/// THTRAIN_EMULATED_BYTES; 4 GiB without it. UserError unless that is an integer, at least 4096.
 size_t bytes_of_device();
 
 /// A load or a store of a kernel.

@@ -7,6 +7,8 @@
 
 #include "compiler/base/error.h"
 #include "compiler/cuda/emulated/driver.h"
+#include "compiler/cuda/sent_arguments.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain::device_memory_test {
 namespace {
@@ -34,6 +36,36 @@ TEST_F(DeviceMemoryTest, SmallValuesArriveAlthoughNobodyWaits) {
     EXPECT_EQ(got, value) << i;
     memory.release(blocks[i], kBytes);
   }
+}
+
+// Memory that has run out in the middle of it costs the call, and no other one.
+TEST_F(DeviceMemoryTest, ArgumentsGoOnWhereAnotherCallFoundNoRoom) {
+  const cuda::Device device(cuda::emulated::driver(), 0);
+  const cuda::DeviceMemory memory(device, "memory");
+  SentArguments arguments(device, memory);
+  for (const int64_t n : {5, 80'000, 80'000, 5, 600}) {
+    arguments.begin_call(false);
+    const std::vector<Tensor> given = {Tensor::zeros(DType::kFloat64, {n})};
+    if (n > 1000) {
+      EXPECT_THROW(arguments.send(given), UserError);
+      continue;
+    }
+    double got = 1;
+    memory.stream().copy_out(&got, arguments.there(arguments.send(given)[0].data<double>() + n - 1), sizeof got);
+    memory.stream().wait();
+    EXPECT_EQ(got, 0) << n;
+  }
+}
+
+TEST(EmulatedBytes, AreAnInteger) {
+  for (const char* text : {"abc", "", "0", "-1", "1e9", "99999999999999999999", "5000 "}) {
+    const EnvironmentVariable bytes("THTRAIN_EMULATED_BYTES", text);
+    EXPECT_EQ(error_text([] { cuda::emulated::bytes_of_device(); }),
+              str("error: THTRAIN_EMULATED_BYTES is not a number of bytes that a device may have\n",
+                  "  expected: an integer from 4096 to 1099511627776", *text ? "\n  got:      " : "", text));
+  }
+  const EnvironmentVariable bytes("THTRAIN_EMULATED_BYTES", "4096");
+  EXPECT_EQ(cuda::emulated::bytes_of_device(), 4096U);
 }
 
 struct Failing : cuda::UnreadWork {

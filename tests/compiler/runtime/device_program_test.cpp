@@ -60,6 +60,28 @@ TEST(DeviceProgram, AVariableThatIsALengthMayLieThere) {
   EXPECT_EQ(f({})[0].text(), "[0, 4, 8, 12]");
 }
 
+// A length that the data decides is 0 in the first call, and in an iteration.
+TEST(DeviceProgram, ThereMayBeNothingOfALengthThatTheDataDecides) {
+  const Expr x = f64("x", {"n"});
+  const Expr sums = map([](const Expr& i) { return sum(sqr(cast(arange(i), DType::kFloat64))); },
+                        {.sequences = {arange(length(x, 0))}})
+                        .outputs;
+  Function f = function({x}, {sum(sort(x[x > 0.0])), sums}, {}, device());
+  std::vector<Tensor> out = f({Tensor::vector({-1.0, -2.0, -3.0, -4.0})});
+  EXPECT_EQ(out[0].text() + out[1].text(), "0[0, 0, 1, 5]");
+  out = f({Tensor::vector({2.0, 0.5})});
+  EXPECT_EQ(out[0].text() + out[1].text(), "2.5[0, 0]");
+  out = f({Tensor::zeros(DType::kFloat64, {0})});
+  EXPECT_EQ(out[0].text() + out[1].text(), "0[]");
+}
+
+// The first call needs no memory for the values inside; kernels get addresses all the same.
+TEST(DeviceProgram, NothingMayBeGivenFirst) {
+  const Expr x = tensor("x", {"n", 3}, DType::kBool);
+  Function f = function({x}, {cummin(x, 0)}, {}, device());
+  for (const int64_t n : {0, 2, 0}) EXPECT_EQ(f({Tensor::zeros(DType::kBool, {n, 3})})[0].shape(), (Shape{n, 3}));
+}
+
 TEST(DeviceProgram, CopiesOfAFunctionRunInThreads) {
   const Expr x = f64("x", {"n", 40});
   const Function f = function({x}, {softmax(x), sum(host_sort(x) * 2.0)}, {}, device());
@@ -161,6 +183,18 @@ TEST(DeviceProgram, MemoryThatRunsOutIsToldWithItsBytes) {
             std::string::npos)
       << text;
   EXPECT_EQ(f({Tensor(int64_t{4})})[0].text(), "15");
+}
+
+// In a process of its own, whose device is small: 4 MB, then 6.4 MB, of 8 MB. The first call is for what stays behind.
+TEST(DeviceProgramDeathTest, MemoryThatGrowsIsGivenBackFirst) {
+  const auto grow = [] {
+    ::setenv("THTRAIN_EMULATED_BYTES", "8000000", 1);
+    const Expr n = tensor("n", {}, DType::kInt64);
+    Function f = function({n}, {sum(cumsum(cumsum(cast(arange(n), DType::kFloat64))))}, {}, device());
+    for (const int64_t length : {10, 250'000, 400'000}) f({Tensor(length)});
+    std::exit(f.info().arena_bytes == -1 ? 0 : 1);
+  };
+  EXPECT_EXIT(grow(), testing::ExitedWithCode(0), "");
 }
 
 // In a process of its own: the device is of no use afterwards.

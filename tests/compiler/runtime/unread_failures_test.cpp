@@ -89,6 +89,32 @@ TEST(UnreadFailures, NameTheLineOfTheCall) {
   EXPECT_NE(node.find("unread_failures_test.cpp"), std::string::npos) << node;
 }
 
+// Of calls on several lines it is not known which was wrong: none is named.
+TEST(UnreadFailures, NameNoLineWhereTheCallsHaveSeveral) {
+  Counted c;
+  const auto node_of = [&](const std::function<void()>& calls) {
+    try {
+      calls();
+      c.v.get_value();
+    } catch (const UserError& error) {
+      return error.messages().front().node;
+    }
+    return std::string("no error");
+  };
+  const std::string one = node_of([&] {
+    for (int i = 0; i < 2; ++i) (*c.count)({Tensor(int64_t{7})});
+  });
+  const size_t at = one.find("count is called at ");
+  EXPECT_NE(at, std::string::npos) << one;
+  EXPECT_EQ(one.find("count is called at ", at + 1), std::string::npos) << one;
+  const std::string several = node_of([&] {
+    (*c.count)({Tensor(int64_t{7})});
+    (*c.count)({Tensor(int64_t{1})});
+  });
+  EXPECT_EQ(several.find("is called"), std::string::npos) << several;
+  EXPECT_NE(several.find("built at "), std::string::npos) << several;
+}
+
 TEST(UnreadFailures, AreToldByOtherFunctionsAndByVariablesOfThem) {
   Counted c;
   const Shared other(Tensor(1.0), "other");
