@@ -14,6 +14,13 @@ std::shared_ptr<Ranks> join_job() {
   return g_job;
 }
 
+void require_one_process(const std::string& what) {
+  const std::shared_ptr<Ranks> ranks = join_job();
+  if (ranks->size() > 1)
+    throw UserError(
+        Message{.what = what, .expected = "one process", .got = str(ranks->size(), " that were started together")});
+}
+
 std::string before_report() {
   if (!g_job || g_job->is_first()) return "";
   std::this_thread::sleep_for(std::chrono::milliseconds(700));

@@ -11,6 +11,9 @@ namespace thtrain {
 /// Joins it, for the commands that train together. This process alone, where there is no launcher.
 std::shared_ptr<Ranks> join_job();
 
+/// UserError where a launcher started several processes: `what` is done by one.
+void require_one_process(const std::string& what);
+
 /// Before an error of this process is printed. A rank but the first waits for a moment: where all met the same error,
 /// the first one says it and ends the job. What the text begins with: "rank 1 (node7): ", or "".
 std::string before_report();

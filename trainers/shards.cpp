@@ -8,20 +8,22 @@
 
 namespace thtrain {
 
-static int64_t largest_divisor(int64_t shards, int64_t most) {
-  int64_t out = 1;
-  while (out * 2 <= std::min(shards, most)) out *= 2;
+// The most processes that may be started, and where some number of shards suits these, what to set.
+static std::string hint_of(int64_t shards, int64_t size) {
+  const auto most = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(shards, size))));
+  std::string out = str("start ", most, most == 1 ? " process" : " processes");
+  if (std::has_single_bit(static_cast<uint64_t>(size))) out += str(", or set trainer.shards = ", size);
   return out;
 }
 
 ShardRange own_shards(int64_t shards, const Ranks& ranks) {
   const int64_t size = ranks.size();
   if (shards % size != 0 || (shards == 0 && size > 1))
-    throw UserError(Message{.what = str(size, " processes cannot share ", shards, " shards of each minibatch"),
-                            .expected = "a number of processes that divides trainer.shards",
-                            .got = str(size),
-                            .hint = str("start ", largest_divisor(shards, size), " processes, or set trainer.shards = ",
-                                        std::bit_ceil(static_cast<uint64_t>(size)))});
+    throw UserError(Message{
+        .what = str(size, " processes cannot share ", shards, shards == 1 ? " shard" : " shards", " of each minibatch"),
+        .expected = "a number of processes that divides trainer.shards",
+        .got = str(size),
+        .hint = hint_of(shards, size)});
   const int64_t each = std::max<int64_t>(shards, 1) / size;
   return {.count = std::max<int64_t>(shards, 1), .first = ranks.rank() * each, .last = (ranks.rank() + 1) * each};
 }
@@ -33,7 +35,7 @@ void check_ranks(const Experiment& experiment, const Ranks& ranks) {
     throw UserError(Message{
         .what = str(ranks.size(), " processes were started together, and trainer.shards does not say how they share ",
                     "minibatches"),
-        .expected = str("trainer.shards, a power of two that ", ranks.size(), " divides"),
+        .expected = "trainer.shards, a power of two that the number of processes divides",
         .hint = str("trainer.shards = ", std::bit_ceil(static_cast<uint64_t>(ranks.size())),
                     " gives the same bits with 1, 2, 4, ... processes")});
   own_shards(trainer.shards, ranks);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/job.h"
 #include "cli/sweep/check_points.h"
 #include "cli/sweep/folder.h"
 #include "cli/sweep/leader.h"
@@ -349,6 +350,7 @@ static int run_sweep(const SweepArguments& arguments) {
     return run_lr_range(test, arguments.experiment);
   }
   require_lr_range(arguments.lr_range);
+  require_one_process("thtrain sweep starts the processes of its runs by itself");
   Asked asked = asked_of(arguments);
   const SweepPoints points(asked.facts.words, asked.facts.search);
   const CheckedSweep checked = check_points(asked.config, points, arguments.quiet);
@@ -369,15 +371,16 @@ static int run_sweep(const SweepArguments& arguments) {
   if (has_waiting(runs)) folder.check_logs();
   plan.head = str("sweep ", folder.path());
   if (!arguments.json && !arguments.quiet) print_text(list_text(plan, points, runs));
+  const std::vector<std::string> launch = words_of(arguments.launch);
   int interrupted = 0;
   bool has_csv = false;
   {
     SweepLeader leader(folder, points, runs,
-                       {.config = asked.config,
+                       {.config = launch.empty() ? asked.config : asked.facts.config_path,
                         .jobs = jobs,
                         .threads = threads,
                         .epochs = checked.epochs,
-                        .launch = words_of(arguments.launch),
+                        .launch = launch,
                         .halving = halving,
                         .quiet = arguments.quiet,
                         .lines = !arguments.json});

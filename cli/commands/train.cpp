@@ -119,23 +119,45 @@ void check_job(const Experiment& experiment, Ranks& ranks, int64_t until_epoch) 
                         {"threads", str(thread_count(static_cast<int>(experiment.compiler.threads)))}});
 }
 
-// All ranks read the folder that the first one made.
-RunFolder open_shared(Ranks& ranks, const std::string& path) {
+// What tells the folder of a run from another one; "" where there is none.
+std::string identity_of(const std::string& path) {
+  const fs::path folder = path, checkpoint = folder / "checkpoint.npz";
   std::error_code error;
-  const bool is_there = fs::exists(fs::path(path) / "config.toml", error);
-  const std::vector<std::string> all = ranks.gather(is_there ? "seen" : "");
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    if (all[static_cast<size_t>(rank)].empty())
-      throw UserError(Message{.what = str(ranks.name_of(rank), " does not see the folder of the run: ", path),
-                              .expected = "a file system that all ranks share",
-                              .hint = "--run-dir names a folder on one"});
-  return RunFolder::open(path);
+  if (!fs::exists(folder / "run.json", error)) return "";
+  return content_hash(
+      {read_file((folder / "run.json").string()), fs::exists(checkpoint, error) ? read_file(checkpoint.string()) : ""});
+}
+
+// All ranks read the folder that the first one has. They wait as long as it needs for that, and for its data.
+std::string shared_folder(Ranks& ranks, const std::string& of_first) {
+  if (ranks.size() == 1) return of_first;
+  const Ranks::Patience prepares(ranks);
+  std::string path = ranks.from_first(of_first);
+  const std::vector<std::string> all = ranks.gather(identity_of(path));
+  for (int rank = 1; rank < ranks.size(); ++rank) {
+    const std::string& one = all[static_cast<size_t>(rank)];
+    if (one == all[0]) continue;
+    throw UserError(Message{.what = str(ranks.name_of(rank),
+                                        one.empty() ? " does not see the folder of the run: "
+                                                    : " sees another folder of a run than rank 0: ",
+                                        path),
+                            .expected = "a file system that all ranks share",
+                            .hint = "--run-dir names a folder on one"});
+  }
+  return path;
 }
 
 int resume_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
   Ranks& ranks = *train_options.ranks;
-  LoadedExperiment loaded = load_run(arguments.run_dir, {});
-  if (ranks.is_first()) loaded.run->lock();
+  auto load = [&](const std::string& path) {
+    LoadedExperiment out = load_run(path, {});
+    if (ranks.is_first()) out.run->lock();
+    return out;
+  };
+  std::optional<LoadedExperiment> first;
+  if (ranks.is_first()) first = load(arguments.run_dir);
+  const std::string shared = shared_folder(ranks, fs::absolute(arguments.run_dir).string());
+  LoadedExperiment loaded = first ? std::move(*first) : load(shared);
   extend(loaded, arguments, train_options);
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
@@ -212,12 +234,12 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   InterruptWatch interrupt(ranks.size() > 1);
   train_options.stop = interrupt.flag();
   if (!ranks.is_first()) {
-    RunFolder folder = open_shared(ranks, ranks.from_first(""));
+    RunFolder folder = RunFolder::open(shared_folder(ranks, ""));
     return quiet_result(train_phases(data, folder, {}, train_options), interrupt);
   }
   std::optional<FolderGuard> location;
   RunFolder folder = make_folder(arguments, loaded, location);
-  if (ranks.size() > 1) open_shared(ranks, ranks.from_first(fs::absolute(folder.path()).string()));
+  shared_folder(ranks, fs::absolute(folder.path()).string());
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
     location->keep();
@@ -242,11 +264,7 @@ int run_train(const TrainArguments& arguments) {
   if (arguments.folds != 0 && arguments.until_epoch != 0)
     throw UserError(Message{.what = "--folds and --until-epoch are both given", .expected = "one of them"});
   if (arguments.folds != 0) {
-    const std::shared_ptr<Ranks> ranks = join_job();
-    if (ranks->size() > 1)
-      throw UserError(Message{.what = "--folds trains in one process after the other",
-                              .expected = "one process",
-                              .got = str(ranks->size(), " that were started together")});
+    require_one_process("--folds trains in one process after the other");
     return train_folds(arguments);
   }
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -151,6 +152,8 @@ void SweepLeader::start_waiting() {
 
 // A run that has a checkpoint goes on from it; what a process left that was killed before gives way to a new run.
 std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
+  // A launcher may begin in another folder.
+  const std::string folder = options_.launch.empty() ? run.folder : std::filesystem::absolute(run.folder).string();
   std::vector<std::string> until;
   if (run.until > 0) until = {str("--until-epoch=", run.until)};
   std::vector<std::string> out;
@@ -158,10 +161,10 @@ std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
   if (run.record && RunFolder::open(run.folder).had_checkpoint()) {
     add({"resume"});
     add(until);
-    add({"--", run.folder});
+    add({"--", folder});
     return out;
   }
-  add({"train", str("--run-dir=", run.folder)});
+  add({"train", str("--run-dir=", folder)});
   add(until);
   add({"--", options_.config});
   add(points_.overrides(run.point));

@@ -15,7 +15,7 @@
 namespace thtrain {
 
 struct LeadOptions {
-  std::string config;                   // the experiment's file, as runs are given it
+  std::string config;                   // the experiment's file, as runs are given it; absolute for a launcher
   int jobs = 1;                         // runs at once
   std::vector<int> threads;             // of each point
   std::vector<int64_t> epochs;          // of each point, at most: what the estimate of the rest counts by

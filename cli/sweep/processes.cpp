@@ -52,8 +52,13 @@ bool Processes::start(int64_t id, const std::vector<std::string>& arguments, int
   ::fstat(file.get(), &status);
   if (!S_ISREG(status.st_mode)) throw no_log(log);
   ::fcntl(file.get(), F_SETFL, O_APPEND);
-  std::vector<std::string> words = launch_;
-  words.push_back(launch_.empty() ? "/proc/self/exe" : std::filesystem::read_symlink("/proc/self/exe").string());
+  std::vector<std::string> words = {"/proc/self/exe"};
+  if (!launch_.empty()) {  // it may begin in another environment
+    words = launch_;
+    for (const std::string& word : {std::string("env"), str("OMP_NUM_THREADS=", threads),
+                                    std::filesystem::read_symlink("/proc/self/exe").string()})
+      words.push_back(word);
+  }
   words.insert(words.end(), arguments.begin(), arguments.end());
   auto process = std::make_unique<Process>(Launch{.words = std::move(words),
                                                   .environment = {{"OMP_NUM_THREADS", std::to_string(threads)}},

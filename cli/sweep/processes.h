@@ -23,7 +23,8 @@ struct EndedProcess {
 class Processes {
  public:
   Processes() = default;
-  /// Words that come before the program's own path, of a launcher that waits for it.
+  /// Words that come before the program's own path, of a launcher that waits for it; `env` sets the threads behind
+  /// them.
   explicit Processes(std::vector<std::string> launch) : launch_(std::move(launch)) {}
   /// Ends those that still run by SIGTERM, and waits for them.
   ~Processes();

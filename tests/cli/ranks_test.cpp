@@ -1,5 +1,8 @@
 // `mpirun -n N thtrain train`: the bits of one process, by any number of them; and what is said where that cannot be.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -259,6 +262,12 @@ std::string first_error(const Ended& ended) {
   return begin == std::string::npos ? ended.err : ended.err.substr(begin, std::min(end, ended.err.size()) - begin);
 }
 
+std::string host() {
+  std::array<char, 256> out{};
+  ::gethostname(out.data(), out.size() - 1);
+  return out.data();
+}
+
 TEST(ManyRanks, MistakesAreToldOnce) {
   TH_NEEDS_MPI();
   Workshop at;
@@ -272,15 +281,24 @@ TEST(ManyRanks, MistakesAreToldOnce) {
   };
   expect(2, "train e.toml trainer.shards=0",
          "error: 2 processes were started together, and trainer.shards does not say how they share minibatches\n"
-         "  expected: trainer.shards, a power of two that 2 divides\n"
+         "  expected: trainer.shards, a power of two that the number of processes divides\n"
          "  hint:     trainer.shards = 2 gives the same bits with 1, 2, 4, ... processes\n");
   expect(3, "train e.toml",
          "error: 3 processes cannot share 4 shards of each minibatch\n"
          "  expected: a number of processes that divides trainer.shards\n"
          "  got:      3\n"
-         "  hint:     start 2 processes, or set trainer.shards = 4\n");
+         "  hint:     start 2 processes\n");
+  expect(2, "train e.toml trainer.shards=1",
+         "error: 2 processes cannot share 1 shard of each minibatch\n"
+         "  expected: a number of processes that divides trainer.shards\n"
+         "  got:      2\n"
+         "  hint:     start 1 process, or set trainer.shards = 2\n");
   expect(2, "train e.toml --folds 3",
          "error: --folds trains in one process after the other\n"
+         "  expected: one process\n"
+         "  got:      2 that were started together\n");
+  expect(2, "sweep e.toml seed=1..2",
+         "error: thtrain sweep starts the processes of its runs by itself\n"
          "  expected: one process\n"
          "  got:      2 that were started together\n");
 }
@@ -301,6 +319,34 @@ TEST(ManyRanks, ThatWouldNotComputeAlikeAreNamed) {
             std::string::npos)
       << ended.err;
   EXPECT_FALSE(at.exists("run"));
+}
+
+// "/proc/self/cwd/run" is another folder for each of them, as on machines that share no file system.
+TEST(ManyRanks, ThatSeeOtherFoldersAreNamed) {
+  TH_NEEDS_MPI();
+  Workshop at;
+  write_data(at);
+  at.write("e.toml", header("") + kDense + kTrainer);
+  auto expect = [&](const std::string& words, const std::string& text) {
+    const Ended ended =
+        at.shell(str(kLauncher, "2 sh -c 'cd machine$OMPI_COMM_WORLD_RANK && exec \"$THTRAIN\" ", words, "'"));
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_EQ(first_error(ended), str("error: rank 1 (", host(), text,
+                                      "/proc/self/cwd/run\n  expected: a file system that all ranks share\n"
+                                      "  hint:     --run-dir names a folder on one\n"));
+  };
+  const std::string train = "train ../e.toml --quiet --run-dir /proc/self/cwd/run";
+  const std::string resume = "resume /proc/self/cwd/run --quiet trainer.epochs=4";
+  ASSERT_EQ(at.shell("mkdir machine0 machine1").code, 0);
+  expect(train, ") does not see the folder of the run: ");
+  ASSERT_EQ(launch(at, 1, "train e.toml --quiet --run-dir machine0/run --until-epoch 1").code, 0);
+  expect(resume, ") does not see the folder of the run: ");
+  // The one there is a step further.
+  ASSERT_EQ(at.shell("cp -r machine0/run machine1/run").code, 0);
+  ASSERT_EQ(launch(at, 1, "resume machine1/run --quiet --until-epoch 2").code, 0);
+  expect(resume, ") sees another folder of a run than rank 0: ");
+  ASSERT_EQ(at.shell("rm -r machine0/run").code, 0);
+  expect(train, ") sees another folder of a run than rank 0: ");
 }
 
 TEST(ManyRanks, ALossThatIsNotFiniteIsTracedToItsShard) {

@@ -22,6 +22,17 @@ TEST_F(CliSweep, ALauncherStartsItsRuns) {
     EXPECT_EQ(workshop.read(str("by", run)), workshop.read(str("plain", run)));
 }
 
+// As ssh does.
+TEST_F(CliSweep, ALauncherMayBeginInAnotherFolderAndEnvironment) {
+  workshop.write("launch.sh", "cd /\nexec env -u OMP_NUM_THREADS \"$@\"\n");
+  std::vector<std::string> words = kWords;
+  words.insert(words.end(), {"by", "--launch", "sh launch.sh"});
+  const Ended ended = workshop.run(words);
+  ASSERT_EQ(ended.code, 0) << ended.err << ended.out;
+  for (const char* run : {"by/learning_rate=0.1/run.json", "by/learning_rate=0.01/run.json"})
+    EXPECT_NE(workshop.read(run).find("\"threads\": \"1\""), std::string::npos) << workshop.read(run);
+}
+
 TEST_F(CliSweep, ALauncherThatIsNotThereFailsItsRuns) {
   std::vector<std::string> words = kWords;
   words.insert(words.end(), {"by", "--launch", "no-such-launcher -n1"});
