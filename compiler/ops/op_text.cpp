@@ -229,22 +229,26 @@ Computed computed_by(const Node& node, const kernel::Target& device) {
 std::string device_text(const Op& op, const kernel::Target& device) {
   const std::string native = native_text(op);
   if (native == "leaf" || native == "view" || native == "region" || !op.cases) return {};
-  bool has_kernel = false, has_library = false;
-  std::set<std::string_view> on_host;
+  std::set<std::string_view> on_host, by_kernels, by_library;  // which numbers
   for (const OpCase& c : op.cases()) {
     const std::vector<Expr> results = c.build(make_inputs(c, "x", 3).variables);
     for (const Node* node : topological_order(results)) {
       if (node->op != &op) continue;
       const Computed computed = computed_by(*node, device);
-      const bool is_host = computed == Computed::kByHost;
-      has_kernel = has_kernel || computed == Computed::kByKernels;
-      has_library = has_library || computed == Computed::kByLibrary;
       const DType dtype = node->types[0].dtype;
-      if (is_host) on_host.insert(is_complex(dtype) ? "complex numbers" : is_float(dtype) ? "floats" : "integers");
+      (computed == Computed::kByHost      ? on_host
+       : computed == Computed::kByKernels ? by_kernels
+                                          : by_library)
+          .insert(is_complex(dtype) ? "complex numbers"
+                  : is_float(dtype) ? "floats"
+                                    : "integers");
     }
   }
-  if (has_library) return on_host.empty() ? "library" : "library; lengths that a call decides on the host";
-  if (!has_kernel) return "host";
+  const bool are_apart = std::ranges::none_of(by_library, [&](auto numbers) { return by_kernels.contains(numbers); });
+  if (!by_library.empty() && !by_kernels.empty() && on_host.empty() && are_apart)
+    return str("kernel; of ", join(by_library, " and "), " a library");
+  if (!by_library.empty()) return on_host.empty() ? "library" : "library; lengths that a call decides on the host";
+  if (by_kernels.empty()) return "host";
   return on_host.empty() ? "kernel" : str("kernel; of ", join(on_host, " and "), " on the host");
 }
 
