@@ -75,7 +75,7 @@ void write_data(const Workshop& at) {
 }
 
 Ended launch(const Workshop& at, int size, const std::string& words, const std::string& settings = "") {
-  return at.shell(str(size == 1 ? "OMP_NUM_THREADS=1 " : settings, size == 1 ? "" : kLauncher,
+  return at.shell(str(settings, size == 1 ? "OMP_NUM_THREADS=1 " : "", size == 1 ? "" : kLauncher,
                       size == 1 ? "" : str(size), " \"$THTRAIN\" ", words));
 }
 
@@ -230,6 +230,8 @@ TEST(ManyRanks, OfLabsGiveTheBitsOfOne) {
       labs.push_back(entry.path().stem().string());
     std::sort(labs.begin(), labs.end());
   }
+  const char* folder = std::getenv("THTRAIN_DATA");  // which a workshop takes away
+  const std::string data = asked && folder ? str("THTRAIN_DATA='", folder, "' ") : "";
   Workshop at;
   int compared = 0;
   for (const std::string& lab : labs) {
@@ -239,14 +241,14 @@ TEST(ManyRanks, OfLabsGiveTheBitsOfOne) {
                                   "trainer.patience_increase=1 trainer.validation_frequency=3 output.plots=false "
                                   "--run-dir ",
                                   lab);
-    const Ended one = launch(at, 1, words + "1");
+    const Ended one = launch(at, 1, words + "1", data);
     if (asked && one.code == 2) {  // refused by name, or without its data
       std::printf("%s: %s\n", lab.c_str(), one.err.substr(0, one.err.find('\n')).c_str());
       continue;
     }
     ASSERT_EQ(one.code, 0) << one.err;
     for (int size : {2, 4}) {
-      const Ended ended = launch(at, size, str(words, size));
+      const Ended ended = launch(at, size, str(words, size), data);
       ASSERT_EQ(ended.code, 0) << ended.err;
       expect_same_run(at, lab + "1", str(lab, size));
     }
