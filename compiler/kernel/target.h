@@ -65,6 +65,7 @@ struct DeviceLimits {
   int threads = 1024;               // of a block
   int64_t shared_bytes = 48 << 10;  // of a block's shared arrays
   int warp = 32;                    // threads that run together
+  bool has_libraries = true;        // rules may name functions of the device's libraries
 
   friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
 };

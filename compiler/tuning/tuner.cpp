@@ -121,10 +121,20 @@ std::string Tuner::chosen(const ChoiceKey& key) const {
 // Where the lists do not allow what the rule says, the first that they allow.
 std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
   const Computation& computation = *find_computation(key.computation);
-  std::string name = computation.rule(key, options_.target, options_.threads, options_.tolerance);
-  // A device's libraries need not be there.
-  const std::optional<Candidate> by_rule = find_candidate(key, name, options_.target);
-  if (by_rule && by_rule->is_of_device && !version_of(*by_rule)) name = computation.plain;
+  const auto by_rule = [&](const kernel::Target& target) {
+    return computation.rule(key, target, options_.threads, options_.tolerance);
+  };
+  std::string name = by_rule(options_.target);
+  const auto is_missing = [&] {  // a device's libraries need not be there
+    const std::optional<Candidate> candidate = find_candidate(key, name, options_.target);
+    return candidate && candidate->is_of_device && !version_of(*candidate);
+  };
+  if (is_missing()) {
+    kernel::Target without = options_.target;
+    without.device.has_libraries = false;
+    name = by_rule(without);
+  }
+  if (is_missing()) name = computation.plain;
   if (options_.lists.is_empty()) return name;
   auto is_allowed = [&](const std::string& of) {
     const std::optional<Candidate> candidate = find_candidate(key, of, options_.target);

@@ -197,8 +197,8 @@ std::optional<Candidate> find_exchanged(const Convolution& c, const std::string&
 
 std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
   const Convolution c = *convolution_of(key);
-  if (target.is_device() && has_cudnn(c)) return kCudnn;
-  if (target.is_device()) return usual_on_device(c, target, tolerance);
+  if (target.is_device())
+    return target.device.has_libraries && has_cudnn(c) ? kCudnn : usual_on_device(c, target, tolerance);
   if (!target.has_libraries()) return kLoops;
   const Target usual = target.with_usual_rates();
   std::vector<ExpectedTime> times;
