@@ -1,7 +1,7 @@
 // The functions of CUDA's libraries that programs for a device call, behind what they have asked of it: names and
 // parameters are those of ops/linalg/library_functions.h, ops/fft/fft_functions.h, ops/factor/factor_functions.h and
-// ops/sparse/cusparse_steps.h and cpu/conv/conv_functions.h, after ThContext* and what they use, or the number of the place in
-// the entry (kernel::LibraryFunction). Addresses are the device's.
+// ops/sparse/cusparse_steps.h and cpu/conv/conv_functions.h, after ThContext* and what they use, or the number of the
+// place in the entry (kernel::LibraryFunction). Addresses are the device's.
 #pragma once
 
 #include "compiler/libraries/library_functions.h"
