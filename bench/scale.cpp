@@ -188,7 +188,7 @@ std::string scale_table(const ShardedStepTimes& step, const ScaleNetwork& networ
                         " ms; summed are ", bytes_text(static_cast<double>(step.bytes())), " in ", step.buckets.size(),
                         step.buckets.size() == 1 ? " bucket" : " buckets", ", added in ",
                         milliseconds(step.adding * static_cast<double>(step.bytes())), " ms\nnetwork: latency ",
-                        number_text(1e6 * network.latency), " us, bandwidth ", number_text(network.bandwidth / 1e9),
+                        fixed_text(1e6 * network.latency, 1), " us, bandwidth ", fixed_text(network.bandwidth / 1e9, 2),
                         " GB/s", network.takes_cores ? ", by the cores that compute" : "",
                         "\n\n| ranks | exchange, ms | one minibatch shared, ms | speedup | a minibatch each, ms | "
                         "examples/s |\n| --- | --- | --- | --- | --- | --- |\n");

@@ -1,5 +1,7 @@
 #include "compiler/kernel/term_cost.h"
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace thtrain::kernel {
@@ -58,9 +60,20 @@ int64_t flops_of(std::span<const Term> results) {
   return out;
 }
 
+// Terms that share operands have as many uses as there are paths to them: each is asked for once.
+static int64_t work_of(const Term& term, std::unordered_map<const TermNode*, int64_t>& known) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (const auto found = known.find(&term.node()); found != known.end()) return found->second;
+  int64_t out = cost_of(term.node().prim).work;
+  for (const Term& arg : term.node().args) out = std::min(out + work_of(arg, known), kMost);
+  known.emplace(&term.node(), out);
+  return out;
+}
+
 int64_t work_of(std::span<const Term> results) {
+  std::unordered_map<const TermNode*, int64_t> known;
   int64_t out = 0;
-  for (const Term& term : results) out += cost_of(term.node().prim).work + work_of(term.node().args);
+  for (const Term& term : results) out += work_of(term, known);
   return out;
 }
 

@@ -18,7 +18,7 @@ PrimCost cost_of(Prim prim);
 
 /// Flops of code with these results: a term that is used again is computed once.
 int64_t flops_of(std::span<const Term> results);
-/// Work of code with these results. A term counts at each of its uses.
+/// Work of code with these results. A term counts at each of its uses; at most 2^40 for each result.
 int64_t work_of(std::span<const Term> results);
 
 }  // namespace thtrain::kernel

@@ -143,7 +143,8 @@ TEST_F(CliBench, DeviceComparesResultsAndCountsLaunches) {
       EXPECT_EQ(row["kernels"], "1") << row["case"];
       EXPECT_LT(std::stod(row["difference"]), 2e-6) << row["case"];
     } else {
-      EXPECT_EQ(row["graphs"], "1") << row["case"];
+      const bool calls_cudnn = row["case"].starts_with("convnet");  // each call ends a graph
+      EXPECT_EQ(row["graphs"] == "1", !calls_cudnn) << row["case"] << ": " << row["graphs"];
       EXPECT_GE(std::stod(row["nodes"]), 5) << row["case"];
     }
   }

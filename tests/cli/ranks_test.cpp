@@ -43,10 +43,11 @@ const std::string kTrainer =
     "[trainer]\noptimizer = \"adam\"\nlearning_rate = 0.01\nbatch_size = 22\nshards = 4\nepochs = 3\nclip_norm = 1\n"
     "full_batches_only = false\nvalidation_frequency = 7\ntest_at = \"epoch\"\nmetrics = [\"error\", \"loss\"]\n";
 
-// The dense layers are larger than a bucket.
+// The second and the third layer are larger than a bucket.
 const std::string kWide =
     "[[model.layers]]\ntype = \"dense\"\nunits = 600\nactivation = \"tanh\"\n"
     "[[model.layers]]\ntype = \"dense\"\nunits = 500\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 300\nactivation = \"tanh\"\n"
     "[[model.layers]]\ntype = \"batch_norm\"\nsync = true\n[[model.layers]]\ntype = \"dense\"\nunits = 9\n"
     "[[model.layers]]\ntype = \"batch_norm\"\nsync = true\n[[model.layers]]\ntype = \"softmax\"\n";
 
@@ -197,7 +198,7 @@ TEST(ManyRanks, ShowTheExchangeInTheProfile) {
   const Ended ended = at.shell("sed -i 's/sync = true//' e.toml && " +
                                str(kLauncher, "2 \"$THTRAIN\" train e.toml --profile --run-dir run"));
   ASSERT_EQ(ended.code, 0) << ended.err;
-  const size_t line = ended.out.find("\nexchange: 2 processes, 1.2 MiB in 2 buckets, ");
+  const size_t line = ended.out.find("\nexchange: 2 processes, 1.8 MiB in 2 buckets, ");
   ASSERT_NE(line, std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find(" of the shards, ", line), std::string::npos) << ended.out;
   const std::string json = at.read("run/profile/exchange.json");

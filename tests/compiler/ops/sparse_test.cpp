@@ -402,7 +402,7 @@ TEST(SparseErrors, OfBuilders) {
             "error: hstack: there is no matrix\n  expected: one or more");
   EXPECT_EQ(text([&] { lt(a, b); }), "error: lt: sparse matrices of different shapes\n  got:      [4, 5] and [4, 6]");
   EXPECT_EQ(text([&] { multiply(a, v); }),
-            "error: specify_lengths: axis 0 has another length\n  expected: 4 == 5\n  got:      v float64[4]");
+            "error: multiply: axis 0 has another length\n  expected: 4 == 5\n  got:      v float64[4]");
   EXPECT_EQ(text([&] { row_scale(a, x); }),
             "error: row_scale: the factors are no vector\n  expected: one axis\n  got:      x float32[4, 5]");
   EXPECT_EQ(text([&] { regular(a, x); }),

@@ -251,12 +251,18 @@ TEST(DeviceMutants, AreCaught) {
   if (!generated_flags().empty()) GTEST_SKIP() << "a sanitizer has the functions that tell of accesses";
   cuda::emulated::start({.bytes = size_t{1} << 26, .checks = true});
   // The last run of the outer loop has room for the element, and unrolled loops ask of each element whether it is
-  // there. Of running sums the guard is of a barrier and of what only the next 256 elements read; few parts have no
-  // next ones, nor does anything lie behind the first part of a row that is not there. Of draws one word more is loaded
-  // than is read, no candidate lies behind the last ones, and more normal numbers are taken than are needed. A thread
-  // without a row gives none as a pivot; a second thread notes the same failure, and there is none to be found.
+  // there. The first slab of a product has fewer terms than there are, and none begins where they end; a column more is
+  // loaded than is stored. Of running sums the guard is of a barrier and of what only the next 256 elements read; few
+  // parts have no next ones, nor does anything lie behind the first part of a row that is not there. Of draws one word
+  // more is loaded than is read, no candidate lies behind the last ones, and more normal numbers are taken than are
+  // needed. A thread without a row gives none as a pivot; a second thread notes the same failure, and there is none to
+  // be found.
   std::multiset<std::string> expected{"long rows: a loop with one more element",
                                       "tiles of a product: a loop with one more element",
+                                      "tiles of a product: a guard that lets one more pass",
+                                      "tiles of a product: a guard that lets one more pass",
+                                      "tiles of a product: a guard that lets one more pass",
+                                      "tiles of a product: a guard that lets one more pass",
                                       "softmax by warps: a loop with one more element",
                                       "softmax by warps: a loop with one more element",
                                       "softmax by warps: a loop with one more element",
