@@ -169,7 +169,7 @@ TEST(DeviceConvolutions, WithoutMeasurementsThePickIsTakenWhereCudnnHasTheZeros)
   };
   EXPECT_EQ(chosen("float32 b2 i2x9x9 k3x3x3 p1:1x1:1"), "cuDNN");
   EXPECT_EQ(chosen("float32 b2 i2x8x9 k3x3x3 s2x2 p1:0x1:1"), "cuDNN") << "no tap reads what is missing";
-  EXPECT_EQ(chosen("float32 b2 i2x9x9 k3x3x3 p1:0x1:1"), "loops");
+  EXPECT_EQ(chosen("float32 b2 i2x9x9 k3x3x3 p1:0x1:1"), "direct 4x2");
 }
 
 TEST(DeviceConvolutions, Tf32IsTakenByNameAlone) {
