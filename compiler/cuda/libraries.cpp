@@ -220,7 +220,7 @@ std::vector<Fact> library_facts() {
       {"NVRTC", fact_text(nvrtc(), nvcc.empty() ? "no kernel for CUDA devices can be compiled"
                                                 : str("kernels are compiled by ", nvcc, ", which takes longer"))},
       {"cuBLAS", fact_text(math_libraries().cublas(), "matrix products are kernels of thtrain's own")},
-      {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier run on the host")},
+      {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier are kernels of thtrain's own")},
       {"cuSOLVER", fact_text(math_libraries().cusolver(), "eigh and svd of matrices larger than 8x8 run on the host")},
       {"cuSPARSE", fact_text(math_libraries().cusparse(), "products of sparse matrices are kernels of thtrain's own")},
       {"cuDNN", fact_text(math_libraries().cudnn(), "convolutions are kernels of thtrain's own")}};

@@ -14,6 +14,7 @@
 #include "tests/support/conv_shapes.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
+#include "tests/support/library_calls.h"
 #include "tests/support/numbers.h"
 
 namespace thtrain::device_convolutions_test {
@@ -29,18 +30,6 @@ FunctionOptions taking(const std::string& computation, const std::string& name) 
   return out;
 }
 
-// The functions of libraries that it calls.
-std::string called(const Function& f) {
-  const std::string text = f.explain().device, before = "// calls of libraries: ";
-  const size_t at = text.find(before);
-  if (at == std::string::npos) return "none";
-  return text.substr(at + before.size(), text.find('\n', at) - at - before.size());
-}
-
-std::string name_on_device(const std::string& function) {
-  return (device_under_test().is_emulated() ? "emulated_" : "") + function;
-}
-
 // The node of a key, by a candidate and by the reference.
 void expect_by(const ChoiceKey& key, const std::string& candidate, double ulps) {
   const Graph graph = find_computation(key.computation)->example(key.properties).value();
@@ -52,7 +41,7 @@ void expect_by(const ChoiceKey& key, const std::string& candidate, double ulps) 
   }
   const Expr& y = graph.outputs[0];
   Function f = function(inputs, {y}, {}, taking(key.computation, candidate));
-  EXPECT_EQ(called(f), name_on_device(y.dtype() == DType::kFloat64 ? "cudnn_conv_f64" : "cudnn_conv_f32"));
+  EXPECT_EQ(called_libraries(f), name_on_device(y.dtype() == DType::kFloat64 ? "cudnn_conv_f64" : "cudnn_conv_f32"));
   const Tensor expected = function(inputs, {y}, {}, {.mode = Mode::kReference})(values)[0];
   EXPECT_EQ(difference(f(values)[0], expected, ulps).value_or(""), "") << key.text() << ": " << candidate;
 }
@@ -104,7 +93,7 @@ TEST(DeviceConvolutions, FiltersThatAreTurnedRoundAreNotCopied) {
   const std::vector<Out> outputs{y, conv_transposed(dy, w)};
   Function f = function({x, w, dy}, outputs, {}, {.target = device_under_test()});
   const std::string name = name_on_device("cudnn_conv_f32");
-  EXPECT_EQ(called(f), str(name, ", ", name));
+  EXPECT_EQ(called_libraries(f), str(name, ", ", name));
   EXPECT_EQ(f.explain().cpp.find("conv_filters"), std::string::npos) << f.explain().cpp;
   const std::vector<Tensor> got = f(values),
                             expected = function({x, w, dy}, outputs, {}, {.mode = Mode::kReference})(values);
@@ -125,7 +114,7 @@ TEST(DeviceConvolutions, GradientsOfALayerAreByCudnn) {
   const Tensor before = w.get_value(), value = numbers(x.type(), 2);
   Function step = function({x}, {loss}, {{w, w - 0.01F * grad(loss, w)}}, {.target = device_under_test()});
   const std::string name = name_on_device("cudnn_conv_f32");
-  EXPECT_EQ(called(step), str(name, ", ", name));
+  EXPECT_EQ(called_libraries(step), str(name, ", ", name));
   const Tensor of_loss = step({value})[0], after = w.get_value();
   w.set_value(before);
   Function reference = function({x}, {loss}, {{w, w - 0.01F * grad(loss, w)}}, {.mode = Mode::kReference});
@@ -176,7 +165,7 @@ TEST(DeviceConvolutions, Tf32IsTakenByNameAlone) {
   const Expr x = tensor("x", {1, 3, 6, 6}, DType::kFloat32), w = tensor("w", {2, 3, 3, 3}, DType::kFloat32),
              y = conv2d(x, w);
   Function f = function({x, w}, {y}, {}, taking("conv", "cuDNN TF32"));
-  EXPECT_EQ(called(f), name_on_device("cudnn_conv_tf32"));
+  EXPECT_EQ(called_libraries(f), name_on_device("cudnn_conv_tf32"));
   const std::vector<Tensor> values{numbers(x.type(), 1), numbers(w.type(), 2)};
   const Tensor exact = function({x, w}, {y}, {}, {.mode = Mode::kReference})(values)[0];
   EXPECT_TRUE(difference(f(values)[0], exact, 64)) << "ten bits behind the point";

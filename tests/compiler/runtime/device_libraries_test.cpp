@@ -11,6 +11,7 @@
 #include "tests/support/datasets_support.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
+#include "tests/support/library_calls.h"
 #include "tests/support/numbers.h"
 #include "tests/support/target_calls.h"
 
@@ -23,18 +24,6 @@ FunctionOptions by_cublas() {
   for (const char* computation : {"matrix_product", "batched_product", "matrix_vector_product"})
     out.candidates.push_back({computation, "cuBLAS"});
   return out;
-}
-
-// What `text` has between "calls of libraries: " and the end of the line.
-std::string called(const Function& f) {
-  const std::string text = f.explain().device, before = "// calls of libraries: ";
-  const size_t at = text.find(before);
-  if (at == std::string::npos) return "none";
-  return text.substr(at + before.size(), text.find('\n', at) - at - before.size());
-}
-
-std::string name_on_device(const std::string& function) {
-  return (device_under_test().is_emulated() ? "emulated_" : "") + function;
 }
 
 struct Case {
@@ -54,7 +43,7 @@ void expect_by_library(const Case& c, const FunctionOptions& options) {
   }
   const Expr y = c.build(x);
   Function f = function(inputs, {y}, {}, options);
-  EXPECT_EQ(called(f), name_on_device(c.function));
+  EXPECT_EQ(called_libraries(f), name_on_device(c.function));
   const Tensor expected = function(inputs, {y}, {}, {.mode = Mode::kReference})(values)[0];
   EXPECT_EQ(difference(f(values)[0], expected, 256).value_or(""), "") << c.function << y.type().text();
 }
@@ -134,7 +123,7 @@ TEST(DeviceLibraries, AFactorOfZeroLosesNoNaN) {
              a = tensor("a", {2, 3}, DType::kFloat32), b = tensor("b", {3, 2}, DType::kFloat32),
              c = tensor("c", {2, 2}, DType::kFloat32);
   Function f = function({s, t, a, b, c}, {t * c + s * dot(a, b)}, {}, by_cublas());
-  ASSERT_EQ(called(f), name_on_device("cublas_gemm_f32"));
+  ASSERT_EQ(called_libraries(f), name_on_device("cublas_gemm_f32"));
   Tensor left = Tensor::zeros(DType::kFloat32, {2, 3}), right = Tensor::zeros(DType::kFloat32, {3, 2}),
          added = Tensor::zeros(DType::kFloat32, {2, 2});
   left.data<float>()[1] = NAN;
@@ -152,7 +141,7 @@ TEST(DeviceLibraries, AnUpdateIsWrittenIntoTheVariable) {
                of_d = numbers(type_of(DType::kFloat32, {4, 20}), 3);
   const Expr next = w - rate * dot(transpose(x), d);
   Function step = function({x, d, rate}, {}, {{w, next}}, by_cublas());
-  ASSERT_EQ(called(step), name_on_device("cublas_gemm_f32"));
+  ASSERT_EQ(called_libraries(step), name_on_device("cublas_gemm_f32"));
   const auto arena = step.info().arena_bytes;
   EXPECT_LT(arena, 30 * 20 * 4) << "no temporary holds the product";
   const Shared again(before, "w");
@@ -168,7 +157,7 @@ TEST(DeviceLibraries, AFailedCheckIsReadBeforeALibraryWritesAVariable) {
   const Expr x = tensor("x", {9, 3}, DType::kFloat32), d = tensor("d", {4, 2}, DType::kFloat32),
              at = tensor("at", {4}, DType::kInt64);
   Function step = function({x, d, at}, {}, {{w, w + dot(transpose(take(x, at, 0)), d)}}, by_cublas());
-  ASSERT_EQ(called(step), name_on_device("cublas_gemm_f32"));
+  ASSERT_EQ(called_libraries(step), name_on_device("cublas_gemm_f32"));
   EXPECT_NE(step.explain().cpp.find("if (!checks_held(ctx, "), std::string::npos);
   const Tensor of_x = numbers(type_of(DType::kFloat32, {9, 3}), 1), of_d = numbers(type_of(DType::kFloat32, {4, 2}), 2);
   EXPECT_EQ(without_call(text_without_node([&] {
@@ -249,7 +238,7 @@ TEST(DeviceLibraries, LoopsCallThemInEachIteration) {
       scan([&](Expr state) { return tanh(dot(state, w)); }, {.outputs_info = {h}, .n_steps = 5});
   const Expr last = states[-1];
   Function f = function({w, h}, {last}, {}, by_cublas());
-  EXPECT_NE(called(f), "none");
+  EXPECT_NE(called_libraries(f), "none");
   const std::vector<Tensor> values{numbers(type_of(DType::kFloat64, {3, 3}), 1),
                                    numbers(type_of(DType::kFloat64, {2, 3}), 2)};
   const Tensor expected = function({w, h}, {last}, {}, {.mode = Mode::kReference})(values)[0];
@@ -261,7 +250,8 @@ TEST(DeviceLibraries, LoopsCallThemInEachIteration) {
 // Without measurements products are kernels of our own: their bits are those of every card.
 TEST(DeviceLibraries, WithoutMeasurementsProductsAreKernels) {
   const Expr a = tensor("a", {64, 64}, DType::kFloat32);
-  EXPECT_EQ(called(function({a}, {dot(a, a)}, {}, {.target = device_under_test(), .tune = Tune::kNever})), "none");
+  EXPECT_EQ(called_libraries(function({a}, {dot(a, a)}, {}, {.target = device_under_test(), .tune = Tune::kNever})),
+            "none");
 }
 
 TEST(DeviceLibraries, Tf32IsTakenByNameAlone) {
@@ -269,7 +259,7 @@ TEST(DeviceLibraries, Tf32IsTakenByNameAlone) {
   FunctionOptions options{.target = device_under_test()};
   options.candidates = {{"matrix_product", "cuBLAS TF32"}};
   Function f = function({a}, {dot(a, a)}, {}, options);
-  EXPECT_EQ(called(f), name_on_device("cublas_gemm_tf32"));
+  EXPECT_EQ(called_libraries(f), name_on_device("cublas_gemm_tf32"));
   const Tensor value = numbers(type_of(DType::kFloat32, {8, 8}), 1);
   const Tensor exact = function({a}, {dot(a, a)}, {}, {.mode = Mode::kReference})({value})[0];
   EXPECT_TRUE(difference(f({value})[0], exact, 64)) << "ten bits behind the point";
@@ -322,7 +312,7 @@ TEST(DeviceLibraries, WhatIsTransformedBackStays) {
 TEST(DeviceLibraries, ACallMayDecideTheCountOfTransforms) {
   const Expr x = tensor("x", {"n", 6}, DType::kComplex64), y = irfft(x);
   Function f = transform(x, y);
-  EXPECT_EQ(called(f), name_on_device("cufft_f32"));
+  EXPECT_EQ(called_libraries(f), name_on_device("cufft_f32"));
   for (const int64_t n : {3, 0, 5}) {
     const Tensor value = numbers(type_of(DType::kComplex64, {n, 6}), 1);
     EXPECT_FALSE(difference(f({value})[0], function({x}, {y}, {}, {.mode = Mode::kReference})({value})[0], 64)) << n;
@@ -335,7 +325,7 @@ TEST(DeviceLibraries, KernelsTransformWhatCuFftDoesNot) {
   FunctionOptions by_name{.target = device_under_test()};
   by_name.candidates = {{"fourier_transform", "lines"}};
   const auto expect_kernels = [](const Function& f) {
-    EXPECT_EQ(called(f), "none");
+    EXPECT_EQ(called_libraries(f), "none");
     EXPECT_NE(f.explain().device.find("// steps of the host: none\n"), std::string::npos);
   };
   expect_kernels(transform(any, fft(any)));

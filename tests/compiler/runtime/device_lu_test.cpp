@@ -7,20 +7,11 @@
 #include "compiler/ops/elemwise/parts.h"
 #include "compiler/ops/factor/factor.h"
 #include "tests/support/device_under_test.h"
+#include "tests/support/library_calls.h"
 #include "tests/support/numbers.h"
 
 namespace thtrain::device_lu_test {
 namespace {
-
-std::string called(const Function& f) {
-  const std::string text = f.explain().device, before = "// calls of libraries: ";
-  const size_t at = text.find(before);
-  return at == std::string::npos ? "none" : text.substr(at + before.size(), text.find('\n', at) - at - before.size());
-}
-
-std::string name_on_device(const std::string& function) {
-  return (device_under_test().is_emulated() ? "emulated_" : "") + function;
-}
 
 FunctionOptions by_cusolver() {
   FunctionOptions out{.target = device_under_test()};
@@ -48,7 +39,7 @@ TEST(DeviceLu, FactorsAreTheirDefinition) {
       const LuFactors f = lu(x);
       const std::vector<Out> outputs{f.packed, f.rows, f.sign};
       Function on_device = function({x}, outputs, {}, by_cusolver());
-      EXPECT_EQ(called(on_device), name_on_device(std::string("cusolver_lu_") + ending));
+      EXPECT_EQ(called_libraries(on_device), name_on_device(std::string("cusolver_lu_") + ending));
       const Tensor value = values_of(type);
       const std::vector<Tensor> got = on_device({value}),
                                 expected = function({x}, outputs, {}, {.mode = Mode::kReference})({value});
@@ -61,7 +52,7 @@ TEST(DeviceLu, EquationsAndDeterminantsFollow) {
   const Expr a = tensor("a", {9, 9}, DType::kFloat64), b = tensor("b", {9, 2}, DType::kFloat64);
   const std::vector<Out> outputs{solve(a, b), det(a)};
   Function on_device = function({a, b}, outputs, {}, by_cusolver());
-  EXPECT_EQ(called(on_device), name_on_device("cusolver_lu_f64")) << "once, for both";
+  EXPECT_EQ(called_libraries(on_device), name_on_device("cusolver_lu_f64")) << "once, for both";
   const std::vector<Tensor> values{values_of(a.type()), values_of(b.type())};
   const std::vector<Tensor> got = on_device(values),
                             expected = function({a, b}, outputs, {}, {.mode = Mode::kReference})(values);
@@ -84,7 +75,7 @@ TEST(DeviceLu, ASingularMatrixHasFactors) {
 TEST(DeviceLu, WithoutMeasurementsComplexMatricesAreCuSolvers) {
   const auto called_for = [](DType dtype) {
     const Expr x = tensor("x", {9, 9}, dtype);
-    return called(function({x}, {lu(x).packed}, {}, {.target = device_under_test(), .tune = Tune::kNever}));
+    return called_libraries(function({x}, {lu(x).packed}, {}, {.target = device_under_test(), .tune = Tune::kNever}));
   };
   EXPECT_EQ(called_for(DType::kFloat64), "none");
   EXPECT_EQ(called_for(DType::kComplex64), name_on_device("cusolver_lu_c64"));

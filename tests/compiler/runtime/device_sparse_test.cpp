@@ -7,6 +7,7 @@
 #include "compiler/ops/sparse/parts.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
+#include "tests/support/library_calls.h"
 #include "tests/support/numbers.h"
 
 namespace thtrain::device_sparse_test {
@@ -19,8 +20,7 @@ FunctionOptions by_cusparse() {
 }
 
 bool calls(const Function& f, const std::string& function) {
-  const std::string name = (device_under_test().is_emulated() ? "emulated_" : "") + function;
-  return f.explain().device.find("calls of libraries: " + name) != std::string::npos;
+  return called_libraries(f).starts_with(name_on_device(function));
 }
 
 Tensor numbers_of(DType dtype, Dims dims, int seed) {
@@ -114,7 +114,7 @@ TEST(DeviceSparse, WrongPatternsAreRefusedBeforeTheCall) {
 TEST(DeviceSparse, KernelsComputeWhatCuSparseDoesNot) {
   const auto expect_kernels = [](const std::vector<Expr>& in, const Expr& y) {
     const Function f = function(std::vector<In>(in.begin(), in.end()), {y}, {}, by_cusparse());
-    EXPECT_EQ(f.explain().device.find("calls of libraries"), std::string::npos) << f.explain().device;
+    EXPECT_EQ(called_libraries(f), "none") << f.explain().device;
   };
   const std::vector<Expr> t = SparseProductOf{DType::kFloat32, DType::kInt32, {4, 3}}.leaves();
   expect_kernels(t, csr_dot(t[0], t[1], t[2], t[3], {5}));
