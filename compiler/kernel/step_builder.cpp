@@ -55,7 +55,7 @@ void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark
                 const std::function<void(Term)>& body) {
   ForLoop out{unique(std::move(name)), std::move(begin), std::move(end), std::move(step), mark, {}};
   out.body = block([&] { body(variable(out.name, {DType::kInt64, 1, 0})); });
-  current_->push_back(std::move(out));
+  if (!out.body.empty()) current_->push_back(std::move(out));  // an epilogue that reads nothing prefetches nothing
 }
 
 void Code::if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise) {

@@ -183,13 +183,38 @@ Expr square_matrices_of(const Operand& operand, std::string_view builder) {
   return x;
 }
 
-void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where) {
+// Both with the same leading axes, as NumPy broadcasts them.
+static void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where) {
   const Dims batch = batch_of(a, b, builder, where);
   for (Expr* x : {&a, &b}) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x->dims().end() - 2, x->dims().end());
     if (x->dims() != lengths) *x = broadcast_to(*x, lengths);
   }
+}
+
+Expr with_columns(const Operand& left, const Operand& right, std::string_view builder, bool is_square,
+                  const std::function<Expr(const Expr& a, const Expr& b)>& solution) {
+  const std::source_location where = left.where();
+  const Origin origin = Origin::here(where);
+  InheritOrigin inherit(origin);
+  std::vector<Expr> x = resolve({&left, &right});
+  Expr a = is_square ? square_matrices_of({x[0], where}, builder) : matrices_of({x[0], where}, builder), &b = x[1];
+  if (b.rank() == 0)
+    fail_build(where, str(builder, ": the right-hand side is a scalar"), "a vector, or a matrix of columns",
+               value_text(b));
+  const std::optional<DType> dtype = promote(a.dtype(), b.dtype());
+  for (Expr* e : {&a, &b})
+    if (dtype && e->dtype() != *dtype) *e = cast({*e, where}, *dtype);
+  const bool is_vector = b.rank() == 1;
+  if (is_vector) b = expand_dims(b, {1});
+  const Dim &rows = a.dims()[a.rank() - 2], &of_b = b.dims()[b.rank() - 2];
+  if (rows.is_known() && of_b.is_known() && rows != of_b)
+    fail_build(where, str(builder, ": the right-hand side has another number of rows than the matrix"),
+               str(rows.text(), " rows"), str("left ", value_text(x[0]), ", right ", value_text(x[1])));
+  broadcast_batches(a, b, builder, where);
+  const Expr out = solution(a, b);
+  return is_vector ? squeeze(out, {-1}) : out;
 }
 
 Expr rows_of(const Expr& x, const Expr& rows) {

@@ -66,8 +66,10 @@ kernel::RuntimeCheck check_of(const Node& node, std::string_view what, std::stri
 Expr matrices_of(const Operand& x, std::string_view builder);
 /// The same, where lengths that are known are equal.
 Expr square_matrices_of(const Operand& x, std::string_view builder);
-/// Both with the same leading axes, as NumPy broadcasts them.
-void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const std::source_location& where);
+/// What `solution` makes of both sides of equations: of one dtype, with the same leading axes as NumPy broadcasts them,
+/// a vector on the right as one column (and as a vector again). Fails where `is_square` and the matrix is not.
+Expr with_columns(const Operand& left, const Operand& right, std::string_view builder, bool is_square,
+                  const std::function<Expr(const Expr& a, const Expr& b)>& solution);
 
 /// The op's node, for operands that fit it; a failure names `called`.
 Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& triangle, const std::string& called);

@@ -89,31 +89,6 @@ std::vector<OpCase> cases_of_pinv() {
   return out;
 }
 
-// ---- equations -----------------------------------------------------------------------------------------------------
-
-/// f(a, b) of one dtype, with a vector on the right as one column.
-Expr with_columns(const Operand& left, const Operand& right, std::string_view builder,
-                  const std::function<Expr(const Expr& a, const Expr& b)>& f) {
-  const std::source_location where = left.where();
-  std::vector<Expr> x = resolve({&left, &right});
-  Expr a = matrices_of({x[0], where}, builder), &b = x[1];
-  if (b.rank() == 0)
-    fail_build(where, str(builder, ": the right-hand side is a scalar"), "a vector, or a matrix of columns",
-               value_text(b));
-  const std::optional<DType> dtype = promote(a.dtype(), b.dtype());
-  for (Expr* e : {&a, &b})
-    if (dtype && e->dtype() != *dtype) *e = cast({*e, where}, *dtype);
-  const bool is_vector = b.rank() == 1;
-  if (is_vector) b = expand_dims(b, {1});
-  const Dim &rows = a.dims()[a.rank() - 2], &of_b = b.dims()[b.rank() - 2];
-  if (rows.is_known() && of_b.is_known() && rows != of_b)
-    fail_build(where, str(builder, ": the right-hand side has another number of rows than the matrix"),
-               str(rows.text(), " rows"), str("left ", value_text(x[0]), ", right ", value_text(x[1])));
-  broadcast_batches(a, b, builder, where);
-  const Expr out = f(a, b);
-  return is_vector ? squeeze(out, {-1}) : out;
-}
-
 // ---- exponential ---------------------------------------------------------------------------------------------------
 
 // Up to this norm the approximation is as good as float64 is (Higham, table 2.3), and its coefficients.
@@ -180,9 +155,7 @@ Expr pinv(const Operand& x, std::optional<double> tolerance) {
 }
 
 Expr lstsq(const Operand& a, const Operand& b, std::optional<double> tolerance) {
-  const Origin origin = Origin::here(a.where());
-  InheritOrigin inherit(origin);
-  return with_columns(a, b, "lstsq", [&](const Expr& x, const Expr& right) {
+  return with_columns(a, b, "lstsq", false, [&](const Expr& x, const Expr& right) {
     if (tolerance) return matmul(pseudo_inverse(x, tolerance), right);
     const Dim &m = x.dims()[x.rank() - 2], &n = x.dims().back();
     if (m == n || !n.is_at_least(m)) {
@@ -221,9 +194,7 @@ Expr nuclear_norm(const Operand& x) {
 }
 
 Expr cholesky_solve(const Operand& l, const Operand& b, bool upper) {
-  const Origin origin = Origin::here(l.where());
-  InheritOrigin inherit(origin);
-  return with_columns(l, b, "cholesky_solve", [&](const Expr& x, const Expr& right) {
+  return with_columns(l, b, "cholesky_solve", true, [&](const Expr& x, const Expr& right) {
     const Expr first = upper ? conjugate(x) : x, second = upper ? x : conjugate(x);
     const Triangle down{.lower = !upper, .transposed = upper}, up{.lower = !upper, .transposed = !upper};
     return solve_triangle(second, solve_triangle(first, right, down, "triangular_solve"), up, "triangular_solve");

@@ -103,31 +103,6 @@ std::vector<OpCase> cases_of_solution() {
   return out;
 }
 
-// Both of one dtype, a vector on the right as one column, leading axes broadcast.
-Expr solved(const Operand& left, const Operand& right, std::string_view builder,
-            const std::function<Expr(const Expr& a, const Expr& b)>& solve) {
-  const std::source_location where = left.where();
-  const Origin origin = Origin::here(where);
-  InheritOrigin inherit(origin);
-  std::vector<Expr> x = resolve({&left, &right});
-  Expr a = square_matrices_of({x[0], where}, builder), &b = x[1];
-  if (b.rank() == 0)
-    fail_build(where, str(builder, ": the right-hand side is a scalar"), "a vector, or a matrix of columns",
-               value_text(b));
-  const std::optional<DType> dtype = promote(a.dtype(), b.dtype());
-  for (Expr* e : {&a, &b})
-    if (dtype && e->dtype() != *dtype) *e = cast({*e, where}, *dtype);
-  const bool is_vector = b.rank() == 1;
-  if (is_vector) b = expand_dims(b, {1});
-  const Dim &rows = a.dims()[a.rank() - 2], &of_b = b.dims()[b.rank() - 2];
-  if (rows.is_known() && of_b.is_known() && rows != of_b)
-    fail_build(where, str(builder, ": the right-hand side has another number of rows than the matrix"),
-               str(rows.text(), " rows"), str("left ", value_text(x[0]), ", right ", value_text(x[1])));
-  broadcast_batches(a, b, builder, where);
-  const Expr out = solve(a, b);
-  return is_vector ? squeeze(out, {-1}) : out;
-}
-
 }  // namespace
 
 const Op& solution_op() {
@@ -189,7 +164,7 @@ Expr solve_triangle(const Expr& a, const Expr& b, const Triangle& t, const std::
 }
 
 Expr triangular_solve(const Operand& a, const Operand& b, Triangle triangle) {
-  return solved(a, b, "triangular_solve", [&](const Expr& left, const Expr& right) {
+  return with_columns(a, b, "triangular_solve", true, [&](const Expr& left, const Expr& right) {
     return solve_triangle(left, right, triangle, "triangular_solve");
   });
 }
@@ -203,7 +178,7 @@ Expr solve(const Operand& a, const Operand& b, MatrixKind said) {
   const MatrixKind kind = kind_of(a, said);
   if (kind == MatrixKind::kLower || kind == MatrixKind::kUpper)
     return triangular_solve(a, b, {.lower = kind == MatrixKind::kLower});
-  return solved(a, b, "solve", [&](const Expr& left, const Expr& right) {
+  return with_columns(a, b, "solve", true, [&](const Expr& left, const Expr& right) {
     return equations(left, right, kind == MatrixKind::kPositiveDefinite, false, "solve");
   });
 }

@@ -124,10 +124,13 @@ TEST(Verify, AffineIndicesStayInside) {
 TEST(Verify, NumbersConditionsAndLimits) {
   const Term n = variable("n", {DType::kInt64, 1, 0});
   EXPECT_EQ(fault([&](Code& code) { code.if_(n, [] {}); }), "a condition that is no single bool");
-  EXPECT_EQ(fault([&](Code& code) { code.loop("i", 0, in(0), 1, LoopMark::kSequential, [](const Term&) {}); }),
-            "a loop's end that is no single int64");
-  EXPECT_EQ(fault([&](Code& code) { code.loop("i", n, 0, -1, LoopMark::kSequential, [](const Term&) {}); }),
-            "a loop over i in steps that are not positive");
+  auto fault_of_loop = [&](const Term& begin, const Term& end, int64_t step) {
+    return fault([&](Code& code) {
+      code.loop("i", begin, end, step, LoopMark::kSequential, [&](const Term& i) { code.let("x", in(i)); });
+    });
+  };
+  EXPECT_EQ(fault_of_loop(0, in(0), 1), "a loop's end that is no single int64");
+  EXPECT_EQ(fault_of_loop(n, 0, -1), "a loop over i in steps that are not positive");
   EXPECT_EQ(fault([&](Code& code) { code.local_array("part", kFloat, 0); }), "an array of 0 elements");
   EXPECT_EQ(fault([&](Code& code) { code.local_array("part", kFloat, 200000); }), "local arrays of 800000 bytes");
   EXPECT_EQ(fault([&](Code& code) { code.let("x", -splat(in(0), 128)); }, 16), "a vector of 512 bytes");
