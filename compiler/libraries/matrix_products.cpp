@@ -232,6 +232,34 @@ void plain_gemv(int trans, long m, long n, T alpha, const T* a, long lda, const 
   }
 }
 
+// Of the sums that threads have for themselves: a stack of 64 KB.
+template <class T>
+constexpr long kSums = (64 << 10) / static_cast<long>(sizeof(T));
+
+template <class T>
+long whole_lines(long n) {
+  constexpr long kLine = 64 / static_cast<long>(sizeof(T));
+  return (n + kLine - 1) / kLine * kLine;
+}
+
+/// y += x A, the rows of A shared out: loops that update A, and ger, share them out so too, and what a thread wrote is
+/// in its cache. A cut of the columns lets two of them have parts of each row, and the lines around the cut go to and
+/// fro. part(row, rows, to, to_inc) adds what those rows give; sums of the pieces are added in order.
+template <class T, class Part>
+void by_rows(const Partition& rows, long n, T* y, long incy, Part part) {
+  alignas(64) T sums[kSums<T>];
+  const long stride = whole_lines<T>(n);
+  run_pieces(rows.pieces(), [&](int piece) {
+    const long begin = rows.begin(piece), count = rows.end(piece) - begin;
+    if (piece == 0) return part(begin, count, y, incy);
+    T* const own = sums + (piece - 1) * stride;
+    std::fill(own, own + n, T(0));
+    part(begin, count, own, 1L);
+  });
+  for (int piece = 1; piece < rows.pieces(); ++piece)
+    for (long j = 0; j < n; ++j) y[j * incy] += sums[(piece - 1) * stride + j];
+}
+
 template <class T>
 void gemv(ThContext* context, TH_GEMV_PARAMETERS(T)) {
   const int trans = trans_a;
@@ -246,13 +274,23 @@ void gemv(ThContext* context, TH_GEMV_PARAMETERS(T)) {
   if (alpha == 0 || incx == 0 || incy == 0 || lda < n || !fit_int(m, n, lda, incx, incy))
     return plain_gemv(trans, m, n, alpha, a, lda, x, incx, y, incy);
   int pieces = pieces_for(static_cast<double>(m) * static_cast<double>(n), kEntriesOfPiece, context->threads);
+  auto product = [&](long row, long column, long rows, long columns, const T* from, T* to, long to_inc) {
+    gemv_of<T>(blas())(kCblasRowMajor, transpose(trans), static_cast<int>(rows), static_cast<int>(columns), alpha,
+                       a + row * lda + column, static_cast<int>(lda), blas_start(from, trans ? rows : columns, incx),
+                       static_cast<int>(incx), T(1), blas_start(to, trans ? columns : rows, to_inc),
+                       static_cast<int>(to_inc));
+  };
+  if (trans && Partition(m, 1, 1, pieces).pieces() > 1 && (pieces - 1) * whole_lines<T>(n) <= kSums<T>)
+    return by_rows<T>(Partition(m, 1, 1, pieces), n, y, incy, [&](long row, long rows, T* to, long to_inc) {
+      product(row, 0, rows, n, x + row * incx, to, to_inc);
+    });
   Partition partition(length, 1, trans ? kUnit : 1, pieces);
   run_pieces(partition.pieces(), [&](int piece) {
-    long begin = partition.begin(piece), count = partition.end(piece) - begin;
-    gemv_of<T>(blas())(kCblasRowMajor, transpose(trans), static_cast<int>(trans ? m : count),
-                       static_cast<int>(trans ? count : n), alpha, a + (trans ? begin : begin * lda),
-                       static_cast<int>(lda), blas_start(x, inner, incx), static_cast<int>(incx), T(1),
-                       blas_start(y + begin * incy, count, incy), static_cast<int>(incy));
+    const long begin = partition.begin(piece), count = partition.end(piece) - begin;
+    if (trans)
+      product(0, begin, m, count, x, y + begin * incy, incy);
+    else
+      product(begin, 0, count, n, x, y + begin * incy, incy);
   });
 }
 
