@@ -15,8 +15,9 @@ constexpr long kUnit = detail::kGemmUnit;
 // A second thread pays from here on: half a million operations are about 5 microseconds of one core, and two threads
 // meet in 1 to 2 where both are awake.
 constexpr double kGemmFlopsOfPiece = 250e3;
-// gemv and ger are bound by memory: entries of the matrix.
-constexpr double kEntriesOfPiece = 64e3;
+// gemv and ger are bound by memory: entries of the matrix. Loops that update a matrix are shared out from about here on
+// too; where only one of the two is, threads take lines of it from each other.
+constexpr double kEntriesOfPiece = 24e3;
 
 template <class T>
 const auto& gemm_of(const Blas& blas) {
