@@ -12,6 +12,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/accumulations.h"
 
 namespace thtrain {
@@ -240,10 +241,17 @@ class LoopBatcher {
       if (!has_left(i)) out.push_back(next(i));
     for (size_t k = 0; k < parts_.elements; ++k)
       if (stays(k)) out.push_back(parts_.body.outputs[parts_.body_element(k)]);
-    out.insert(out.end(), given_.begin(), given_.end());
+    std::copy_if(given_.begin(), given_.end(), std::back_inserter(out),
+                 [&](const Expr& value) { return !element_of(value); });
     return out;
   }
   bool stays(size_t element) const { return std::find(after_.begin(), after_.end(), element) == after_.end(); }
+  // The element that stays and is that value already.
+  std::optional<size_t> element_of(const Expr& value) const {
+    for (size_t k = 0; k < parts_.elements; ++k)
+      if (stays(k) && parts_.body.outputs[parts_.body_element(k)].same(value)) return k;
+    return std::nullopt;
+  }
 
   // ---- the loop without it
 
@@ -319,7 +327,10 @@ class LoopBatcher {
     size_t element = 2 * new_state_.size();
     for (size_t k = 0; k < parts_.elements; ++k)
       if (stays(k)) out[parts_.element(k)] = made_[element++];
-    for (const Expr& value : given_) all.know(value, made_[element++], true);
+    for (const Expr& value : given_) {
+      const std::optional<size_t> given = element_of(value);
+      all.know(value, given ? out[parts_.element(*given)] : made_[element++], true);
+    }
     all.find(parts_.body.outputs);
     for (size_t k : after_)
       out[parts_.element(k)] =
@@ -342,7 +353,18 @@ class LoopBatcher {
       all.find({needed});
       values.push_back(all.all(needed));
     }
-    return addend.rule->sum(parts_.count, values);
+    return addend.rule->sum(parts_.count, in_one_order(std::move(values)));
+  }
+
+  // A gradient's loop goes backwards over what the forward loop left. A product of both would copy that in reverse; the
+  // other values, which the gradients of sequences want reversed too, are copied instead.
+  static std::vector<Expr> in_one_order(std::vector<Expr> values) {
+    if (values.size() == 2 && is_reversed(values[0]) && !is_reversed(values[1]))
+      for (Expr& value : values) value = flip(value, {0});
+    return values;
+  }
+  static bool is_reversed(const Expr& value) {
+    return value.node().op == &subtensor_op() && value.node().props.get<Ints>("steps")[0] == -1;
   }
 
   const Node& loop_;

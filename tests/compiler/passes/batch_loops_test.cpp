@@ -104,6 +104,32 @@ TEST(BatchLoops, TheGradientOfAWeightIsOneProductAfterTheLoop) {
   expect_gradient(sum(sqr(recurrent())), {x, W, V, h0}, kValues, 1e-5);
 }
 
+TEST(BatchLoops, WhatAProductNeedsAndIsReadAnywayIsKeptOnce) {
+  const Expr u = tensor("u", {7, 2, 4}, DType::kFloat64);
+  const Expr h =
+      scan([](Expr u_t, Expr h) { return tanh(u_t + dot(h, V)); }, {.sequences = {u}, .outputs_info = {h0}}).outputs;
+  size_t kept = 0;
+  const Graph out = batched({u, V, h0}, grad(sum(sqr(h)), {u, V}));
+  for (const Node* node : topological_order(out.roots()))
+    if (node->op == &scan_op()) kept += ScanParts(*node).elements;
+  EXPECT_EQ(kept, 1u) << "the errors, for u and for V";
+  expect_gradient(sum(sqr(h)), {u, V, h0}, {drawn({7, 2, 4}, 1), kValues[2], kValues[3]}, 1e-5);
+}
+
+TEST(BatchLoops, ProductsWithWhatALoopReadsBackwardsReverseTheErrorsOnce) {
+  const std::vector<Expr> g = grad(sum(sqr(recurrent())), {W, V});
+  const Graph out = run_pass("merge", batched({x, W, V, h0}, g), {Level::kStandard, nullptr, nullptr});
+  size_t copies = 0;
+  for (const Node* node : topological_order(out.roots())) {
+    if (node->op != &reshape_op()) continue;
+    bool is_reversed = false;
+    for (const Node* view = &node->inputs[0].node(); view->op == &subtensor_op(); view = &view->inputs[0].node())
+      if (view->props.get<Ints>("steps")[0] == -1) is_reversed = !is_reversed;
+    copies += is_reversed ? 1 : 0;
+  }
+  EXPECT_EQ(copies, 1u) << "the sequence and the states, reversed twice, are read as they lie";
+}
+
 TEST(BatchLoops, SumsOfOuterProductsAndSeveralTerms) {
   const Expr u = tensor("u", {6, 3}, DType::kFloat64), v = tensor("v", {6, 4}, DType::kFloat64),
              s0 = tensor("s0", {3, 4}, DType::kFloat64);
