@@ -46,12 +46,14 @@ Expr sum_of_increment(const Expr& value, RuleContext&) {
   return is_op(x, scatter_op()) && names_axes(x.node(), axes) ? reshape(y, value.dims()) : Expr();
 }
 
-// x + scatter_add_rows(0, labels, y) -> scatter_add_rows(x, labels, y), which may happen in place.
+// x + scatter_add_rows(0, labels, y) -> scatter_add_rows(x, labels, y), which may happen in place. A part that others
+// read too is added to other parts alone: together they may be all of them, and then need no zeros.
 Expr add_of_increment(const Expr& value, RuleContext& context) {
   const bool subtracts = is_op(value, sub_op());
   for (size_t i : {1, 0}) {
     const Expr &picked = input_of(value, i), &x = input_of(value, 1 - i);
-    if (!is_sparse_increment(picked) || !context.has_one_use(picked)) continue;
+    if (!is_sparse_increment(picked)) continue;
+    if (!context.has_one_use(picked) && !(is_op(picked, inc_subtensor_op()) && is_op(x, inc_subtensor_op()))) continue;
     if (!(x.type() == value.type()) || !(picked.type() == value.type())) continue;
     const Expr& y = input_of(picked, kScattered);
     return increased(picked, subtracts && i == 0 ? -x : x, subtracts && i == 1 ? -y : y);

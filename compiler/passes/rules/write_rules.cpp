@@ -103,13 +103,11 @@ std::optional<WrittenSlices> written_slices(const Expr& value) {
 
 // zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is. Parts
 // that fill the axis lie inside x.
-Expr writes_of_all_parts(const Expr& value, RuleContext& context, bool set) {
+Expr writes_of_all_parts(const Expr& value, bool set) {
   constexpr size_t kMostParts = 64;
   std::vector<std::pair<WrittenSlices, Expr>> parts;
   Expr base = value;
-  bool is_last = true;
-  for (; is_op(base, inc_subtensor_op()) && is_set(base) == set && parts.size() < kMostParts; is_last = false) {
-    if (!is_last && !context.has_one_use(base)) return {};
+  while (is_op(base, inc_subtensor_op()) && is_set(base) == set && parts.size() < kMostParts) {
     const std::optional<WrittenSlices> slices = written_slices(base);
     if (!slices || (!parts.empty() && slices->axis != parts[0].first.axis)) return {};
     Ints order;
@@ -189,8 +187,7 @@ const std::vector<Rule>& write_rules() {
                      return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
                    }}}),
       rule_about(inc_subtensor_op(), "increments_of_all_parts",
-                 [](const Expr& value, RuleContext& context) { return writes_of_all_parts(value, context, false); },
-                 kReassociating,
+                 [](const Expr& value, RuleContext&) { return writes_of_all_parts(value, false); }, kReassociating,
                  {{{f64({3, 2}), f64({3, 4})},
                    [](In in) {
                      const Expr first = inc(zeros({3, 6}), {all(), Slice{0, 2}}, in[0]);
@@ -201,8 +198,7 @@ const std::vector<Rule>& write_rules() {
                      return inc(inc(zeros({2, 2}, DType::kFloat32), {1}, in[0]), {0}, in[1]);
                    }}}),
       rule_about(inc_subtensor_op(), "sets_of_all_parts",
-                 [](const Expr& value, RuleContext& context) { return writes_of_all_parts(value, context, true); },
-                 kExact,
+                 [](const Expr& value, RuleContext&) { return writes_of_all_parts(value, true); }, kExact,
                  {{{f64({3, 6}), f64({3, 2}), f64({3, 4})},
                    [](In in) {
                      return set(set(in[0], {all(), Slice{0, 2}}, in[1]), {all(), Slice{.start = 2}}, in[2]);

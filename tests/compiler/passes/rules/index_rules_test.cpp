@@ -13,6 +13,10 @@ namespace {
 Expr picked(const Expr& y) {
   return scatter_add_rows(zeros({7, 4}, DType::kFloat64), leaves().i, y);
 }
+// Zeros of [3, 7] but for one row.
+Expr row_alone(int64_t row, const Expr& y) {
+  return inc_subtensor(subtensor(zeros({3, 7}, DType::kFloat64), {row}), y);
+}
 Expr matrix_of(const Expr& x) {
   return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0}));
 }
@@ -31,6 +35,8 @@ std::vector<RewriteRow> index_rewrites() {
        [](L l) { return scatter_add_rows(matrix_of(l.y), l.i, l.x); }},
       {"add_of_increment", [](L l) { return matrix_of(l.y) - picked(l.x); },
        [](L l) { return scatter_add_rows(matrix_of(l.y), l.i, -l.x); }},
+      {"add_of_increment", [](L l) { return (row_alone(0, l.x) + row_alone(1, l.y)) * exp(row_alone(1, l.y)); },
+       [](L l) { return inc_subtensor(subtensor(row_alone(0, l.x), {1}), l.y) * exp(row_alone(1, l.y)); }},
       {"scaled_increment", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
       {"scaled_increment", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
   };
