@@ -1,5 +1,6 @@
 #include "compiler/ops/iterations_rule.h"
 
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -17,6 +18,16 @@ std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::
   for (size_t i = 0; i < inputs.size(); ++i)
     out.push_back(with_iterations(node.inputs[i], inputs[i], iterations, varies[i]));
   return out;
+}
+
+static bool is_reversed(const Expr& value) {
+  return value.node().op == &subtensor_op() && value.node().props.get<Ints>("steps")[0] == -1;
+}
+
+std::vector<Expr> in_one_order(std::vector<Expr> summed) {
+  if (summed.size() == 2 && is_reversed(summed[0]) && !is_reversed(summed[1]))
+    for (Expr& value : summed) value = flip(value, {0});
+  return summed;
 }
 
 static Expr same_op(const Node& node, const Dim& iterations, std::span<const Expr> inputs,

@@ -40,6 +40,11 @@ Expr with_iterations(const Expr& in_body, const Expr& outside, const Dim& iterat
 std::vector<Expr> with_iterations(const Node& node, const Dim& iterations, std::span<const Expr> inputs,
                                   const std::vector<bool>& varies);
 
+/// What a rule sums, over the iterations in another order. A gradient's loop goes backwards over what the forward loop
+/// left, and a product of both would copy that in reverse; the other value, which gradients of sequences want reversed
+/// too, is copied instead.
+std::vector<Expr> in_one_order(std::vector<Expr> summed);
+
 /// The rules of ops that do the same whatever the first axes are; and of those whose `axis` or `axes` count from the
 /// first axis, or whose `dims` are the result's, and that do the same along all others. Some of both may fail.
 extern const IterationsRule kSameOpOfIterations, kSameOpThatMayFail, kLaterAxesOfIterations, kLaterAxesThatMayFail;

@@ -12,7 +12,6 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
-#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/accumulations.h"
 
 namespace thtrain {
@@ -354,17 +353,6 @@ class LoopBatcher {
       values.push_back(all.all(needed));
     }
     return addend.rule->sum(parts_.count, in_one_order(std::move(values)));
-  }
-
-  // A gradient's loop goes backwards over what the forward loop left. A product of both would copy that in reverse; the
-  // other values, which the gradients of sequences want reversed too, are copied instead.
-  static std::vector<Expr> in_one_order(std::vector<Expr> values) {
-    if (values.size() == 2 && is_reversed(values[0]) && !is_reversed(values[1]))
-      for (Expr& value : values) value = flip(value, {0});
-    return values;
-  }
-  static bool is_reversed(const Expr& value) {
-    return value.node().op == &subtensor_op() && value.node().props.get<Ints>("steps")[0] == -1;
   }
 
   const Node& loop_;
