@@ -221,7 +221,7 @@ std::vector<Fact> library_facts() {
                                                 : str("kernels are compiled by ", nvcc, ", which takes longer"))},
       {"cuBLAS", fact_text(math_libraries().cublas(), "matrix products are kernels of thtrain's own")},
       {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier are kernels of thtrain's own")},
-      {"cuSOLVER", fact_text(math_libraries().cusolver(), "eigh and svd of matrices larger than 8x8 run on the host")},
+      {"cuSOLVER", fact_text(math_libraries().cusolver(), "qr, eigh and svd of matrices larger than 8x8 run on the host")},
       {"cuSPARSE", fact_text(math_libraries().cusparse(), "products of sparse matrices are kernels of thtrain's own")},
       {"cuDNN", fact_text(math_libraries().cudnn(), "convolutions are kernels of thtrain's own")}};
   const std::string no_loss = "programs do not call it";
