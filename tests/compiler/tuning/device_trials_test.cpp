@@ -31,6 +31,8 @@ const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
     kCholesky{"matrix_factors", "cholesky float32 2x9x9"}, kSvd{"matrix_factors", "svd float64 2x12x9 vectors"},
     kSparse{"sparse_product", "float32 int64 9x7x3 stored 12 added"}, kLu{"lu_factors", "float64 2x9"},
     kComplexLu{"lu_factors", "complex64 2x9"}, kQr{"matrix_factors", "qr complex128 2x12x9"},
+    kLayer{"layer_product", "float32 5x6x17 NT with bias"},
+    kLayerOfBatch{"layer_product", "float64 9x6x33 NN 2 times with bias"},
     kTriangles{"triangular_equations", "float32 2x9x3 lower transposed"},
     kComplexTriangles{"triangular_equations", "complex64 2x9x3 upper unit"};
 
@@ -43,6 +45,9 @@ TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   EXPECT_EQ(names_of_trials(kSparse), (std::vector<std::string>{"rows", "cuSPARSE"}));
   for (const ChoiceKey& key : {kSvd, kComplexLu, kQr})
     EXPECT_EQ(names_of_trials(key), std::vector<std::string>{"cuSOLVER"}) << key.text();
+  for (const ChoiceKey& key : {kLayer, kLayerOfBatch})
+    EXPECT_EQ(names_of_trials(key), (std::vector<std::string>{"own", "cuBLASLt"})) << key.text();
+  EXPECT_EQ(names_of_trials({"layer_product", "float32 5x6x17 NT with bias relu"}), std::vector<std::string>{"own"});
   EXPECT_EQ(names_of_trials(kTriangles), (std::vector<std::string>{"own", "cuBLAS"}));
   EXPECT_EQ(names_of_trials(kComplexTriangles), std::vector<std::string>{"cuBLAS"});
   EXPECT_EQ(names_of_trials({"matrix_product", "int32 5x6x7 NN"}), std::vector<std::string>{"loops"});
@@ -61,7 +66,7 @@ TEST(DeviceTrials, ProcessorsHaveNone) {
 // Each is timed in the device's memory, by events.
 TEST(DeviceTrials, AreTimed) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu,
-                               kQr, kTriangles, kComplexTriangles}) {
+                               kQr, kLayer, kLayerOfBatch, kTriangles, kComplexTriangles}) {
     const std::vector<Candidate> usable = usable_candidates(key, 0, {}, device());
     const std::vector<CandidateTrial> trials = time_candidates(key, usable, 1, device());
     ASSERT_EQ(trials.size(), usable.size()) << key.text();
@@ -92,6 +97,16 @@ TEST(DeviceTrials, KeysOfSparseProductsReadBack) {
        {"int32 int32 9x7x3 stored 12", "float32 int8 9x7x3 stored 12", "float32 int32 9x7x3",
         "float32 int32 9x7x3 vector stored 12", "float32 int32 9x7x3 stored 0", "float32 int32 9x7x3 stored 12 more"})
     EXPECT_FALSE(products.example(text)) << text;
+}
+
+TEST(DeviceTrials, KeysOfLayersReadBack) {
+  const Computation& layers = *find_computation("layer_product");
+  for (const char* text : {"float32 5x6x17 NT with bias relu", "float64 5x6x17 TN 3 times with relu"})
+    EXPECT_TRUE(layers.example(text)) << text;
+  for (const char* text :
+       {"float32 5x6x17 NT", "float32 5x6x17 NT with", "int32 5x6x17 NT with bias", "complex64 5x6x17 NT with bias",
+        "float32 5x6x17 NT added with bias", "float32 5x6x17 NT with relu bias", "float32 1x6x17 NT with bias"})
+    EXPECT_FALSE(layers.example(text)) << text;
 }
 
 TEST(DeviceTrials, KeysOfFactorsReadBack) {
