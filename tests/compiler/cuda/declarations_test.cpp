@@ -216,6 +216,7 @@ TEST(CudaLibrariesOfThisMachine, AreOfUseWhereTheyAreThere) {
   };
   expect_use(cuda::nvrtc());
   expect_use(cuda::math_libraries().cublas());
+  expect_use(cuda::math_libraries().cublaslt());
   expect_use(cuda::math_libraries().cufft());
   expect_use(cuda::math_libraries().cusolver());
   expect_use(cuda::math_libraries().cudnn());
