@@ -77,20 +77,6 @@ std::string fact_text(const Library& library, const std::string& loss) {
   return out;
 }
 
-// ---- libraries whose version alone is asked
-
-Library open_versioned(const std::vector<std::string>& names, const char* function,
-                       const std::vector<std::string>& folders) {
-  Library out = open_library(names, folders);
-  if (!out.handle) return out;
-  int parts[3] = {};
-  Status (*property)(int, int*) = nullptr;
-  find_function(out, function, nullptr, property);
-  for (int i = 0; property && i < 3; ++i) property(i, &parts[i]);
-  out.version = str(parts[0], '.', parts[1], '.', parts[2]);
-  return out;
-}
-
 std::string devices_text() {
   if (const std::string why = why_no_device(driver()); !why.empty()) return str("none (", why, ")");
   const Driver& d = driver().functions;
@@ -220,14 +206,12 @@ std::vector<Fact> library_facts() {
       {"NVRTC", fact_text(nvrtc(), nvcc.empty() ? "no kernel for CUDA devices can be compiled"
                                                 : str("kernels are compiled by ", nvcc, ", which takes longer"))},
       {"cuBLAS", fact_text(math_libraries().cublas(), "matrix products are kernels of thtrain's own")},
+      {"cuBLASLt", fact_text(math_libraries().cublaslt(), "biases are added by kernels of thtrain's own")},
       {"cuFFT", fact_text(math_libraries().cufft(), "transforms of Fourier are kernels of thtrain's own")},
-      {"cuSOLVER", fact_text(math_libraries().cusolver(), "eigh and svd of matrices larger than 8x8 run on the host")},
+      {"cuSOLVER",
+       fact_text(math_libraries().cusolver(), "qr, eigh and svd of matrices larger than 8x8 run on the host")},
       {"cuSPARSE", fact_text(math_libraries().cusparse(), "products of sparse matrices are kernels of thtrain's own")},
       {"cuDNN", fact_text(math_libraries().cudnn(), "convolutions are kernels of thtrain's own")}};
-  const std::string no_loss = "programs do not call it";
-  auto add = [&](const char* name, const Library& library) { out.push_back({name, fact_text(library, no_loss)}); };
-#define TH_LIBRARY(name, function, ...) add(name, open_versioned({__VA_ARGS__}, #function, folders));
-#include "compiler/cuda/version_functions.inc"
   out.push_back({"NCCL", fact_text(nccl(), "several processes do not train on devices")});
   out.push_back({"CUDA devices", devices_text()});
   return out;

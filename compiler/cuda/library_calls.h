@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/base/error.h"
+#include "compiler/cuda/device.h"
 #include "compiler/cuda/math_functions.h"
 
 /// Calls a function of a library, which throws where that is refused.
@@ -14,6 +15,11 @@ template <class Functions>
 const Functions& of_use(const Opened<Functions>& opened, const char* name) {
   if (!opened.trouble.empty()) throw UserError({.what = str(name, " is not there"), .got = opened.trouble});
   return opened.functions;
+}
+
+/// The workspace that NVIDIA recommends for products.
+inline size_t cublas_workspace_bytes(const Device& device) {
+  return size_t{device.compute_capability() >= 90 ? 32U : 4U} << 20;
 }
 
 }  // namespace thtrain::cuda

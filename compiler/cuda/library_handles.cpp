@@ -4,11 +4,6 @@
 
 namespace thtrain::cuda {
 
-// What NVIDIA recommends for cublasSetWorkspace.
-static size_t cublas_workspace_bytes(const Device& device) {
-  return size_t{device.compute_capability() >= 90 ? 32U : 4U} << 20;
-}
-
 void LibraryHandles::with_cublas(const LibraryStream& at, bool tf32,
                                  const std::function<void(const Cublas&, cublasContext*)>& f) {
   const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "compiler/cuda/cublaslt_handle.h"
 #include "compiler/cuda/cudnn_handle.h"
 #include "compiler/cuda/device.h"
 #include "compiler/cuda/library_stream.h"
@@ -28,7 +29,7 @@ struct FftShape {
 class LibraryHandles {
  public:
   LibraryHandles(const Device& device, const MathLibraries& libraries)
-      : cudnn(device, libraries), device_(device), libraries_(libraries) {}
+      : cudnn(device, libraries), cublaslt(device, libraries), device_(device), libraries_(libraries) {}
   LibraryHandles(const LibraryHandles&) = delete;
   LibraryHandles& operator=(const LibraryHandles&) = delete;
 
@@ -44,6 +45,7 @@ class LibraryHandles {
   /// f(functions, handle) likewise. A product asks for its workspace itself.
   void with_cusparse(const LibraryStream& at, const std::function<void(const Cusparse&, cusparseContext*)>& f);
   CudnnHandle cudnn;
+  CublasLtHandle cublaslt;
 
  private:
   struct Plan {

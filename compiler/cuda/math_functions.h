@@ -6,6 +6,7 @@
 #include "compiler/cuda/libraries.h"
 
 struct cublasContext;
+struct cublasLtContext;
 struct cusolverDnContext;
 struct cusolverDnParams;
 struct cusparseContext;
@@ -25,6 +26,11 @@ inline constexpr int kCufftForward = -1, kCufftInverse = 1;
 #define TH_REQUIRED(name, parameters) Status(*name) parameters = nullptr;
 struct Cublas {
 #include "compiler/cuda/cublas_functions.inc"
+};
+
+#define TH_REQUIRED(name, parameters) Status(*name) parameters = nullptr;
+struct CublasLt {
+#include "compiler/cuda/cublaslt_functions.inc"
 };
 
 #define TH_REQUIRED(name, parameters) Status(*name) parameters = nullptr;
@@ -50,6 +56,7 @@ struct Opened : Library {
 
 /// A version of a library that is older than the lists is of no use: `trouble` says so.
 Opened<Cublas> open_cublas(const std::vector<std::string>& folders);
+Opened<CublasLt> open_cublaslt(const std::vector<std::string>& folders);
 Opened<Cufft> open_cufft(const std::vector<std::string>& folders);
 Opened<Cusolver> open_cusolver(const std::vector<std::string>& folders);
 Opened<Cusparse> open_cusparse(const std::vector<std::string>& folders);
@@ -59,6 +66,7 @@ Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders);
 /// Where the libraries of a device come from: each is opened by the first call.
 struct MathLibraries {
   const Opened<Cublas>& (*cublas)();
+  const Opened<CublasLt>& (*cublaslt)();
   const Opened<Cufft>& (*cufft)();
   const Opened<Cusolver>& (*cusolver)();
   const Opened<Cusparse>& (*cusparse)();

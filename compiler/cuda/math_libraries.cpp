@@ -59,6 +59,14 @@ Opened<Cublas> open_cublas(const std::vector<std::string>& folders) {
                            });
 }
 
+Opened<CublasLt> open_cublaslt(const std::vector<std::string>& folders) {
+  return open_math<CublasLt>({"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, {12, 4}, {14, 0}}, folders,
+                             &CublasLt::cublasLtGetProperty, [](Opened<CublasLt>& out) {
+#define TH_REQUIRED(name, parameters) find_math(out, #name, out.functions.name);
+#include "compiler/cuda/cublaslt_functions.inc"
+                             });
+}
+
 Opened<Cufft> open_cufft(const std::vector<std::string>& folders) {
   return open_math<Cufft>({"cuFFT", {"libcufft.so.12", "libcufft.so.11"}, {11, 2}, {13, 0}}, folders,
                           &Cufft::cufftGetProperty, [](Opened<Cufft>& out) {
@@ -95,6 +103,10 @@ Opened<Cudnn> open_cudnn(const std::vector<std::string>& folders) {
 const MathLibraries& math_libraries() {
   static const MathLibraries own{[]() -> const Opened<Cublas>& {
                                    static const Opened<Cublas> once = open_cublas(folders_of_this_machine());
+                                   return once;
+                                 },
+                                 []() -> const Opened<CublasLt>& {
+                                   static const Opened<CublasLt> once = open_cublaslt(folders_of_this_machine());
                                    return once;
                                  },
                                  []() -> const Opened<Cufft>& {

@@ -1,9 +1,11 @@
-// Matrix products by cuBLAS. Its matrices are stored by columns: a row-major C = A B is C^T = B^T A^T there.
+// Matrix products and triangular equations by cuBLAS. Its matrices are stored by columns: a row-major C = A B is C^T =
+// B^T A^T there.
 #include <complex>
 
 #include "compiler/cuda/device_program.h"
 #include "compiler/cuda/emulated/math_libraries.h"
 #include "compiler/libraries/device_functions.h"
+#include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/linalg/library_functions.h"
 
 namespace thtrain {
@@ -19,6 +21,7 @@ struct OfCublas<float, false> {
   using Number = float;
   static constexpr auto gemm = &Cublas::cublasSgemm_v2;
   static constexpr auto of_batch = &Cublas::cublasSgemmStridedBatched;
+  static constexpr auto trsm = &Cublas::cublasStrsm_v2;
   static constexpr auto gemv = &Cublas::cublasSgemv_v2;
 };
 template <>
@@ -26,6 +29,7 @@ struct OfCublas<double, false> {
   using Number = double;
   static constexpr auto gemm = &Cublas::cublasDgemm_v2;
   static constexpr auto of_batch = &Cublas::cublasDgemmStridedBatched;
+  static constexpr auto trsm = &Cublas::cublasDtrsm_v2;
   static constexpr auto gemv = &Cublas::cublasDgemv_v2;
 };
 template <>
@@ -33,12 +37,14 @@ struct OfCublas<float, true> {
   using Number = float2;
   static constexpr auto gemm = &Cublas::cublasCgemm_v2;
   static constexpr auto of_batch = &Cublas::cublasCgemmStridedBatched;
+  static constexpr auto trsm = &Cublas::cublasCtrsm_v2;
 };
 template <>
 struct OfCublas<double, true> {
   using Number = double2;
   static constexpr auto gemm = &Cublas::cublasZgemm_v2;
   static constexpr auto of_batch = &Cublas::cublasZgemmStridedBatched;
+  static constexpr auto trsm = &Cublas::cublasZtrsm_v2;
 };
 
 // A known factor as cuBLAS reads it, on the host.
@@ -117,6 +123,25 @@ void call_gemv(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, i
   });
 }
 
+// A row-major op(A) X = B is X^T op(A)^T = B^T there.
+template <class T, bool IsComplex>
+void call_trsm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, long count, long n, long k, int lower,
+               int transposed, int unit, const T* a, T* b) {
+  using Of = OfCublas<T, IsComplex>;
+  using Number = typename Of::Number;
+  constexpr long kParts = IsComplex ? 2 : 1;
+  libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
+    const Factor<Number, T> one(1);
+    for (long i = 0; i < count; ++i)
+      cuda::check_math((c_blas.*Of::trsm)(handle, cuda::CUBLAS_SIDE_RIGHT,
+                                          lower ? cuda::CUBLAS_FILL_MODE_UPPER : cuda::CUBLAS_FILL_MODE_LOWER,
+                                          op_of(transposed), unit ? cuda::CUBLAS_DIAG_UNIT : cuda::CUBLAS_DIAG_NON_UNIT,
+                                          count_of(k), count_of(n), one.at(), numbers<Number>(a + i * n * n * kParts),
+                                          count_of(n), numbers<Number>(b + i * n * k * kParts), count_of(k)),
+                       "cublas trsm");
+  });
+}
+
 // ---- what programs call
 
 std::span<const int> uses_of(const int* uses, int use_count) {
@@ -146,6 +171,12 @@ void cublas_gemv(ThContext* context, const int* uses, int use_count, TH_GEMV_PAR
                                          reads_y ? *beta_at : T(0), y, incy);
 }
 
+template <class T, bool IsComplex>
+void cublas_triangles(ThContext* context, const int* uses, int use_count, TH_DEVICE_TRIANGLES_PARAMETERS(T)) {
+  DeviceCalls::ask_library<call_trsm<T, IsComplex>>(context, uses_of(uses, use_count), count, n, k, lower, transposed,
+                                                    unit, a, b);
+}
+
 }  // namespace
 
 NamedFunctions cublas_functions() {
@@ -168,6 +199,10 @@ NamedFunctions cublas_functions() {
   add("batched_gemm_tf32", cublas_batched_gemm<float, false, true>);
   add("gemv_f32", cublas_gemv<float>);
   add("gemv_f64", cublas_gemv<double>);
+  add("triangles_f32", cublas_triangles<float, false>);
+  add("triangles_f64", cublas_triangles<double, false>);
+  add("triangles_c64", cublas_triangles<float, true>);
+  add("triangles_c128", cublas_triangles<double, true>);
   return out;
 }
 

@@ -1,6 +1,6 @@
-// Factors of real matrices by cuSOLVER, one matrix after the other. Its matrices are stored by columns: what is lower
+// Factors of matrices by cuSOLVER, one matrix after the other. Its matrices are stored by columns: what is lower
 // by rows is upper there.
-#include <algorithm>
+#include <climits>
 
 #include "compiler/cuda/device_program.h"
 #include "compiler/cuda/emulated/math_libraries.h"
@@ -12,8 +12,12 @@ namespace {
 
 using cuda::Cusolver;
 
-template <class T>
-constexpr int kTypeOf = sizeof(T) == 4 ? cuda::CUDA_R_32F : cuda::CUDA_R_64F;
+// Of numbers whose parts are T, and how many of these one has.
+template <class T, bool IsComplex>
+constexpr int kTypeOf = IsComplex ? (sizeof(T) == 4 ? cuda::CUDA_C_32F : cuda::CUDA_C_64F)
+                                  : (sizeof(T) == 4 ? cuda::CUDA_R_32F : cuda::CUDA_R_64F);
+template <bool IsComplex>
+constexpr long kPartsOf = IsComplex ? 2 : 1;
 
 // Memory that a factorization asks for.
 struct SolverBuffers {
@@ -37,59 +41,61 @@ void with_cusolver(ThContext* context, int place, bool has_work, F f) {
   });
 }
 
-template <class T>
+template <class T, bool IsComplex>
 void cusolver_cholesky(ThContext* context, int place, TH_DEVICE_CHOLESKY_PARAMETERS(T)) {
   with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
-    constexpr int kType = kTypeOf<T>;
+    constexpr int kType = kTypeOf<T, IsComplex>;
     SolverBuffers buffers;
     cuda::check_math(c.cusolverDnXpotrf_bufferSize(handle, parameters, cuda::CUBLAS_FILL_MODE_UPPER, n, kType, matrices,
                                                    n, kType, &buffers.device_bytes, &buffers.host_bytes),
                      "cusolverDnXpotrf_bufferSize");
     buffers.allocate(at);
     for (long m = 0; m < count; ++m)
-      cuda::check_math(
-          c.cusolverDnXpotrf(handle, parameters, cuda::CUBLAS_FILL_MODE_UPPER, n, kType, matrices + m * n * n, n, kType,
-                             buffers.device, buffers.device_bytes, buffers.host, buffers.host_bytes, info + m),
-          "cusolverDnXpotrf");
+      cuda::check_math(c.cusolverDnXpotrf(handle, parameters, cuda::CUBLAS_FILL_MODE_UPPER, n, kType,
+                                          matrices + kPartsOf<IsComplex> * m * n * n, n, kType, buffers.device,
+                                          buffers.device_bytes, buffers.host, buffers.host_bytes, info + m),
+                       "cusolverDnXpotrf");
   });
 }
 
-template <class T>
+template <class T, bool IsComplex>
 void cusolver_eigh(ThContext* context, int place, TH_DEVICE_EIGH_PARAMETERS(T)) {
   with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
-    constexpr int kType = kTypeOf<T>;
+    constexpr int kType = kTypeOf<T, IsComplex>, kReal = kTypeOf<T, false>;
     const int vectors = wants_vectors ? cuda::CUSOLVER_EIG_MODE_VECTOR : cuda::CUSOLVER_EIG_MODE_NOVECTOR;
     SolverBuffers buffers;
     cuda::check_math(
         c.cusolverDnXsyevd_bufferSize(handle, parameters, vectors, cuda::CUBLAS_FILL_MODE_UPPER, n, kType, matrices, n,
-                                      kType, values, kType, &buffers.device_bytes, &buffers.host_bytes),
+                                      kReal, values, kType, &buffers.device_bytes, &buffers.host_bytes),
         "cusolverDnXsyevd_bufferSize");
     buffers.allocate(at);
     for (long m = 0; m < count; ++m)
-      cuda::check_math(c.cusolverDnXsyevd(handle, parameters, vectors, cuda::CUBLAS_FILL_MODE_UPPER, n, kType,
-                                          matrices + m * n * n, n, kType, values + m * n, kType, buffers.device,
-                                          buffers.device_bytes, buffers.host, buffers.host_bytes, info + m),
-                       "cusolverDnXsyevd");
+      cuda::check_math(
+          c.cusolverDnXsyevd(handle, parameters, vectors, cuda::CUBLAS_FILL_MODE_UPPER, n, kType,
+                             matrices + kPartsOf<IsComplex> * m * n * n, n, kReal, values + m * n, kType,
+                             buffers.device, buffers.device_bytes, buffers.host, buffers.host_bytes, info + m),
+          "cusolverDnXsyevd");
   });
 }
 
-template <class T>
+template <class T, bool IsComplex>
 void cusolver_svd(ThContext* context, int place, TH_DEVICE_SVD_PARAMETERS(T)) {
   const bool has_work = count > 0 && n > 0;
   with_cusolver(context, place, has_work, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
-    constexpr int kType = kTypeOf<T>;
+    constexpr int kType = kTypeOf<T, IsComplex>, kReal = kTypeOf<T, false>;
     const signed char job = wants_vectors ? 'S' : 'N';
     SolverBuffers buffers;
     cuda::check_math(
-        c.cusolverDnXgesvd_bufferSize(handle, parameters, job, job, m, n, kType, matrices, m, kType, s, kType, u, m,
+        c.cusolverDnXgesvd_bufferSize(handle, parameters, job, job, m, n, kType, matrices, m, kReal, s, kType, u, m,
                                       kType, vt, n, kType, &buffers.device_bytes, &buffers.host_bytes),
         "cusolverDnXgesvd_bufferSize");
     buffers.allocate(at);
     for (long i = 0; i < count; ++i)
       cuda::check_math(
-          c.cusolverDnXgesvd(handle, parameters, job, job, m, n, kType, matrices + i * m * n, m, kType, s + i * n,
-                             kType, u + i * m * n, m, kType, vt + i * n * n, n, kType, buffers.device,
-                             buffers.device_bytes, buffers.host, buffers.host_bytes, info + i),
+          c.cusolverDnXgesvd(handle, parameters, job, job, m, n, kType, matrices + kPartsOf<IsComplex> * i * m * n, m,
+                             kReal, s + i * n, kType, u + kPartsOf<IsComplex> * i * m * n, m, kType,
+                             vt + kPartsOf<IsComplex> * i * n * n, n, kType, buffers.device, buffers.device_bytes,
+                             buffers.host, buffers.host_bytes, info + i),
           "cusolverDnXgesvd");
   });
 }
@@ -97,17 +103,88 @@ void cusolver_svd(ThContext* context, int place, TH_DEVICE_SVD_PARAMETERS(T)) {
 template <class T, bool IsComplex>
 void cusolver_lu(ThContext* context, int place, TH_DEVICE_LU_PARAMETERS(T)) {
   with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
-    constexpr int kType = IsComplex ? (sizeof(T) == 4 ? cuda::CUDA_C_32F : cuda::CUDA_C_64F) : kTypeOf<T>;
+    constexpr int kType = kTypeOf<T, IsComplex>;
     SolverBuffers buffers;
     cuda::check_math(c.cusolverDnXgetrf_bufferSize(handle, parameters, n, n, kType, matrices, n, kType,
                                                    &buffers.device_bytes, &buffers.host_bytes),
                      "cusolverDnXgetrf_bufferSize");
     buffers.allocate(at);
     for (long m = 0; m < count; ++m)
-      cuda::check_math(c.cusolverDnXgetrf(handle, parameters, n, n, kType, matrices + (IsComplex ? 2 : 1) * m * n * n,
+      cuda::check_math(c.cusolverDnXgetrf(handle, parameters, n, n, kType, matrices + kPartsOf<IsComplex> * m * n * n,
                                           n, exchanges + m * n, kType, buffers.device, buffers.device_bytes,
                                           buffers.host, buffers.host_bytes, info + m),
                        "cusolverDnXgetrf");
+  });
+}
+
+// ---- qr: orgqr and ungqr have no common form
+
+template <class T, bool IsComplex>
+struct OfQ;
+template <>
+struct OfQ<float, false> {
+  using Number = float;
+  static constexpr auto size = &Cusolver::cusolverDnSorgqr_bufferSize;
+  static constexpr auto make = &Cusolver::cusolverDnSorgqr;
+};
+template <>
+struct OfQ<double, false> {
+  using Number = double;
+  static constexpr auto size = &Cusolver::cusolverDnDorgqr_bufferSize;
+  static constexpr auto make = &Cusolver::cusolverDnDorgqr;
+};
+template <>
+struct OfQ<float, true> {
+  using Number = float2;
+  static constexpr auto size = &Cusolver::cusolverDnCungqr_bufferSize;
+  static constexpr auto make = &Cusolver::cusolverDnCungqr;
+};
+template <>
+struct OfQ<double, true> {
+  using Number = double2;
+  static constexpr auto size = &Cusolver::cusolverDnZungqr_bufferSize;
+  static constexpr auto make = &Cusolver::cusolverDnZungqr;
+};
+
+template <class T, bool IsComplex>
+void cusolver_reflections(ThContext* context, int place, TH_DEVICE_REFLECTIONS_PARAMETERS(T)) {
+  with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto* parameters, auto& at) {
+    constexpr int kType = kTypeOf<T, IsComplex>;
+    constexpr long kParts = kPartsOf<IsComplex>;
+    SolverBuffers buffers;
+    cuda::check_math(c.cusolverDnXgeqrf_bufferSize(handle, parameters, m, n, kType, matrices, m, kType, factors, kType,
+                                                   &buffers.device_bytes, &buffers.host_bytes),
+                     "cusolverDnXgeqrf_bufferSize");
+    buffers.allocate(at);
+    for (long i = 0; i < count; ++i)
+      cuda::check_math(c.cusolverDnXgeqrf(handle, parameters, m, n, kType, matrices + kParts * i * m * n, m, kType,
+                                          factors + kParts * i * n, kType, buffers.device, buffers.device_bytes,
+                                          buffers.host, buffers.host_bytes, info + i),
+                       "cusolverDnXgeqrf");
+  });
+}
+
+template <class T, bool IsComplex>
+void cusolver_q(ThContext* context, int place, TH_DEVICE_Q_PARAMETERS(T)) {
+  TH_CHECK(m <= INT_MAX, "a length of ", m, " for cuSOLVER");
+  with_cusolver(context, place, count > 0 && n > 0, [&](const Cusolver& c, auto* handle, auto*, auto& at) {
+    using Of = OfQ<T, IsComplex>;
+    using Number = typename Of::Number;
+    constexpr long kParts = kPartsOf<IsComplex>;
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n);
+    const auto all = reinterpret_cast<Number*>(matrices);
+    const auto of_all = reinterpret_cast<const Number*>(factors);
+    int elements = 0;
+    cuda::check_math((c.*Of::size)(handle, rows, columns, columns, all, rows, of_all, &elements),
+                     "cusolverDn orgqr_bufferSize");
+    SolverBuffers buffers{.device_bytes = static_cast<size_t>(elements) * sizeof(T) * kParts};
+    buffers.allocate(at);
+    for (long i = 0; i < count; ++i)
+      cuda::check_math(
+          (c.*Of::make)(handle, rows, columns, columns, reinterpret_cast<Number*>(matrices + kParts * i * m * n), rows,
+                        reinterpret_cast<const Number*>(factors + kParts * i * n), static_cast<Number*>(buffers.device),
+                        elements, info + i),
+          "cusolverDn orgqr");
   });
 }
 
@@ -121,16 +198,18 @@ NamedFunctions cusolver_functions() {
                                   return is_emulated ? cuda::emulated::cusolver() : cuda::math_libraries().cusolver();
                                 });
   };
-  add("cholesky_f32", cusolver_cholesky<float>);
-  add("cholesky_f64", cusolver_cholesky<double>);
-  add("eigh_f32", cusolver_eigh<float>);
-  add("eigh_f64", cusolver_eigh<double>);
-  add("svd_f32", cusolver_svd<float>);
-  add("svd_f64", cusolver_svd<double>);
-  add("lu_f32", cusolver_lu<float, false>);
-  add("lu_f64", cusolver_lu<double, false>);
-  add("lu_c64", cusolver_lu<float, true>);
-  add("lu_c128", cusolver_lu<double, true>);
+#define TH_ADD(name, function)               \
+  add(name "_f32", function<float, false>);  \
+  add(name "_f64", function<double, false>); \
+  add(name "_c64", function<float, true>);   \
+  add(name "_c128", function<double, true>);
+  TH_ADD("cholesky", cusolver_cholesky)
+  TH_ADD("eigh", cusolver_eigh)
+  TH_ADD("svd", cusolver_svd)
+  TH_ADD("lu", cusolver_lu)
+  TH_ADD("reflections", cusolver_reflections)
+  TH_ADD("q", cusolver_q)
+#undef TH_ADD
   return out;
 }
 

@@ -11,6 +11,7 @@ namespace thtrain {
 /// "cublas_gemm_f32" and others for devices of NVIDIA, "emulated_cublas_gemm_f32" and others for the emulated one;
 /// nullopt where the library is of no use.
 NamedFunctions cublas_functions();
+NamedFunctions cublaslt_functions();
 NamedFunctions cufft_functions();
 NamedFunctions cusolver_functions();
 NamedFunctions cudnn_functions();

@@ -43,8 +43,9 @@ class Functions {
     NamedFunctions out;
     for (NamedFunctions (*of_library)() :
          {blas_functions, conv_fft_functions, conv_patches_functions, covariance_root_functions, cublas_functions,
-          cudnn_functions, cufft_functions, cusolver_functions, cusparse_functions, decomposition_functions,
-          fft_functions, lapack_functions, onednn_conv_functions, onednn_functions, random_functions})
+          cublaslt_functions, cudnn_functions, cufft_functions, cusolver_functions, cusparse_functions,
+          decomposition_functions, fft_functions, lapack_functions, onednn_conv_functions, onednn_functions,
+          random_functions})
       out.merge(of_library());
     return out;
   }();

@@ -13,22 +13,9 @@
 namespace thtrain {
 namespace {
 
-// The layout that the planner will give the value, which may be a view of a view.
-Layout layout_of(const Expr& value) {
-  std::vector<Expr> views;
-  Expr at = value;
-  for (; is_view(at); at = viewed_by(at)) views.push_back(at);
-  Layout layout = row_major(at.dims());
-  for (size_t i = views.size(); i-- > 0;) {
-    const Node& node = views[i].node();
-    layout = view_rule(*node.op, views[i].output())->view({node, layout}).value_or(row_major(views[i].dims()));
-  }
-  return layout;
-}
-
 bool can_be_fused(const Node& node, const PassContext& context) {
   std::vector<Layout> layouts;
-  for (const Expr& input : node.inputs) layouts.push_back(layout_of(input));
+  for (const Expr& input : node.inputs) layouts.push_back(planned_layout(input));
   return node.op->epilogue->is_possible(node, layouts, *context.chooser, context.target);
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_epilogues.h"
+#include "compiler/passes/fuse_layers.h"
 #include "compiler/passes/fuse_matvec_update.h"
 #include "compiler/passes/fuse_pooling.h"
 #include "compiler/passes/fuse_reductions.h"
@@ -73,6 +74,11 @@ const std::vector<PipelineEntry>& pipeline() {
       {{.name = "fuse_pooling",
         .what = "max_pool(conv(x, w)) -> pooled_conv(x, w)",
         .run = fuse_pooling,
+        .needs_chooser = true},
+       "fused"},
+      {{.name = "fuse_layers",
+        .what = "relu(dot(x, W) + b) -> fused_product(x, W, b), by cuBLASLt",
+        .run = fuse_layers,
         .needs_chooser = true},
        "fused"},
       {{.name = "fuse_epilogues",

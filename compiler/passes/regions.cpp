@@ -35,6 +35,18 @@ bool exceeds_cache(const Type& type, const kernel::FusionLimits& limits) {
   return elements.is_known() && elements.value() * static_cast<int64_t>(size_of(type.dtype)) >= limits.cached_bytes;
 }
 
+Layout planned_layout(const Expr& value) {
+  std::vector<Expr> views;
+  Expr at = value;
+  for (; is_view(at); at = viewed_by(at)) views.push_back(at);
+  Layout layout = row_major(at.dims());
+  for (size_t i = views.size(); i-- > 0;) {
+    const Node& node = views[i].node();
+    layout = view_rule(*node.op, views[i].output())->view({node, layout}).value_or(row_major(views[i].dims()));
+  }
+  return layout;
+}
+
 RegionFuser::RegionFuser(const Graph& graph, const kernel::FusionLimits& limits)
     : limits_(limits),
       graph_(graph),

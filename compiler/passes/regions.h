@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/layout.h"
 #include "compiler/kernel/target.h"
 
 namespace thtrain {
 
 /// Is an array known to be so large that a loop over it finds little of it in the caches?
 bool exceeds_cache(const Type& type, const kernel::FusionLimits& limits);
+
+/// The layout that the planner will give the value, which may be a view of a view.
+Layout planned_layout(const Expr& value);
 
 /// Grows regions from readers to the values that they read. A node joins the region of the last of its readers that
 /// takes it, if that creates no cycle: a node outside the region that is computed from it and that it reads would have

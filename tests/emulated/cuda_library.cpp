@@ -1,5 +1,6 @@
 // The emulated driver, its NVRTC and its libraries of mathematics behind the symbols of the real ones: as libcuda.so.1,
-// libnvrtc.so.12, libcublas.so.12, libcufft.so.11 and libcudnn.so.9 it is found and opened like these.
+// libnvrtc.so.12, libcublas.so.12, libcublasLt.so.12, libcufft.so.11 and libcudnn.so.9 it is found and opened like
+// these.
 #include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/emulated/driver.h"
 #include "compiler/cuda/emulated/math_libraries.h"
@@ -28,6 +29,13 @@ using namespace thtrain::cuda;  // NOLINT
   }                                                 \
   extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
 #include "compiler/cuda/cublas_functions.inc"
+
+#define TH_REQUIRED(name, parameters)               \
+  extern "C" Status(*resolve_##name()) parameters { \
+    return emulated::cublaslt().functions.name;     \
+  }                                                 \
+  extern "C" Status name parameters __attribute__((ifunc("resolve_" #name)));
+#include "compiler/cuda/cublaslt_functions.inc"
 
 #define TH_REQUIRED(name, parameters)               \
   extern "C" Status(*resolve_##name()) parameters { \

@@ -72,6 +72,7 @@ BUILDERS = {f"compiler/ops/{name}" for name in [
 KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce"}),
     (re.compile(r"compiler/passes/fuse_pooling\."), {"pool"}),
+    (re.compile(r"compiler/passes/fuse_layers\."), {"linalg"}),
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),

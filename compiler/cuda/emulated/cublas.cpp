@@ -1,13 +1,16 @@
 // The emulated cuBLAS. A matrix is stored by columns, `ld` elements apart; factors are numbers on the host.
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <map>
 #include <memory>
 
+#include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "compiler/cuda/emulated/cublas_products.h"
 #include "compiler/cuda/emulated/math_libraries.h"
-#include "compiler/cuda/emulated/math_work.h"
-#include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/ops/factor/factor.h"
 
 // A handle is a pointer to one of these.
 struct cublasContext {
@@ -95,85 +98,6 @@ Status set_math(cublasContext* handle, int mode) {
 
 // ---- products
 
-// A matrix of a batch as it is stored, and as the product reads it.
-struct Stored {
-  int op;
-  int64_t rows, columns;  // as stored
-  int64_t ld;
-  const void* at;
-  int64_t stride;  // elements from one matrix to the next
-
-  template <class T>
-  DeviceRows of(int64_t matrix) const {
-    constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
-    return {reinterpret_cast<DeviceAddress>(at) + static_cast<DeviceAddress>(matrix * stride * kBytes), columns,
-            ld * kBytes, rows * kBytes};
-  }
-};
-
-// op(A), row-major.
-template <class T>
-Tensor as_read(const CUctx_st& context, const Stored& stored, int64_t matrix) {
-  std::vector<T> columns(static_cast<size_t>(stored.rows * stored.columns));
-  stored.of<T>(matrix).read(context, columns.data());
-  const bool is_plain = stored.op == CUBLAS_OP_N;
-  Tensor out =
-      Tensor::empty(dtype_of<T>(), is_plain ? Shape{stored.rows, stored.columns} : Shape{stored.columns, stored.rows});
-  for (int64_t j = 0; j < stored.columns; ++j)
-    for (int64_t i = 0; i < stored.rows; ++i) {
-      T x = columns[static_cast<size_t>(j * stored.rows + i)];
-      if constexpr (is_complex_v<T>)
-        if (stored.op == CUBLAS_OP_C) x = std::conj(x);
-      out.data<T>()[is_plain ? i * stored.columns + j : j * stored.rows + i] = x;
-    }
-  return out;
-}
-
-template <class T>
-struct Product {
-  int64_t m, n, k, count;
-  T alpha, beta;
-  Stored a, b, c;
-
-  bool reads_factors() const { return k > 0 && alpha != T(0); }
-  // Only what is read and written must be there.
-  bool lies_in(const CUctx_st& context) const {
-    bool out = true;
-    for (int64_t i = 0; i < count; ++i) {
-      out = out && c.of<T>(i).lies_in(context);
-      if (reads_factors()) out = out && a.of<T>(i).lies_in(context) && b.of<T>(i).lies_in(context);
-    }
-    return out;
-  }
-  void run(const CUctx_st& context, int64_t i, bool tf32) const {
-    Tensor product = Tensor::zeros(dtype_of<T>(), {m, n});
-    bool is_written = true;
-    if (reads_factors()) {
-      is_written = a.of<T>(i).is_written(context) && b.of<T>(i).is_written(context);
-      Tensor left = as_read<T>(context, a, i), right = as_read<T>(context, b, i);
-      if (tf32) {
-        round_to_tf32(left);
-        round_to_tf32(right);
-      }
-      reference_products(left, right, 1, m, k, n, product);
-    }
-    const DeviceRows columns = c.of<T>(i);
-    std::vector<T> results(static_cast<size_t>(m * n));
-    if (beta != T(0)) {
-      is_written = is_written && columns.is_written(context);
-      columns.read(context, results.data());
-    }
-    for (int64_t row = 0; row < m; ++row)
-      for (int64_t column = 0; column < n; ++column) {
-        T& to = results[static_cast<size_t>(column * m + row)];
-        const T share = beta == T(0) ? T(0) : beta * to;
-        to = reads_factors() ? alpha * product.data<T>()[row * n + column] + share : share;
-      }
-    columns.write(context, results.data());
-    if (is_written) columns.note_written(context);
-  }
-};
-
 bool is_op(int op) {
   return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
 }
@@ -192,7 +116,7 @@ Status multiply(cublasContext* handle, Product<T> product) {
     return ask(machine, context, h.stream, what, CUBLAS_STATUS_EXECUTION_FAILED,
                [&context, product, tf32, workspace = h.workspace] {
                  if (!is_there(context, product.lies_in(context) && context.memory->holds(workspace, 1))) return;
-                 for (int64_t i = 0; i < product.count; ++i) product.run(context, i, tf32);
+                 for (int64_t i = 0; i < product.count; ++i) product.run(context, i, tf32, true);
                });
   });
 }
@@ -264,6 +188,53 @@ Status gemv(cublasContext* handle, int trans, int m, int n, const T* alpha, cons
                               {CUBLAS_OP_N, 1, rows, incy, y, 0}});
 }
 
+// X op(A) = alpha B, X in the place of B, which thtrain asks for alone: what is on the right by columns is on the left
+// by rows, as the op has it.
+template <class T>
+Status trsm(cublasContext* handle, int side, int triangle, int trans, int diagonal, int m, int n, const T* alpha,
+            const T* a, int lda, T* b, int ldb) {
+  using Number = typename Own<T>::type;
+  if (side != CUBLAS_SIDE_RIGHT || (trans != CUBLAS_OP_N && trans != CUBLAS_OP_T) || !alpha || *own(alpha) != Number(1))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "equations that thtrain does not ask for");
+  if ((triangle != CUBLAS_FILL_MODE_UPPER && triangle != CUBLAS_FILL_MODE_LOWER) ||
+      (diagonal != CUBLAS_DIAG_UNIT && diagonal != CUBLAS_DIAG_NON_UNIT))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "no such triangle");
+  if (m < 0 || n < 0 || lda < std::max(1, n) || ldb < std::max(1, m))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a length or a leading dimension");
+  return with_handle(handle, [&](Machine& machine, CUctx_st& context, cublasContext& h) {
+    if (!h.stream || h.workspace == 0)
+      return refuse(CUBLAS_STATUS_ALLOC_FAILED, "no workspace was set behind cublasSetStream");
+    const Stored matrix{CUBLAS_OP_N, n, n, lda, a, 0}, right{CUBLAS_OP_N, m, n, ldb, b, 0};
+    const auto lie_in = [matrix, right](const CUctx_st& where) {
+      return matrix.of<Number>(0).lies_in(where) && right.of<Number>(0).lies_in(where);
+    };
+    if (!lie_in(context))
+      return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "a matrix does not lie in one allocation of the device");
+    const Triangle t{triangle == CUBLAS_FILL_MODE_UPPER, trans == CUBLAS_OP_T, diagonal == CUBLAS_DIAG_UNIT};
+    const std::string what =
+        str("cuBLAS trsm ", name_of(dtype_of<Number>()), ' ', m, 'x', n, ' ', t.lower, t.transposed, t.unit);
+    return ask(machine, context, h.stream, what, CUBLAS_STATUS_EXECUTION_FAILED, [&context, matrix, right, lie_in, t] {
+      if (!is_there(context, lie_in(context))) return;
+      const DeviceRows columns = right.of<Number>(0);
+      const bool is_written = matrix.of<Number>(0).is_written(context) && columns.is_written(context);
+      const DType dtype = dtype_of<Number>();
+      const Expr triangles = make_input({.dtype = dtype, .dims = {matrix.rows, matrix.rows}}, "a"),
+                 sides = make_input({.dtype = dtype, .dims = {right.columns, right.rows}}, "b");
+      Tensor rows = Tensor::empty(dtype, {matrix.rows, matrix.rows}),
+             results = Tensor::empty(dtype, {right.columns, right.rows});
+      matrix.of<Number>(0).read(context, rows.raw());
+      columns.read(context, results.raw());
+      try {
+        results = evaluate({triangular_solve(triangles, sides, t)}, {{triangles, rows}, {sides, results}})[0];
+      } catch (const UserError&) {  // a 0 on the diagonal, by which the library divides
+        for (int64_t i = 0; i < results.size(); ++i) results.data<Number>()[i] = Number(NAN);
+      }
+      columns.write(context, results.contiguous().raw());
+      if (is_written) columns.note_written(context);
+    });
+  });
+}
+
 }  // namespace
 
 const Opened<Cublas>& cublas() {
@@ -285,7 +256,11 @@ const Opened<Cublas>& cublas() {
                      .cublasCgemmStridedBatched = gemm_of_batch<float2>,
                      .cublasZgemmStridedBatched = gemm_of_batch<double2>,
                      .cublasSgemv_v2 = gemv<float>,
-                     .cublasDgemv_v2 = gemv<double>};
+                     .cublasDgemv_v2 = gemv<double>,
+                     .cublasStrsm_v2 = trsm<float>,
+                     .cublasDtrsm_v2 = trsm<double>,
+                     .cublasCtrsm_v2 = trsm<float2>,
+                     .cublasZtrsm_v2 = trsm<double2>};
     return out;
   }();
   return once;

@@ -1,5 +1,4 @@
-// The emulated cuSOLVER: factors of matrices that are stored by columns, real but for those of LU; of symmetric ones
-// the upper triangle is read.
+// The emulated cuSOLVER: factors of matrices that are stored by columns; of Hermitian ones the upper triangle is read.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,39 +6,32 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "compiler/cuda/emulated/cusolver_objects.h"
 #include "compiler/cuda/emulated/math_libraries.h"
-#include "compiler/cuda/emulated/math_work.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor.h"
+#include "compiler/ops/factor/matrices.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
 
-// A handle is a pointer to one of these.
-struct cusolverDnContext {
-  CUctx_st* context = nullptr;
-  CUstream_st* stream = nullptr;
-};
-struct cusolverDnParams {
-  char mark = 0;
-};
-
 namespace thtrain::cuda::emulated {
 namespace {
-
-using Handle = cusolverDnContext;
-using Parameters = cusolverDnParams;
 
 std::map<const void*, std::unique_ptr<Handle>>& solvers() {
   static std::map<const void*, std::unique_ptr<Handle>> all;
   return all;
 }
 
-Parameters& the_parameters() {
+}  // namespace
+
+Parameters& the_solver_parameters() {
   static Parameters only;
   return only;
 }
+
+namespace {
 
 // f(machine, context, handle).
 template <class F>
@@ -86,81 +78,44 @@ Status set_stream_of_solver(Handle* handle, CUstream_st* stream) {
 }
 
 Status create_parameters(Parameters** out) {
-  *out = &the_parameters();
+  *out = &the_solver_parameters();
   return CUSOLVER_STATUS_SUCCESS;
 }
 
 // ---- arguments
 
-// Columns of a matrix of float32 or float64.
-struct Columns {
-  int dtype;
-  void* at;
-  int64_t rows, columns, ld;
-
-  bool is_real() const { return dtype == CUDA_R_32F || dtype == CUDA_R_64F; }
-  bool is_complex() const { return dtype == CUDA_C_32F || dtype == CUDA_C_64F; }
-  DType element() const {
-    if (is_complex()) return dtype == CUDA_C_32F ? DType::kComplex64 : DType::kComplex128;
-    return dtype == CUDA_R_32F ? DType::kFloat32 : DType::kFloat64;
-  }
-  DeviceRows rows_of_device() const {
-    const auto bytes = static_cast<int64_t>(size_of(element()));
-    return {reinterpret_cast<DeviceAddress>(at), columns, ld * bytes, rows * bytes};
-  }
-  // One column is a row of it.
-  Tensor read(const CUctx_st& context) const {
-    Tensor out = Tensor::empty(element(), {columns, rows});
-    rows_of_device().read(context, out.raw());
-    return out;
-  }
-  void write(const CUctx_st& context, const Tensor& from, bool is_written) const {
-    rows_of_device().write(context, from.contiguous().cast(element()).raw());
-    if (is_written) rows_of_device().note_written(context);
-  }
-};
-
-struct Buffers {
-  void* on_device;
-  size_t device_bytes;
-  int* info;
-};
-
-constexpr size_t kBuffer = 512;  // that every factorization asks for
-
 // Why the arguments are refused; "" where they are not.
 std::string trouble_of(const CUctx_st& context, const Handle& h, const Parameters* parameters,
-                       const std::vector<Columns>& matrices, int computed_in, const Buffers& buffers,
-                       bool may_be_complex) {
+                       const std::vector<Columns>& matrices, int computed_in, const Buffers& buffers) {
   if (!h.stream) return "no stream was set";
-  if (parameters != &the_parameters()) return "no parameters";
+  if (parameters != &the_solver_parameters()) return "no parameters";
   for (const Columns& x : matrices) {
-    if (!x.is_real() && !(may_be_complex && x.is_complex())) return "a dtype that thtrain does not ask for";
-    if (x.dtype != computed_in) return "dtypes differ";
+    if (!x.is_real() && !x.is_complex()) return "a dtype that thtrain does not ask for";
+    if (x.dtype != (x.holds_parts ? real_type_of(computed_in) : computed_in)) return "dtypes differ";
     if (x.rows < 0 || x.columns < 0 || x.ld < std::max<int64_t>(1, x.rows)) return "a length or a leading dimension";
     if (!x.rows_of_device().lies_in(context)) return "a matrix does not lie in one allocation of the device";
   }
-  if (buffers.device_bytes < kBuffer ||
+  if (buffers.device_bytes < kSolverBuffer ||
       !context.memory->holds(reinterpret_cast<DeviceAddress>(buffers.on_device), buffers.device_bytes))
     return "the buffer has not the bytes that were asked for";
   if (!context.memory->holds(reinterpret_cast<DeviceAddress>(buffers.info), sizeof(int))) return "info";
   return "";
 }
 
-Status sizes(Handle* handle, size_t* on_device, size_t* on_host) {
+}  // namespace
+
+Status solver_buffer_sizes(Handle* handle, size_t* on_device, size_t* on_host) {
   return with_solver(handle, [&](Machine&, CUctx_st&, Handle&) {
-    *on_device = kBuffer;
+    *on_device = kSolverBuffer;
     *on_host = 0;
     return CUSOLVER_STATUS_SUCCESS;
   });
 }
 
-// Asks for work(context), which gives info, after the arguments were looked at.
-template <class Work>
 Status factorize(Handle* handle, const Parameters* parameters, const std::vector<Columns>& matrices, int computed_in,
-                 const Buffers& buffers, Work work, bool may_be_complex = false) {
+                 const Buffers& buffers, const std::function<int(CUctx_st&)>& work) {
   return with_solver(handle, [&](Machine& m, CUctx_st& context, Handle& h) {
-    const std::string trouble = trouble_of(context, h, parameters, matrices, computed_in, buffers, may_be_complex);
+    const std::string trouble = trouble_of(context, h, parameters, matrices, computed_in, buffers);
     if (!trouble.empty()) return refuse(CUSOLVER_STATUS_INVALID_VALUE, trouble);
     if (refused_in_capture(m, "a call of cuSOLVER, which is not documented for that,") != CUDA_SUCCESS)
       return Status{CUSOLVER_STATUS_EXECUTION_FAILED};
@@ -172,6 +127,8 @@ Status factorize(Handle* handle, const Parameters* parameters, const std::vector
     });
   });
 }
+
+namespace {
 
 // The values of the graph that `build` makes of x; empty where an op refuses x.
 std::vector<Tensor> values_of(const Tensor& x, const std::function<std::vector<Expr>(const Expr&)>& build) {
@@ -187,13 +144,15 @@ Tensor transposed_of(const Tensor& x) {
   return values_of(x, [](const Expr& e) { return std::vector{transpose(e)}; })[0];
 }
 
-// Vectors may have either sign: every second one is turned round.
-void turn_some_round(Tensor& columns) {
+// Vectors may have any sign: every second one is turned round, of complex ones by a right angle, or back.
+void turn_some_round(Tensor& columns, bool back = false) {
   visit(columns.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>)
+    T sign(-1);
+    if constexpr (is_complex_v<T>) sign = T(0, back ? -1 : 1);
+    if constexpr (is_complex_v<T> || std::is_floating_point_v<T>)
       for (int64_t i = 0; i < columns.size(); ++i)
-        if (i / columns.dim(1) % 2 == 0) columns.data<T>()[i] = -columns.data<T>()[i];
+        if (i / columns.dim(1) % 2 == 0) columns.data<T>()[i] *= sign;
   });
 }
 
@@ -207,7 +166,7 @@ bool is_zero_at(const Tensor& x, int64_t i) {
 
 Status potrf_size(Handle* handle, Parameters*, int, int64_t, int, const void*, int64_t, int, size_t* on_device,
                   size_t* on_host) {
-  return sizes(handle, on_device, on_host);
+  return solver_buffer_sizes(handle, on_device, on_host);
 }
 
 // The rows of a lower triangle are the columns of an upper one. Of a matrix that is not positive definite info is the
@@ -241,20 +200,20 @@ Status potrf(Handle* handle, Parameters* parameters, int triangle, int64_t n, in
 
 Status syevd_size(Handle* handle, Parameters*, int, int, int64_t, int, const void*, int64_t, int, const void*, int,
                   size_t* on_device, size_t* on_host) {
-  return sizes(handle, on_device, on_host);
+  return solver_buffer_sizes(handle, on_device, on_host);
 }
 
 Status syevd(Handle* handle, Parameters* parameters, int vectors, int triangle, int64_t n, int of_a, void* a,
              int64_t lda, int of_w, void* w, int computed_in, void* device_buffer, size_t on_device, void*, size_t,
              int* info) {
   if (triangle != CUBLAS_FILL_MODE_UPPER) return refuse(CUSOLVER_STATUS_INVALID_VALUE, "a triangle");
-  const Columns matrix{of_a, a, n, n, lda}, values{of_w, w, n, 1, std::max<int64_t>(1, n)};
+  const Columns matrix{of_a, a, n, n, lda}, values{of_w, w, n, 1, std::max<int64_t>(1, n), true};
   return factorize(handle, parameters, {matrix, values}, computed_in, {device_buffer, on_device, info},
                    [matrix, values, vectors](const CUctx_st& context) {
                      const bool is_written = matrix.rows_of_device().is_written(context);
                      const std::vector<Tensor> found = values_of(matrix.read(context), [](const Expr& x) {
-                       const EigenPairs pairs = eigh(x);
-                       return std::vector{pairs.values, transpose(pairs.vectors)};
+                       const EigenPairs pairs = eigh(x);  // of the conjugate, whose columns the rows of x are
+                       return std::vector{pairs.values, conjugate(transpose(pairs.vectors))};
                      });
                      if (found.empty()) return 1;
                      values.write(context, found[0], is_written);
@@ -270,7 +229,7 @@ Status syevd(Handle* handle, Parameters* parameters, int vectors, int triangle, 
 Status gesvd_size(Handle* handle, Parameters*, signed char, signed char, int64_t, int64_t, int, const void*, int64_t,
                   int, const void*, int, const void*, int64_t, int, const void*, int64_t, int, size_t* on_device,
                   size_t* on_host) {
-  return sizes(handle, on_device, on_host);
+  return solver_buffer_sizes(handle, on_device, on_host);
 }
 
 Status gesvd(Handle* handle, Parameters* parameters, signed char job_u, signed char job_vt, int64_t m, int64_t n,
@@ -279,8 +238,8 @@ Status gesvd(Handle* handle, Parameters* parameters, signed char job_u, signed c
   if (m < n) return refuse(CUSOLVER_STATUS_INVALID_VALUE, "fewer rows than columns");
   if (job_u != job_vt || (job_u != 'S' && job_u != 'N')) return refuse(CUSOLVER_STATUS_INVALID_VALUE, "a job");
   const bool with_vectors = job_u == 'S';
-  const Columns matrix{of_a, a, m, n, lda}, values{of_s, s, n, 1, std::max<int64_t>(1, n)}, left{of_u, u, m, n, ldu},
-      right{of_vt, vt, n, n, ldvt};
+  const Columns matrix{of_a, a, m, n, lda}, values{of_s, s, n, 1, std::max<int64_t>(1, n), true},
+      left{of_u, u, m, n, ldu}, right{of_vt, vt, n, n, ldvt};
   std::vector<Columns> all{matrix, values};
   if (with_vectors) all.insert(all.end(), {left, right});
   return factorize(handle, parameters, all, computed_in, {device_buffer, on_device, info},
@@ -295,7 +254,7 @@ Status gesvd(Handle* handle, Parameters* parameters, signed char job_u, signed c
                      if (!with_vectors) return 0;
                      Tensor columns = found[1].copy(), rows = found[2].copy();
                      turn_some_round(columns);
-                     turn_some_round(rows);
+                     turn_some_round(rows, true);
                      left.write(context, columns, is_written);
                      right.write(context, transposed_of(rows), is_written);
                      return 0;
@@ -304,7 +263,7 @@ Status gesvd(Handle* handle, Parameters* parameters, signed char job_u, signed c
 
 Status getrf_size(Handle* handle, Parameters*, int64_t, int64_t, int, const void*, int64_t, int, size_t* on_device,
                   size_t* on_host) {
-  return sizes(handle, on_device, on_host);
+  return solver_buffer_sizes(handle, on_device, on_host);
 }
 
 // As LAPACK numbers them: row i was exchanged with row pivots[i], from 1, after those before. info is the first 0 of
@@ -314,30 +273,28 @@ Status getrf(Handle* handle, Parameters* parameters, int64_t m, int64_t n, int o
   if (m != n || !pivots) return refuse(CUSOLVER_STATUS_INVALID_VALUE, "a matrix that is not square, or no pivots");
   const Columns matrix{of_a, a, n, n, lda};
   const DeviceRows exchanges{reinterpret_cast<DeviceAddress>(pivots), 1, 8 * n, 8 * n};
-  return factorize(
-      handle, parameters, {matrix}, computed_in, {device_buffer, on_device, info},
-      [matrix, exchanges, n](CUctx_st& context) {
-        if (!is_there(context, exchanges.lies_in(context))) return 0;
-        const bool is_written = matrix.rows_of_device().is_written(context);
-        const std::vector<Tensor> found = values_of(matrix.read(context), [](const Expr& x) {
-          const LuFactors f = lu(transpose(x));
-          return std::vector{transpose(f.packed), f.rows, diagonal(f.packed)};
-        });
-        matrix.write(context, found[0], is_written);
-        std::vector<int64_t> rows(static_cast<size_t>(n)), out;
-        std::iota(rows.begin(), rows.end(), 0);
-        for (int64_t i = 0; i < n; ++i) {
-          const auto at = std::find(rows.begin() + i, rows.end(), found[1].as_int(i));
-          out.push_back(at - rows.begin() + 1);
-          std::swap(rows[static_cast<size_t>(i)], *at);
-        }
-        exchanges.write(context, out.data());
-        if (is_written) exchanges.note_written(context);
-        for (int64_t i = 0; i < n; ++i)
-          if (is_zero_at(found[2], i)) return static_cast<int>(i + 1);
-        return 0;
-      },
-      true);
+  return factorize(handle, parameters, {matrix}, computed_in, {device_buffer, on_device, info},
+                   [matrix, exchanges, n](CUctx_st& context) {
+                     if (!is_there(context, exchanges.lies_in(context))) return 0;
+                     const bool is_written = matrix.rows_of_device().is_written(context);
+                     const std::vector<Tensor> found = values_of(matrix.read(context), [](const Expr& x) {
+                       const LuFactors f = lu(transpose(x));
+                       return std::vector{transpose(f.packed), f.rows, diagonal(f.packed)};
+                     });
+                     matrix.write(context, found[0], is_written);
+                     std::vector<int64_t> rows(static_cast<size_t>(n)), out;
+                     std::iota(rows.begin(), rows.end(), 0);
+                     for (int64_t i = 0; i < n; ++i) {
+                       const auto at = std::find(rows.begin() + i, rows.end(), found[1].as_int(i));
+                       out.push_back(at - rows.begin() + 1);
+                       std::swap(rows[static_cast<size_t>(i)], *at);
+                     }
+                     exchanges.write(context, out.data());
+                     if (is_written) exchanges.note_written(context);
+                     for (int64_t i = 0; i < n; ++i)
+                       if (is_zero_at(found[2], i)) return static_cast<int>(i + 1);
+                     return 0;
+                   });
 }
 
 }  // namespace
@@ -359,6 +316,7 @@ const Opened<Cusolver>& cusolver() {
                      .cusolverDnXgesvd = gesvd,
                      .cusolverDnXgetrf_bufferSize = getrf_size,
                      .cusolverDnXgetrf = getrf};
+    add_reflections(out.functions);
     return out;
   }();
   return once;

@@ -3,7 +3,7 @@
 namespace thtrain::cuda::emulated {
 
 const MathLibraries& math_libraries() {
-  static const MathLibraries all{cublas, cufft, cusolver, cusparse, cudnn};
+  static const MathLibraries all{cublas, cublaslt, cufft, cusolver, cusparse, cudnn};
   return all;
 }
 

@@ -14,6 +14,7 @@ const MathLibraries& math_libraries();
 
 // Each by itself; the version is "emulated".
 const Opened<Cublas>& cublas();
+const Opened<CublasLt>& cublaslt();
 const Opened<Cufft>& cufft();
 const Opened<Cusolver>& cusolver();
 const Opened<Cusparse>& cusparse();

@@ -65,18 +65,21 @@ std::vector<Tensor> error_of_cholesky(const ErrorArgs& args) {
   return out;
 }
 
+// Of any size; complex ones on the host.
+void large_cholesky(kernel::StepBuilder& b) {
+  const Type& type = b.output().type;
+  if (b.target().is_device() && is_float(type.dtype)) return lower_device_cholesky(b, definite_check(b.node()));
+  b.call_library({cholesky_function(type.dtype),
+                  {count_of(type), type.dims.back(), kernel::PointerTo{b.input(0).index},
+                   kernel::PointerTo{b.output().index}, definite_check(b.node())}});
+}
+
 void lower_cholesky(kernel::StepBuilder& b) {
   const Type& type = b.output().type;
   const Dim &n = type.dims.back(), count = count_of(type);
-  if (!SmallMatrices::are(type)) {
-    if (b.target().is_device() && is_float(type.dtype))
-      return lower_decomposition(b, definite_check(b.node()), [](kernel::StepBuilder& step) {
-        lower_device_cholesky(step, definite_check(step.node()));
-      });
-    return b.call_library({cholesky_function(type.dtype),
-                           {count, n, kernel::PointerTo{b.input(0).index}, kernel::PointerTo{b.output().index},
-                            definite_check(b.node())}});
-  }
+  if (!SmallMatrices::are(type))
+    return b.target().is_device() ? lower_decomposition(b, definite_check(b.node()), large_cholesky)
+                                  : large_cholesky(b);
   using kernel::Term;
   SmallMatrices small(b);
   const int64_t rows = n.value();

@@ -1,12 +1,11 @@
 #include "compiler/ops/factor/cusolver_lu.h"
 
-#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/ops/factor/column_matrices.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/matrices.h"
 #include "compiler/ops/key_reader.h"
-#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 namespace {
@@ -57,18 +56,6 @@ std::optional<Graph> example_of_lu(const std::string& properties) {
   return Graph{{x}, {f.packed, f.rows, f.sign}, {}};
 }
 
-// to = the transposes of from, both row-major.
-void transpose_all(StepBuilder& b, const LuKey& k, const kernel::Operand& from, const kernel::Operand& to,
-                   const char* comment) {
-  const int64_t parts = is_complex(k.dtype) ? 2 : 1, matrix = parts * k.n * k.n;
-  Dims dims{k.count, k.n, k.n}, straight{matrix, parts * k.n, parts}, across{matrix, parts, parts * k.n};
-  if (parts == 2)
-    for (Dims* of : {&dims, &straight, &across}) of->emplace_back(of == &dims ? 2 : 1);
-  kernel::Nest nest(dims);
-  nest.store({parts_of(to), across}, nest.load("x", {parts_of(from), straight}));
-  kernel::schedule(b, nest, "transpose_matrices", comment);
-}
-
 // A thread for each matrix: the rows in their order behind all exchanges, and the sign of that.
 void order_rows(StepBuilder& b, const LuKey& k, const kernel::Operand& exchanges) {
   constexpr int kThreads = 64;
@@ -96,10 +83,10 @@ void call_cusolver_lu(StepBuilder& b) {
   kernel::Operand work = b.workspace(k.dtype, k.count * k.n * k.n);
   const kernel::Operand exchanges = b.workspace(DType::kInt64, k.count * k.n),
                         info = b.workspace(DType::kInt32, k.count);
-  transpose_all(b, k, b.input(0), work, "the matrices of in0 by columns");
+  transpose_matrices(b, k.count, k.n, k.n, b.input(0), work, "the matrices of in0 by columns");
   b.call_library({cusolver_lu_function(b.target(), k.dtype),
                   {Dim(k.count), Dim(k.n), PointerTo{work.index}, PointerTo{exchanges.index}, PointerTo{info.index}}});
-  transpose_all(b, k, work, b.output(0), "the packed factors by rows");
+  transpose_matrices(b, k.count, k.n, k.n, work, b.output(0), "the packed factors by rows");
   order_rows(b, k, exchanges);
 }
 

@@ -3,6 +3,8 @@
 #include "compiler/kernel/schedule/device.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/factor/column_matrices.h"
+#include "compiler/ops/factor/cusolver_qr.h"
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
@@ -21,10 +23,10 @@ using kernel::Target;
 using kernel::Term;
 
 constexpr const char *kFactors = "matrix_factors", *kCusolver = "cuSOLVER", *kOwn = "own";
-constexpr const char* kOps[] = {"cholesky", "eigh", "svd"};
+constexpr const char* kOps[] = {"cholesky", "eigh", "svd", "qr"};
 constexpr int kSolverThreads = kernel::kDeviceThreads;
 
-// `count` matrices [m, n] of floats; with_vectors: of eigh and svd.
+// `count` matrices [m, n]; with_vectors: of eigh and svd.
 struct FactorKey {
   std::string op;
   DType dtype = DType::kFloat32;
@@ -32,7 +34,7 @@ struct FactorKey {
   bool with_vectors = false;
 };
 
-// "eigh float32 2x9x9 vectors"
+// "eigh complex64 2x9x9 vectors"
 std::string text_of(const FactorKey& k) {
   return str(k.op, " ", name_of(k.dtype), " ", k.count, "x", k.m, "x", k.n, k.with_vectors ? " vectors" : "");
 }
@@ -42,13 +44,17 @@ std::optional<FactorKey> read_factor_key(const std::string& text) {
   KeyReader reader(text);
   for (const char* op : kOps)
     if (out.op.empty() && reader.take(op)) out.op = op;
-  const bool is_float32 = reader.take(" float32 ");
-  if (out.op.empty() || (!is_float32 && !reader.take(" float64 "))) return std::nullopt;
-  out.dtype = is_float32 ? DType::kFloat32 : DType::kFloat64;
+  bool has_dtype = false;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128})
+    if (!has_dtype && reader.take(str(" ", name_of(dtype), " "))) {
+      out.dtype = dtype;
+      has_dtype = true;
+    }
+  if (out.op.empty() || !has_dtype) return std::nullopt;
   if (!reader.numbers({&out.count, &out.m, &out.n}, 1, int64_t{1} << 40)) return std::nullopt;
   out.with_vectors = reader.take(" vectors");
-  const bool is_shape = out.op == "svd" ? out.m >= out.n : out.m == out.n;
-  const bool is_job = out.op != "cholesky" || !out.with_vectors;
+  const bool is_shape = out.op == "svd" || out.op == "qr" ? out.m >= out.n : out.m == out.n;
+  const bool is_job = out.op == "eigh" || out.op == "svd" || !out.with_vectors;
   return reader.is_at_end() && is_shape && is_job ? std::optional(out) : std::nullopt;
 }
 
@@ -75,6 +81,7 @@ std::optional<Graph> example_of_factors(const std::string& properties) {
   if (!k) return std::nullopt;
   const Expr x = make_input({.dtype = k->dtype, .dims = {k->count, k->m, k->n}}, "x");
   if (k->op == "cholesky") return Graph{{x}, {cholesky(definite(x))}, {}};
+  if (k->op == "qr") return Graph{{x}, outputs_of(apply(qr_op(), {x}).node()), {}};
   const Op& op = k->op == "eigh" ? eigh_op() : svd_op();
   return Graph{{x}, outputs_of(apply(op, {x}, {{"vectors", k->with_vectors}}).node()), {}};
 }
@@ -88,6 +95,7 @@ class SolverStep {
         code_(b.code()),
         key_(*key_of_factors(b)),
         check_(check),
+        real_(real_dtype(key_.dtype)),
         matrix_(key_.m * key_.n),
         is_lower_factor_(key_.op == "cholesky"),
         wrong_(b.workspace(DType::kInt32, key_.count)),
@@ -108,7 +116,7 @@ class SolverStep {
     b_.call_library({cusolver_eigh_function(b_.target(), key_.dtype),
                      {Dim(key_.count), Dim(key_.n), Dim(key_.with_vectors), PointerTo{work.index},
                       PointerTo{b_.output(0).index}, PointerTo{info_.index}}});
-    if (key_.with_vectors) store_vectors(work, b_.output(1), nullptr, nullptr);
+    if (key_.with_vectors) store_vectors(work, b_.output(1), true, nullptr, nullptr);
     require();
   }
 
@@ -122,7 +130,7 @@ class SolverStep {
                      {Dim(key_.count), Dim(key_.m), Dim(key_.n), Dim(key_.with_vectors), PointerTo{work.index},
                       PointerTo{b_.output(key_.with_vectors ? 1 : 0).index}, PointerTo{u.index}, PointerTo{v.index},
                       PointerTo{info_.index}}});
-    if (key_.with_vectors) store_vectors(u, b_.output(0), &v, &b_.output(2));
+    if (key_.with_vectors) store_vectors(u, b_.output(0), false, &v, &b_.output(2));
     require();
   }
 
@@ -133,23 +141,27 @@ class SolverStep {
     return kernel::select(b != none && (a == none || b < a), b, a);
   }
 
-  // A block for each matrix. Elements above the diagonal are 0 where `is_lower`; one that is not finite is 0, and makes
-  // the matrix wrong, a factor from its row on.
+  // A block for each matrix. Of a Hermitian one what is above the diagonal is 0, and the imaginary part of the
+  // diagonal; an element that is not finite is 0, and makes the matrix wrong, a factor from its row on.
   void copy(const kernel::Operand& to, const std::function<Term(const Term& row, const Term& column)>& location,
-            bool is_lower) {
+            bool is_hermitian) {
     const std::string found = code_.shared_array("found", DType::kInt32, kSolverThreads);
     const Term first = code_.let("first", b_.block() * Term(matrix_)), none = kernel::constant_int(DType::kInt32, 0),
-               zero = kernel::constant(key_.dtype, 0);
+               zero = kernel::constant(real_, 0);
     const Term bad = code_.var("bad", none);
     code_.loop(
         "e", b_.thread(), Term(matrix_), Term(kSolverThreads), kernel::LoopMark::kSequential, [&](const Term& e) {
           const Term row = code_.let("row", e / Term(key_.n)), column = code_.let("column", e - row * Term(key_.n));
-          const Term x = code_.let("x", b_.load(b_.input(0), first + e));
-          const Term given = is_lower ? code_.let("given", kernel::select(column > row, zero, x)) : x;
-          const Term is_finite = code_.let("is_finite", given - given == zero);
+          Parts x = load_number(b_, b_.input(0), first + e);
+          if (is_hermitian) x.re = code_.let("given", kernel::select(column > row, zero, x.re));
+          if (is_hermitian && x.is_complex()) x.im = code_.let("given", kernel::select(column >= row, zero, x.im));
+          Term is_finite = code_.let("is_finite", x.re - x.re == zero);
+          if (x.is_complex()) is_finite = code_.let("are_finite", is_finite && x.im - x.im == zero);
           const Term number = is_lower_factor_ ? row + Term(1) : Term(1);
           code_.assign(bad, kernel::select(is_finite, bad, first_of(bad, kernel::cast(number, DType::kInt32))));
-          b_.store(to, first + location(row, column), kernel::select(is_finite, given, zero));
+          for (Term* part : {&x.re, &x.im})
+            if (*part) *part = kernel::select(is_finite, *part, zero);
+          store_number(b_, to, first + location(row, column), x);
         });
     code_.store(found, b_.thread(), 1, bad);
     code_.barrier();
@@ -164,33 +176,43 @@ class SolverStep {
                             kSolverThreads, "a block for each matrix");
   }
 
-  // A thread for each vector: column j of `to` is row j of `from`, and row j of `to_rows` column j of `from_rows`, with
-  // the sign of the leading element of the first.
-  void store_vectors(const kernel::Operand& from, const kernel::Operand& to, const kernel::Operand* from_columns,
-                     const kernel::Operand* to_rows) {
+  // A thread for each vector: column j of `to` is row j of `from`, or its conjugate, divided by the sign of its leading
+  // element; row j of `to_rows` is column j of `from_rows`, times that sign.
+  void store_vectors(const kernel::Operand& from, const kernel::Operand& to, bool conjugates,
+                     const kernel::Operand* from_columns, const kernel::Operand* to_rows) {
     const int64_t n = key_.n, length = key_.m;
     const Term e = code_.let("e", b_.block() * Term(kSolverThreads) + b_.thread());
     code_.if_(e < Term(key_.count * n), [&] {
       const Term m = code_.let("m", e / Term(n)), j = code_.let("j", e - m * Term(n));
       const Term begin = code_.let("begin", (m * Term(n) + j) * Term(length));
-      const auto element = [&](const Term& i) { return code_.let("x", b_.load(from, begin + i)); };
-      const Term zero = kernel::constant(key_.dtype, 0), most = code_.var("most", zero), sign = code_.var("sign", zero);
+      const auto element = [&](const Term& i) {
+        Parts x = load_number(b_, from, begin + i);
+        if (conjugates && x.is_complex()) x.im = -x.im;
+        return x;
+      };
+      const Term zero = kernel::constant(real_, 0), most = code_.var("most", zero),
+                 leading = code_.var("leading", Term(length));
       code_.loop("i", Term(length), [&](const Term& i) {
-        const Term size = code_.let("size", kernel::fabs(element(i)));
+        const Term size = modulus(code_, element(i), real_);
         code_.assign(most, kernel::select(size > most, size, most));
       });
-      const Term least = code_.let("least", most * kernel::constant(key_.dtype, kLeadingPart));
+      const Term least = code_.let("least", most * kernel::constant(real_, kLeadingPart));
       code_.loop("i", Term(length), [&](const Term& i) {
-        const Term x = element(i), one = kernel::constant(key_.dtype, 1);
-        const Term is_leading = sign == zero && kernel::fabs(x) >= least;
-        code_.assign(sign, kernel::select(is_leading, kernel::select(x < zero, -one, one), sign));
+        const Term is_leading = leading == Term(length) && modulus(code_, element(i), real_) >= least;
+        code_.assign(leading, kernel::select(is_leading, i, leading));
       });
-      code_.loop("i", Term(length),
-                 [&](const Term& i) { b_.store(to, (m * Term(length) + i) * Term(n) + j, sign * element(i)); });
+      const Parts first = element(kernel::select(leading == Term(length), Term(0), leading));
+      const Term size = modulus(code_, first, real_);
+      const Parts sign = sign_of(code_, first, size, real_);
+      code_.loop("i", Term(length), [&](const Term& i) {
+        Parts x = times(element(i), sign, true);
+        if (x.is_complex()) x = {kernel::select(i == leading, size, x.re), kernel::select(i == leading, zero, x.im)};
+        store_number(b_, to, (m * Term(length) + i) * Term(n) + j, x);
+      });
       if (!from_columns) return;
       code_.loop("i", Term(n), [&](const Term& i) {
-        const Term x = code_.let("x", b_.load(*from_columns, (m * Term(n) + i) * Term(n) + j));
-        b_.store(*to_rows, (m * Term(n) + j) * Term(n) + i, sign * x);
+        const Parts x = load_number(b_, *from_columns, (m * Term(n) + i) * Term(n) + j);
+        store_number(b_, *to_rows, (m * Term(n) + j) * Term(n) + i, times(x, sign));
       });
     });
     b_.finish_device_kernel("store_vectors", "vectors by their leading elements",
@@ -212,19 +234,21 @@ class SolverStep {
   kernel::Code& code_;
   const FactorKey key_;
   const kernel::RuntimeCheck check_;
+  const DType real_;
   const int64_t matrix_;  // elements
   const bool is_lower_factor_;
   const kernel::Operand wrong_, info_;
 };
 
 bool has_kernel(const FactorKey& key) {
-  return key.op == "cholesky";
+  return key.op == "cholesky" && is_float(key.dtype);
 }
 
 int64_t solver_workspace(const FactorKey& k) {
   const int64_t matrix = k.m * k.n, square = k.n * k.n, bytes = static_cast<int64_t>(size_of(k.dtype));
   const int64_t elements = k.op == "cholesky" ? 0
                            : k.op == "eigh"   ? k.count * matrix
+                           : k.op == "qr"     ? k.count * (matrix + 2 * k.n)
                            : k.with_vectors   ? k.count * (2 * matrix + square)
                                               : k.count * matrix + 2;
   return elements * bytes + 2 * k.count * static_cast<int64_t>(sizeof(int32_t));
@@ -235,11 +259,16 @@ std::optional<Candidate> find_factors(const ChoiceKey& key, const std::string& n
   if (!k || !target.is_device()) return std::nullopt;
   if (name == kOwn) return Candidate{.name = kOwn};
   if (name != kCusolver) return std::nullopt;
-  const kernel::LibraryFunction function = k->op == "cholesky" ? cusolver_cholesky_function(target, k->dtype)
-                                           : k->op == "eigh"   ? cusolver_eigh_function(target, k->dtype)
-                                                               : cusolver_svd_function(target, k->dtype);
-  return Candidate{
-      .name = kCusolver, .workspace_bytes = solver_workspace(*k), .functions = {function.name}, .is_of_device = true};
+  std::vector<std::string> functions;
+  if (k->op == "cholesky") functions = {cusolver_cholesky_function(target, k->dtype).name};
+  if (k->op == "eigh") functions = {cusolver_eigh_function(target, k->dtype).name};
+  if (k->op == "svd") functions = {cusolver_svd_function(target, k->dtype).name};
+  if (k->op == "qr")
+    functions = {cusolver_reflections_function(target, k->dtype).name, cusolver_q_function(target, k->dtype).name};
+  return Candidate{.name = kCusolver,
+                   .workspace_bytes = solver_workspace(*k),
+                   .functions = std::move(functions),
+                   .is_of_device = true};
 }
 
 }  // namespace
@@ -271,6 +300,7 @@ void lower_decomposition(StepBuilder& b, const kernel::RuntimeCheck& check, void
   const ChoiceKey asked{kFactors, key ? text_of(*key) : ""};
   // Without a chooser, the rule's answer without libraries.
   if (!key || !b.chooser() || b.chooser()->choose(asked) != kCusolver) return otherwise(b);
+  if (key->op == "qr") return call_cusolver_qr(b, key->count, key->m, key->n);
   SolverStep step(b, check);
   if (key->op == "cholesky") return step.cholesky();
   key->op == "eigh" ? step.eigh() : step.svd();

@@ -210,17 +210,19 @@ void small_eigh(kernel::StepBuilder& b) {
       });
 }
 
-void lower_eigh(kernel::StepBuilder& b) {
+void host_eigh(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
-  if (SmallMatrices::are(type)) return small_eigh(b);
-  if (b.target().is_device() && is_float(type.dtype))
-    return lower_decomposition(b, finite_check(b.node()), [](kernel::StepBuilder& step) { step.call_reference(); });
   const bool with_vectors = wants_vectors(b.node());
   b.call_library(
       {eigh_function(type.dtype),
        {count_of(type), type.dims.back(), Dim(with_vectors), PointerTo{b.input(0).index}, PointerTo{b.output(0).index},
         PointerTo{b.output(with_vectors ? 1 : 0).index}, finite_check(b.node())}});
+}
+
+void lower_eigh(kernel::StepBuilder& b) {
+  if (SmallMatrices::are(b.input(0).type)) return small_eigh(b);
+  b.target().is_device() ? lower_decomposition(b, finite_check(b.node()), host_eigh) : host_eigh(b);
 }
 
 std::vector<Expr> apply_eigh(const Expr& x, bool with_vectors) {

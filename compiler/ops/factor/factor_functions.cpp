@@ -77,4 +77,22 @@ LibraryFunction cusolver_lu_function(const kernel::Target& target, DType dtype) 
                            TH_TEXT_OF(TH_DEVICE_LU_PARAMETERS(double)));
 }
 
+LibraryFunction cusolver_reflections_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "reflections", dtype, TH_TEXT_OF(TH_DEVICE_REFLECTIONS_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_REFLECTIONS_PARAMETERS(double)));
+}
+
+LibraryFunction cusolver_q_function(const kernel::Target& target, DType dtype) {
+  return cusolver_function(target, "q", dtype, TH_TEXT_OF(TH_DEVICE_Q_PARAMETERS(float)),
+                           TH_TEXT_OF(TH_DEVICE_Q_PARAMETERS(double)));
+}
+
+LibraryFunction cublas_triangles_function(const kernel::Target& target, DType dtype) {
+  const bool is_single = real_dtype(dtype) == DType::kFloat32;
+  return device_function(target, str("cublas_", factor_function_name("triangles", dtype)),
+                         is_single ? TH_TEXT_OF(TH_DEVICE_TRIANGLES_PARAMETERS(float))
+                                   : TH_TEXT_OF(TH_DEVICE_TRIANGLES_PARAMETERS(double)),
+                         true);
+}
+
 }  // namespace thtrain

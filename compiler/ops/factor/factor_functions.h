@@ -27,19 +27,26 @@
 /// Singular values [n] and, where `wants_vectors`, vectors u [m, n] and vh [n, n] of a [m, n], m >= n.
 #define TH_SVD_PARAMETERS(T) long count, long m, long n, int wants_vectors, const T *a, T *u, T *s, T *vh, int check
 
-// By cuSOLVER on a device, of real matrices; info [count] is 0 where all is well. What is symmetric is a lower triangle
-// by rows.
+// By cuSOLVER on a device; info [count] is 0 where all is well. What is Hermitian is a lower triangle by rows.
 /// The lower factors in the place of the lower triangles.
 #define TH_DEVICE_CHOLESKY_PARAMETERS(T) long count, long n, T *matrices, int *info
-/// Eigenvalues [n], and eigenvectors as rows, of either sign, in the place of the matrices.
+/// Eigenvalues [n], and the conjugates of eigenvectors as rows, of any sign, in the place of the matrices.
 #define TH_DEVICE_EIGH_PARAMETERS(T) long count, long n, int wants_vectors, T *matrices, T *values, int *info
-/// Of `matrices` [n, m], the transposes, m >= n, which are lost: s [n], u transposed [n, m] and v [n, n], of either
-/// sign.
+/// Of `matrices` [n, m], the transposes, m >= n, which are lost: s [n], and the transposes of u [m, n] and vh [n, n],
+/// of any sign.
 #define TH_DEVICE_SVD_PARAMETERS(T) \
   long count, long m, long n, int wants_vectors, T *matrices, T *s, T *u, T *vt, int *info
 /// Of `matrices` [n, n], the transposes, the transposes of the packed factors in their place, and the exchanges of rows
 /// as LAPACK numbers them; info is not 0 where a factor is singular. A complex number is two of T.
 #define TH_DEVICE_LU_PARAMETERS(T) long count, long n, T *matrices, long *exchanges, int *info
+/// Of `matrices` [n, m], the transposes, m >= n, the transposes of r and, below it, of Householder's vectors in their
+/// place, with factors [n].
+#define TH_DEVICE_REFLECTIONS_PARAMETERS(T) long count, long m, long n, T *matrices, T *factors, int *info
+/// The transposes of q [m, n] in the place of what that has left.
+#define TH_DEVICE_Q_PARAMETERS(T) long count, long m, long n, T *matrices, const T *factors, int *info
+/// By cuBLAS on a device: of op(triangle of a) . x = b, a [n, n] and b [n, k], x in the place of b.
+#define TH_DEVICE_TRIANGLES_PARAMETERS(T) \
+  long count, long n, long k, int lower, int transposed, int unit, const T *a, T *b
 
 namespace thtrain {
 
@@ -53,11 +60,15 @@ kernel::LibraryFunction eigh_function(DType dtype);
 kernel::LibraryFunction eig_function(DType dtype);
 kernel::LibraryFunction svd_function(DType dtype);
 
-/// The same by cuSOLVER on the target, a device (libraries/device_functions.h), for floats.
+/// The same by cuSOLVER on the target, a device (libraries/device_functions.h).
 kernel::LibraryFunction cusolver_cholesky_function(const kernel::Target& target, DType dtype);
 kernel::LibraryFunction cusolver_eigh_function(const kernel::Target& target, DType dtype);
 kernel::LibraryFunction cusolver_svd_function(const kernel::Target& target, DType dtype);
-/// Of floats and complex numbers.
 kernel::LibraryFunction cusolver_lu_function(const kernel::Target& target, DType dtype);
+/// Both of qr.
+kernel::LibraryFunction cusolver_reflections_function(const kernel::Target& target, DType dtype);
+kernel::LibraryFunction cusolver_q_function(const kernel::Target& target, DType dtype);
+/// By cuBLAS.
+kernel::LibraryFunction cublas_triangles_function(const kernel::Target& target, DType dtype);
 
 }  // namespace thtrain

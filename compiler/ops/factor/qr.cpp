@@ -5,9 +5,11 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/parts.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cusolver_steps.h"
 #include "compiler/ops/factor/decompositions.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/matrices.h"
+#include "compiler/ops/factor/reflections.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -18,36 +20,12 @@ namespace {
 
 using kernel::Term;
 
-// x = (1 - factor v v^H) x from row j on, for the columns from `first` on, with v in v's column j.
-void reflect(Matrix& x, const Matrix& v, int64_t j, Matrix::Value factor, int64_t first) {
-  for (int64_t k = first; k < x.columns(); ++k) {
-    Matrix::Value sum = 0;
-    for (int64_t i = j; i < x.rows(); ++i) sum += std::conj(v(i, j)) * x(i, k);
-    for (int64_t i = j; i < x.rows(); ++i) x(i, k) -= factor * sum * v(i, j);
-  }
-}
-
 std::vector<Tensor> reference_qr(const ReferenceArgs& args) {
   std::vector<Tensor> out = {args.make_output(0), args.make_output(1)};
   for (int64_t number = 0; number < count_of(out[0]); ++number) {
     Matrix a(args.inputs[0], number);
     const int64_t m = a.rows(), n = a.columns();
-    Matrix v(m, n), q(m, n), r(n, n);
-    std::vector<Matrix::Value> factors(static_cast<size_t>(n));
-    for (int64_t j = 0; j < n; ++j) {
-      // As LAPACK's: a column becomes a real multiple of the unit vector; one that is that already stays.
-      const Matrix::Value pivot = a(j, j);
-      double below = 0;
-      for (int64_t i = j + 1; i < m; ++i) below = std::hypot(below, std::abs(a(i, j)));
-      if (below == 0 && pivot.imag() == 0) continue;
-      const double target = -std::copysign(std::hypot(below, std::abs(pivot)), pivot.real());
-      for (int64_t i = j + 1; i < m; ++i) v(i, j) = a(i, j) / (pivot - target);
-      v(j, j) = 1;
-      factors[static_cast<size_t>(j)] = (target - pivot) / target;
-      reflect(a, v, j, std::conj(factors[static_cast<size_t>(j)]), j);
-    }
-    for (int64_t j = 0; j < n; ++j) q(j, j) = 1;
-    for (int64_t j = n - 1; j >= 0; --j) reflect(q, v, j, factors[static_cast<size_t>(j)], j);
+    Matrix q = product_of(reflect_columns(a)), r(n, n);
     for (int64_t j = 0; j < n; ++j) {
       const double size = std::abs(a(j, j));
       const Matrix::Value sign = size == 0 ? 1 : a(j, j) / size;
@@ -155,13 +133,17 @@ void small_qr(kernel::StepBuilder& b) {
   });
 }
 
-void lower_qr(kernel::StepBuilder& b) {
+void host_qr(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
-  if (SmallMatrices::are(type)) return small_qr(b);
   b.call_library({qr_function(type.dtype),
                   {count_of(type), type.dims[type.rank() - 2], type.dims.back(), PointerTo{b.input(0).index},
                    PointerTo{b.output(0).index}, PointerTo{b.output(1).index}}});
+}
+
+void lower_qr(kernel::StepBuilder& b) {
+  if (SmallMatrices::are(b.input(0).type)) return small_qr(b);
+  b.target().is_device() ? lower_decomposition(b, {}, host_qr) : host_qr(b);
 }
 
 // dx = (dq + q . (s + s^H - the real diagonal of s)) . r^-H with s the upper triangle of dr . r^H - q^H . dq (Walter

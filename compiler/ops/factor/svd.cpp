@@ -271,18 +271,19 @@ void small_svd(kernel::StepBuilder& b) {
       });
 }
 
-void lower_svd(kernel::StepBuilder& b) {
+void host_svd(kernel::StepBuilder& b) {
   using kernel::PointerTo;
   const Type& type = b.input(0).type;
-  if (SmallMatrices::are(type)) return small_svd(b);
-  if (b.target().is_device() && is_float(type.dtype))
-    return lower_decomposition(b, finite_matrix_check(b.node()),
-                               [](kernel::StepBuilder& step) { step.call_reference(); });
   const bool with_vectors = has_vectors(b.node());
   const auto output = [&](size_t i) { return PointerTo{b.output(with_vectors ? i : 0).index}; };
   b.call_library({svd_function(type.dtype),
                   {count_of(type), type.dims[type.rank() - 2], type.dims.back(), Dim(with_vectors),
                    PointerTo{b.input(0).index}, output(0), output(1), output(2), finite_matrix_check(b.node())}});
+}
+
+void lower_svd(kernel::StepBuilder& b) {
+  if (SmallMatrices::are(b.input(0).type)) return small_svd(b);
+  b.target().is_device() ? lower_decomposition(b, finite_matrix_check(b.node()), host_svd) : host_svd(b);
 }
 
 std::vector<Expr> apply_svd(const Expr& x, bool with_vectors) {

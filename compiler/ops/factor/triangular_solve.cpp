@@ -1,6 +1,7 @@
 // Linear equations with a triangular matrix.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/factor/cublas_triangles.h"
 #include "compiler/ops/factor/device_factor.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
@@ -84,18 +85,24 @@ std::vector<Tensor> error_of_solve(const ErrorArgs& args) {
   return out;
 }
 
+// Of any size; complex ones on the host.
+void large_solve(kernel::StepBuilder& b) {
+  const Triangle t = kind_of(b.node().props);
+  const Type& type = b.output().type;
+  if (b.target().is_device() && is_float(type.dtype))
+    return lower_device_triangular_solve(b, t, regular_check(b.node()));
+  b.call_library({triangular_solve_function(type.dtype),
+                  {count_of(type), type.dims[type.rank() - 2], type.dims.back(), Dim(t.lower), Dim(t.transposed),
+                   Dim(t.unit), kernel::PointerTo{b.input(0).index}, kernel::PointerTo{b.input(1).index},
+                   kernel::PointerTo{b.output().index}, regular_check(b.node())}});
+}
+
 void lower_solve(kernel::StepBuilder& b) {
   const Triangle t = kind_of(b.node().props);
   const Type &type = b.output().type, &of_a = b.input(0).type;
   const Dim &n = type.dims[type.rank() - 2], &k = type.dims.back(), count = count_of(type);
-  if (!SmallMatrices::are(type) || !SmallMatrices::are(of_a)) {
-    if (b.target().is_device() && is_float(type.dtype))
-      return lower_device_triangular_solve(b, t, regular_check(b.node()));
-    return b.call_library(
-        {triangular_solve_function(type.dtype),
-         {count, n, k, Dim(t.lower), Dim(t.transposed), Dim(t.unit), kernel::PointerTo{b.input(0).index},
-          kernel::PointerTo{b.input(1).index}, kernel::PointerTo{b.output().index}, regular_check(b.node())}});
-  }
+  if (!SmallMatrices::are(type) || !SmallMatrices::are(of_a))
+    return b.target().is_device() ? lower_chosen_triangles(b, t, regular_check(b.node()), large_solve) : large_solve(b);
   using kernel::Term;
   SmallMatrices small(b);
   const int64_t rows = n.value(), columns = k.value();

@@ -7,6 +7,7 @@
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/fused_cases.h"
 #include "compiler/ops/linalg/body_epilogue.h"
+#include "compiler/ops/linalg/layer_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -17,16 +18,20 @@ namespace {
 using kernel::StepBuilder;
 using kernel::Term;
 
-// The tiling without a chooser: it fits every processor, and every product that plain_is_possible().
+// The tiling without a chooser: it fits every processor, and every product that ends_with_more().
 GemmTiling plain_tiling(const MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
 
+}  // namespace
+
 // Rows of a batch's matrices that are shorter than a vector would leave lanes of the expressions without work.
-bool plain_is_possible(const MatrixProduct& p) {
+bool ends_with_more(const MatrixProduct& p) {
   const kernel::Target widest = kernel::widest_target();
   return (!p.count || p.n >= widest.lanes_of(p.dtype)) && is_possible(plain_tiling(p), p, widest, true);
 }
+
+namespace {
 
 bool has_known_strides(const Layout& layout) {
   return std::all_of(layout.strides.begin(), layout.strides.end(), [](const Dim& step) { return step.is_known(); });
@@ -93,11 +98,12 @@ class ProductEpilogue : public BodyEpilogue {
 
 void lower_fused_product(StepBuilder& b) {
   ProductEpilogue epilogue(b);
+  if (b.target().is_device() && lower_by_cublaslt(b)) return;
   if (b.target().is_device()) return epilogue.lower_nest(b);
   const size_t first = first_factor(epilogue.anchor());
   const kernel::Operand x = epilogue.operand(first), y = epilogue.operand(first + 1);
   std::optional<MatrixProduct> product = known_product(epilogue.anchor(), x.layout, y.layout);
-  TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
+  TH_CHECK(product && ends_with_more(*product), "fused_product: a product that no kernel can end with more");
   GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
   call.lda = matrix_layout(x.type.dims, x.layout)->leading.value();
   call.ldb = matrix_layout(y.type.dims, y.layout)->leading.value();
@@ -148,7 +154,7 @@ std::vector<OpCase> cases_fused_product() {
 }  // namespace
 
 std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, const MatrixProduct& product) {
-  if (!chooser || !plain_is_possible(product)) return std::nullopt;
+  if (!chooser || !ends_with_more(product)) return std::nullopt;
   std::optional<GemmTiling> tiling = gemm_tiling_named(chooser->choose(key_of(product)));
   if (!tiling || !is_possible(*tiling, product, kernel::widest_target(), true)) return std::nullopt;
   return tiling;
@@ -163,8 +169,7 @@ static bool can_end_with_more(const Node& node, std::span<const Layout> inputs, 
   if (is_batch && !(is_float(node.types[0].dtype) && has_known_strides(inputs[0]) && has_known_strides(inputs[1])))
     return false;
   std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
-  if (target.is_device())
-    return product && plain_is_possible(*product) && is_by_loops(chooser.choose(key_of(*product)));
+  if (target.is_device()) return product && ends_with_more(*product) && is_by_loops(chooser.choose(key_of(*product)));
   return product && tiling_with_epilogue(&chooser, *product);
 }
 
@@ -189,7 +194,7 @@ const Op& fused_product_op() {
       const size_t first = first_factor(product);
       std::optional<MatrixProduct> known =
           known_product(product, row_major(product.inputs[first].dims()), row_major(product.inputs[first + 1].dims()));
-      a.require(known && plain_is_possible(*known), "no kernel of a matrix product can end with more",
+      a.require(known && ends_with_more(*known), "no kernel of a matrix product can end with more",
                 "known lengths, at least two rows and columns");
       return out;
     };

@@ -16,6 +16,8 @@ const Op& fused_product_op();
 /// Outputs of the body on `inputs`.
 std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> inputs);
 
+/// Is a product of these lengths large enough for a fused one?
+bool ends_with_more(const MatrixProduct& product);
 /// Op::epilogue of dot and gemm: products of known lengths for which a generated kernel is chosen.
 const Epilogue& product_epilogue();
 /// The tiling that `chooser` names for it; nullopt where the product is not for a kernel of ours, or could not end with

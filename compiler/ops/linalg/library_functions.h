@@ -20,6 +20,11 @@
 #define TH_GEMV_PARAMETERS(T)                                                                                    \
   int trans_a, long m, long n, const T *alpha_at, const T *a, long lda, const T *x, long incx, const T *beta_at, \
       int reads_y, T *y, long incy
+/// By cuBLASLt on a device: out [m, n] = op(A) op(B) + bias [n], where has_bias; with relu, the larger of that and 0;
+/// `count` times, strides of A and B apart, with one bias for all. out has no gaps.
+#define TH_LAYER_PARAMETERS(T)                                                                                \
+  int trans_a, int trans_b, int has_bias, int relu, long m, long n, long k, const T *a, long lda, const T *b, \
+      long ldb, const T *bias, T *out, long count, long a_stride, long b_stride
 #define TH_GER_PARAMETERS(T) \
   long m, long n, const T *alpha_at, const T *x, long incx, const T *y, long incy, T *a, long lda
 

@@ -61,6 +61,7 @@ static_assert(CUFFT_FORWARD == -1 && CUFFT_INVERSE == 1);
 #include <cusparse.h>
 #define TH_HAS_OTHERS
 #endif
+#include "compiler/cuda/cublaslt_handle.h"
 #include "compiler/cuda/cudnn_functions.h"
 #include "compiler/cuda/functions.h"
 #include "compiler/cuda/math_functions.h"
@@ -71,6 +72,17 @@ template <class T> struct Plain<T*, false> { using type = typename Plain<T>::typ
 template <class R, class... P> struct Plain<R(P...), false> {
   using type = typename Plain<R>::type(typename Plain<P>::type...);
 };
+#ifdef TH_HAS_CUBLAS
+// Structures without names, which ours has as void.
+#define TH_VOID(theirs)                                                  \
+  template <> struct Plain<theirs, false> { using type = void; };        \
+  template <> struct Plain<const theirs, false> { using type = const void; };
+TH_VOID(cublasLtMatmulDescOpaque_t)
+TH_VOID(cublasLtMatrixLayoutOpaque_t)
+TH_VOID(cublasLtMatmulPreferenceOpaque_t)
+TH_VOID(cublasLtMatmulHeuristicResult_t)
+TH_VOID(cublasLtMatmulAlgo_t)
+#endif
 
 #define TH_SAME(ours, theirs) \
   static_assert(std::is_same_v<typename Plain<decltype(ours)>::type, typename Plain<decltype(&theirs)>::type>, #theirs);
@@ -85,6 +97,13 @@ template <class R, class... P> struct Plain<R(P...), false> {
 #ifdef TH_HAS_CUBLAS
 #define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cublas::name, ::name)
 #include "compiler/cuda/cublas_functions.inc"
+#define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::CublasLt::name, ::name)
+#include "compiler/cuda/cublaslt_functions.inc"
+static_assert(sizeof(thtrain::cuda::CublasLtAlgorithmFound) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(thtrain::cuda::CublasLtAlgorithmFound, workspace_bytes) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(thtrain::cuda::CublasLtAlgorithmFound, status) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, state));
 #endif
 #ifdef TH_HAS_CUFFT
 #define TH_REQUIRED(name, parameters) TH_SAME(thtrain::cuda::Cufft::name, ::name)
@@ -122,11 +141,6 @@ TH_SAME_STRUCTURE(cudnnConvolutionBwdFilterAlgoPerf_t)
 #include "compiler/cuda/driver_constants.inc"
 static_assert(sizeof(CUdeviceptr) == sizeof(thtrain::cuda::DeviceAddress));
 static_assert(CUDA_VERSION >= 12040 && CUDA_VERSION < 14000);
-#if defined(TH_HAS_CUBLAS) && defined(TH_HAS_OTHERS)
-thtrain::cuda::Status (*ask)(int, int*);
-#define TH_LIBRARY(library, name, ...) TH_SAME(ask, ::name)
-#include "compiler/cuda/version_functions.inc"
-#endif
 )";
 
 constexpr const char* kNcclProgram = R"(
@@ -202,6 +216,7 @@ TEST(CudaLibrariesOfThisMachine, AreOfUseWhereTheyAreThere) {
   };
   expect_use(cuda::nvrtc());
   expect_use(cuda::math_libraries().cublas());
+  expect_use(cuda::math_libraries().cublaslt());
   expect_use(cuda::math_libraries().cufft());
   expect_use(cuda::math_libraries().cusolver());
   expect_use(cuda::math_libraries().cudnn());

@@ -91,6 +91,28 @@ TEST_F(EmulatedCublas, GemvTakesTheStoredShapeAndIncrements) {
   EXPECT_EQ(got(y, 3), (std::vector<double>{114 + 3, 7 + 7, 218 + 11}));
 }
 
+// X A = B with A = [2 3; 0 4] by columns three apart, what is below its diagonal not read, and B = [2 11].
+TEST_F(EmulatedCublas, TrsmSolvesInThePlaceOfTheRightHandSide) {
+  const double* a = put<double>({2, NAN, NAN, 3, 4, NAN});
+  double* b = put<double>({2, 7, 11});
+  const double one = 1;
+  const auto trsm = [&](int side, int triangle, int trans, int diagonal, int lda, int ldb) {
+    return c_.cublasDtrsm_v2(handle_, side, triangle, trans, diagonal, 1, 2, &one, a, lda, b, ldb);
+  };
+  EXPECT_EQ(trsm(CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 3, 2),
+            CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(trsm(CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 1, 2),
+            CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(trsm(CUBLAS_SIDE_RIGHT, 5, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 3, 2), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(trsm(CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 3, 200),
+            CUBLAS_STATUS_EXECUTION_FAILED);
+  ASSERT_EQ(trsm(CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, 3, 2), 0);
+  EXPECT_EQ(got(b, 3), (std::vector<double>{1, 7, 2}));
+  // X A^T = B with a diagonal of ones: [x1 + 3 x2, x2] = [1, 2].
+  ASSERT_EQ(trsm(CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, 3, 2), 0);
+  EXPECT_EQ(got(b, 3), (std::vector<double>{-5, 7, 2}));
+}
+
 // What a factor of 0 multiplies is not looked at, whatever it is.
 TEST_F(EmulatedCublas, AFactorOfZeroReadsNothing) {
   const float* a = put<float>({NAN});

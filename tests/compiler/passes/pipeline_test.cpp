@@ -58,8 +58,8 @@ TEST(Pipeline, NamesOfNoPassAndNoRule) {
       "  expected: a rule that `thtrain explain --stage=passes` counts, or a pass: choose_gradients, "
       "solve_for_inverses, drop_gradient_ops, inline_calls, "
       "merge, constant_fold, canonicalize, stabilize, constant_fold_again, merge_loops, trim_loops, hoist_from_loops, "
-      "batch_loops, find_gemm, fuse_matvec_update, read_starts, fuse_reductions, fuse_pooling, fuse_epilogues, "
-      "fuse_elementwise, fuse_scatters";
+      "batch_loops, find_gemm, fuse_matvec_update, read_starts, fuse_reductions, fuse_pooling, fuse_layers, "
+      "fuse_epilogues, fuse_elementwise, fuse_scatters";
   for (Mode mode : {Mode::kNative, Mode::kReference}) {
     auto text = [&](const char* name) {
       return text_without_node([&] { function({x}, {x * 2}, {}, {.mode = mode, .without = {name}}); });

@@ -29,23 +29,11 @@ FunctionOptions by_cublas() {
 struct Case {
   std::vector<Type> inputs;
   Expr (*build)(const std::vector<Expr>&);
-  std::string function;  // of cuBLAS
+  std::string function;
 };
 
 void expect_by_library(const Case& c, const FunctionOptions& options) {
-  std::vector<Expr> x;
-  std::vector<In> inputs;
-  std::vector<Tensor> values;
-  for (const Type& type : c.inputs) {
-    x.push_back(tensor(str("x", x.size()), type.dims, type.dtype));
-    inputs.emplace_back(x.back());
-    values.push_back(numbers(type, values.size() + 1));
-  }
-  const Expr y = c.build(x);
-  Function f = function(inputs, {y}, {}, options);
-  EXPECT_EQ(called_libraries(f), name_on_device(c.function));
-  const Tensor expected = function(inputs, {y}, {}, {.mode = Mode::kReference})(values)[0];
-  EXPECT_EQ(difference(f(values)[0], expected, 256).value_or(""), "") << c.function << y.type().text();
+  thtrain::expect_by_library(c.inputs, c.build, {c.function}, options);
 }
 
 Type type_of(DType dtype, Dims dims) {
@@ -330,68 +318,6 @@ TEST(DeviceLibraries, KernelsTransformWhatCuFftDoesNot) {
   };
   expect_kernels(transform(any, fft(any)));
   expect_kernels(function({x}, {fft(x)}, {}, by_name));
-}
-
-// ---- factors
-
-TEST(DeviceLibraries, FactorsAreTheirDefinition) {
-  FunctionOptions options{.target = device_under_test()};
-  options.candidates = {{"matrix_factors", "cuSOLVER"}};
-  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
-    const std::string ending = dtype == DType::kFloat32 ? "_f32" : "_f64";
-    const auto of = [&](Dims dims) { return type_of(dtype, std::move(dims)); };
-    const auto definite = [](X x) { return x[0] + 40.0 * eye(x[0].dims().back(), {}, 0, x[0].dtype()); };
-    static const auto made = definite;
-    expect_by_library({{of({11, 11})}, [](X x) { return cholesky(made(x)); }, "cusolver_cholesky" + ending}, options);
-    expect_by_library({{of({2, 3, 9, 9})}, [](X x) { return cholesky(made(x)); }, "cusolver_cholesky" + ending},
-                      options);
-    // What does not depend on vectors whose eigenvalues are close: x again.
-    expect_by_library({{of({2, 10, 10})},
-                       [](X x) {
-                         const EigenPairs e = eigh(x[0]);
-                         return matmul(e.vectors * expand_dims(e.values, {-2}), matrix_transpose(e.vectors));
-                       },
-                       "cusolver_eigh" + ending},
-                      options);
-    expect_by_library({{of({9, 9})}, [](X x) { return eigvalsh(x[0]); }, "cusolver_eigh" + ending}, options);
-    expect_by_library({{of({2, 12, 9})},
-                       [](X x) {
-                         const SingularValues f = svd(x[0]);
-                         return matmul(f.u * expand_dims(f.s, {-2}), f.vh);
-                       },
-                       "cusolver_svd" + ending},
-                      options);
-    expect_by_library({{of({10, 4})}, [](X x) { return svdvals(x[0]); }, "cusolver_svd" + ending}, options);
-  }
-}
-
-// Signs are those of the leading elements, whatever cuSOLVER's are.
-TEST(DeviceLibraries, SignsOfVectorsAreThoseOfTheReference) {
-  const Expr x = tensor("x", {9, 9}, DType::kFloat64);
-  const Tensor value = numbers(type_of(DType::kFloat64, {9, 9}), 1);
-  const EigenPairs e = eigh(x);
-  const SingularValues s = svd(x);
-  const std::vector<Out> outputs{e.vectors, s.u, s.vh};
-  const std::vector<Tensor> got = function({x}, outputs, {}, {.target = device_under_test()})({value}),
-                            expected = function({x}, outputs, {}, {.mode = Mode::kReference})({value});
-  for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(difference(got[k], expected[k], 1e6).value_or(""), "") << k;
-}
-
-TEST(DeviceLibraries, AMatrixWithoutFactorsIsNamed) {
-  const Expr x = tensor("x", {2, 9, 9}, DType::kFloat64);
-  Tensor value = Tensor::zeros(DType::kFloat64, {2, 9, 9});
-  for (int64_t i = 0; i < 18; ++i) value.data<double>()[i / 9 * 81 + i % 9 * 10] = i == 12 ? -1 : 2;
-  FunctionOptions options{.target = device_under_test()};
-  options.candidates = {{"matrix_factors", "cuSOLVER"}};
-  const auto text_of_call = [&](const FunctionOptions& of, const Expr& y) {
-    Function f = function({x}, {y}, {}, of);
-    return without_call(text_without_node([&] { f({value}); }));
-  };
-  const FunctionOptions reference{.mode = Mode::kReference};
-  EXPECT_EQ(text_of_call(options, cholesky(x)), text_of_call(reference, cholesky(x)));
-  EXPECT_NE(text_of_call(options, cholesky(x)).find("pivot 4 is not"), std::string::npos);
-  value.data<double>()[81 + 9 * 5 + 2] = NAN;
-  EXPECT_EQ(text_of_call(options, eigvalsh(x)), text_of_call(reference, eigvalsh(x)));
 }
 
 }  // namespace

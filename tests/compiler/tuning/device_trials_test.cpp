@@ -30,7 +30,11 @@ const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
     kTransforms{"fourier_transform", "float32 complex 3x1x1x8x2 inverse scaled"},
     kCholesky{"matrix_factors", "cholesky float32 2x9x9"}, kSvd{"matrix_factors", "svd float64 2x12x9 vectors"},
     kSparse{"sparse_product", "float32 int64 9x7x3 stored 12 added"}, kLu{"lu_factors", "float64 2x9"},
-    kComplexLu{"lu_factors", "complex64 2x9"};
+    kComplexLu{"lu_factors", "complex64 2x9"}, kQr{"matrix_factors", "qr complex128 2x12x9"},
+    kLayer{"layer_product", "float32 5x6x17 NT with bias"},
+    kLayerOfBatch{"layer_product", "float64 9x6x33 NN 2 times with bias"},
+    kTriangles{"triangular_equations", "float32 2x9x3 lower transposed"},
+    kComplexTriangles{"triangular_equations", "complex64 2x9x3 upper unit"};
 
 TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors})
@@ -39,8 +43,13 @@ TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   EXPECT_EQ(names_of_trials(kCholesky), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kLu), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kSparse), (std::vector<std::string>{"rows", "cuSPARSE"}));
-  for (const ChoiceKey& key : {kSvd, kComplexLu})
+  for (const ChoiceKey& key : {kSvd, kComplexLu, kQr})
     EXPECT_EQ(names_of_trials(key), std::vector<std::string>{"cuSOLVER"}) << key.text();
+  for (const ChoiceKey& key : {kLayer, kLayerOfBatch})
+    EXPECT_EQ(names_of_trials(key), (std::vector<std::string>{"own", "cuBLASLt"})) << key.text();
+  EXPECT_EQ(names_of_trials({"layer_product", "float32 5x6x17 NT with bias relu"}), std::vector<std::string>{"own"});
+  EXPECT_EQ(names_of_trials(kTriangles), (std::vector<std::string>{"own", "cuBLAS"}));
+  EXPECT_EQ(names_of_trials(kComplexTriangles), std::vector<std::string>{"cuBLAS"});
   EXPECT_EQ(names_of_trials({"matrix_product", "int32 5x6x7 NN"}), std::vector<std::string>{"loops"});
   std::vector<std::string> of_gpu;
   for (const Candidate& one : candidates_of({"matrix_product", "float32 60x784x500 NN"}, kernel::cuda_target()))
@@ -56,7 +65,8 @@ TEST(DeviceTrials, ProcessorsHaveNone) {
 
 // Each is timed in the device's memory, by events.
 TEST(DeviceTrials, AreTimed) {
-  for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu}) {
+  for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu,
+                               kQr, kLayer, kLayerOfBatch, kTriangles, kComplexTriangles}) {
     const std::vector<Candidate> usable = usable_candidates(key, 0, {}, device());
     const std::vector<CandidateTrial> trials = time_candidates(key, usable, 1, device());
     ASSERT_EQ(trials.size(), usable.size()) << key.text();
@@ -89,15 +99,32 @@ TEST(DeviceTrials, KeysOfSparseProductsReadBack) {
     EXPECT_FALSE(products.example(text)) << text;
 }
 
+TEST(DeviceTrials, KeysOfLayersReadBack) {
+  const Computation& layers = *find_computation("layer_product");
+  for (const char* text : {"float32 5x6x17 NT with bias relu", "float64 5x6x17 TN 3 times with relu"})
+    EXPECT_TRUE(layers.example(text)) << text;
+  for (const char* text :
+       {"float32 5x6x17 NT", "float32 5x6x17 NT with", "int32 5x6x17 NT with bias", "complex64 5x6x17 NT with bias",
+        "float32 5x6x17 NT added with bias", "float32 5x6x17 NT with relu bias", "float32 1x6x17 NT with bias"})
+    EXPECT_FALSE(layers.example(text)) << text;
+}
+
 TEST(DeviceTrials, KeysOfFactorsReadBack) {
   for (const char* text : {"int32 1x9", "float32 0x9", "float32 9", "float32 1x9x9"})
     EXPECT_FALSE(find_computation("lu_factors")->example(text)) << text;
   const Computation& factors = *find_computation("matrix_factors");
-  for (const char* text : {"eigh float32 1x9x9", "cholesky float64 2x9x9", "svd float32 3x12x9 vectors"})
+  for (const char* text : {"eigh float32 1x9x9", "cholesky float64 2x9x9", "svd float32 3x12x9 vectors",
+                           "qr complex64 3x12x9", "eigh complex128 1x9x9 vectors"})
     EXPECT_TRUE(factors.example(text)) << text;
-  for (const char* text : {"qr float32 1x9x9", "eigh int32 1x9x9", "eigh float32 1x9x8", "svd float32 1x8x9",
-                           "cholesky float32 1x9x9 vectors", "eigh float32 0x9x9"})
+  for (const char* text :
+       {"lq float32 1x9x9", "qr float32 1x9x10", "qr float32 1x9x9 vectors", "eigh int32 1x9x9", "eigh float32 1x9x8",
+        "svd float32 1x8x9", "cholesky float32 1x9x9 vectors", "eigh float32 0x9x9"})
     EXPECT_FALSE(factors.example(text)) << text;
+  const Computation& triangles = *find_computation("triangular_equations");
+  for (const char* text : {"float32 2x9x3 lower", "complex128 1x9x1 upper transposed unit"})
+    EXPECT_TRUE(triangles.example(text)) << text;
+  for (const char* text : {"int32 2x9x3 lower", "float32 2x9x3", "float32 0x9x3 lower", "float32 2x9x3 upper more"})
+    EXPECT_FALSE(triangles.example(text)) << text;
 }
 
 // Of another device, driver or compiler of kernels there are other times; a library's version is each time's own.
