@@ -30,7 +30,8 @@ const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
     kTransforms{"fourier_transform", "float32 complex 3x1x1x8x2 inverse scaled"},
     kCholesky{"matrix_factors", "cholesky float32 2x9x9"}, kSvd{"matrix_factors", "svd float64 2x12x9 vectors"},
     kSparse{"sparse_product", "float32 int64 9x7x3 stored 12 added"}, kLu{"lu_factors", "float64 2x9"},
-    kComplexLu{"lu_factors", "complex64 2x9"};
+    kComplexLu{"lu_factors", "complex64 2x9"}, kSoftmax{"softmax", "log_softmax float32 2x9x3"},
+    kAverages{"pool", "sum_pool_gradient float64 2x3x9 w2x3 s2x1 p0:0x1:1 inside"};
 
 TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors})
@@ -39,6 +40,8 @@ TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   EXPECT_EQ(names_of_trials(kCholesky), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kLu), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kSparse), (std::vector<std::string>{"rows", "cuSPARSE"}));
+  EXPECT_EQ(names_of_trials(kSoftmax), (std::vector<std::string>{"own", "cuDNN"}));
+  EXPECT_EQ(names_of_trials(kAverages), (std::vector<std::string>{"columns", "cuDNN"}));
   for (const ChoiceKey& key : {kSvd, kComplexLu})
     EXPECT_EQ(names_of_trials(key), std::vector<std::string>{"cuSOLVER"}) << key.text();
   EXPECT_EQ(names_of_trials({"matrix_product", "int32 5x6x7 NN"}), std::vector<std::string>{"loops"});
@@ -56,7 +59,8 @@ TEST(DeviceTrials, ProcessorsHaveNone) {
 
 // Each is timed in the device's memory, by events.
 TEST(DeviceTrials, AreTimed) {
-  for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu}) {
+  for (const ChoiceKey& key :
+       {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu, kSoftmax, kAverages}) {
     const std::vector<Candidate> usable = usable_candidates(key, 0, {}, device());
     const std::vector<CandidateTrial> trials = time_candidates(key, usable, 1, device());
     ASSERT_EQ(trials.size(), usable.size()) << key.text();
@@ -87,6 +91,15 @@ TEST(DeviceTrials, KeysOfSparseProductsReadBack) {
        {"int32 int32 9x7x3 stored 12", "float32 int8 9x7x3 stored 12", "float32 int32 9x7x3",
         "float32 int32 9x7x3 vector stored 12", "float32 int32 9x7x3 stored 0", "float32 int32 9x7x3 stored 12 more"})
     EXPECT_FALSE(products.example(text)) << text;
+}
+
+TEST(DeviceTrials, KeysOfSoftmaxReadBack) {
+  const Computation& softmax = *find_computation("softmax");
+  for (const char* text : {"softmax float32 1x9x1", "log_softmax float64 2x3x4"})
+    EXPECT_TRUE(softmax.example(text)) << text;
+  for (const char* text : {"softmax int32 1x9x1", "softmax float32 0x9x1", "softmax float32 1x9", "float32 1x9x1",
+                           "softmax float32 1x9x1 more", "logsoftmax float32 1x9x1"})
+    EXPECT_FALSE(softmax.example(text)) << text;
 }
 
 TEST(DeviceTrials, KeysOfFactorsReadBack) {
