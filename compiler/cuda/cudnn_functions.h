@@ -7,6 +7,7 @@ struct cudnnContext;
 struct cudnnTensorStruct;
 struct cudnnFilterStruct;
 struct cudnnConvolutionStruct;
+struct cudnnPoolingStruct;
 struct cudnnConvolutionFwdAlgoPerfStruct;
 struct cudnnConvolutionBwdDataAlgoPerfStruct;
 struct cudnnConvolutionBwdFilterAlgoPerfStruct;

@@ -16,13 +16,17 @@ union Factor {
   double of_double;
 };
 
-Factor factor_of(const CudnnConvolution& c, double value) {
+Factor factor_of(int dtype, double value) {
   Factor out{};
-  if (c.dtype == CUDNN_DATA_DOUBLE)
+  if (dtype == CUDNN_DATA_DOUBLE)
     out.of_double = value;
   else
     out.of_float = static_cast<float>(value);
   return out;
+}
+
+ConvPass pass_of(const CudnnConvolution& c) {
+  return static_cast<ConvPass>(c.pass);
 }
 
 // Elements from one index to the next, of arrays without gaps.
@@ -38,20 +42,12 @@ std::array<int, 5> strides_of(const std::array<int, 5>& lengths, int rank) {
   return out;
 }
 
-cudnnTensorStruct* tensor_of(const Cudnn& f, const CudnnConvolution& c, const std::array<int, 5>& lengths) {
-  cudnnTensorStruct* out = nullptr;
-  const std::array<int, 5> strides = strides_of(lengths, c.axes + 2);
-  TH_MATH(f, cudnnCreateTensorDescriptor, &out);
-  TH_MATH(f, cudnnSetTensorNdDescriptor, out, c.dtype, c.axes + 2, lengths.data(), strides.data());
-  return out;
-}
-
 bool is_of_tensor_cores(int math) {
   return math == CUDNN_TENSOR_OP_MATH || math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
 }
 
 bool may_be_picked(const CudnnConvolution& c, const CudnnAlgorithmFound& found) {
-  const CudnnAlgorithm* const known = cudnn_algorithm(c.pass, found.algorithm);
+  const CudnnAlgorithm* const known = cudnn_algorithm(pass_of(c), found.algorithm);
   return found.status == CUDNN_STATUS_SUCCESS && found.determinism == CUDNN_DETERMINISTIC && known &&
          known->is_deterministic && known->method == CudnnMethod::kProducts &&
          found.workspace_bytes <= kMostPickedBytes && (c.math != CUDNN_FMA_MATH || !is_of_tensor_cores(found.math));
@@ -67,9 +63,18 @@ const Cudnn& CudnnHandle::use(const LibraryStream& at) {
   return f;
 }
 
+cudnnTensorStruct* CudnnHandle::descriptor_of(const Cudnn& f, const Array& array) {
+  if (const auto known = arrays_.find(array); known != arrays_.end()) return known->second;
+  cudnnTensorStruct* out = nullptr;
+  const std::array<int, 5> strides = strides_of(array.lengths, array.axes);
+  TH_MATH(f, cudnnCreateTensorDescriptor, &out);
+  TH_MATH(f, cudnnSetTensorNdDescriptor, out, array.dtype, array.axes, array.lengths.data(), strides.data());
+  return arrays_[array] = out;
+}
+
 CudnnHandle::Plan& CudnnHandle::plan_of(const Cudnn& f, const CudnnConvolution& c) {
   if (const auto known = plans_.find(c); known != plans_.end()) return known->second;
-  Plan plan{.x = tensor_of(f, c, c.x), .y = tensor_of(f, c, c.y)};
+  Plan plan{.x = descriptor_of(f, {c.dtype, c.axes + 2, c.x}), .y = descriptor_of(f, {c.dtype, c.axes + 2, c.y})};
   TH_MATH(f, cudnnCreateFilterDescriptor, &plan.w);
   TH_MATH(f, cudnnSetFilterNdDescriptor, plan.w, c.dtype, CUDNN_TENSOR_NCHW, c.axes + 2, c.w.data());
   TH_MATH(f, cudnnCreateConvolutionDescriptor, &plan.convolution);
@@ -83,7 +88,7 @@ CudnnHandle::Plan& CudnnHandle::plan_of(const Cudnn& f, const CudnnConvolution& 
 int CudnnHandle::picked(const Cudnn& f, const CudnnConvolution& c, const Plan& plan) {
   std::array<CudnnAlgorithmFound, kMostAlgorithms> all = {};
   int count = 0;
-  switch (c.pass) {
+  switch (pass_of(c)) {
     case ConvPass::kForward:
       TH_MATH(f, cudnnGetConvolutionForwardAlgorithm_v7, handle_, plan.x, plan.w, plan.convolution, plan.y,
               kMostAlgorithms, &count, reinterpret_cast<cudnnConvolutionFwdAlgoPerfStruct*>(all.data()));
@@ -102,13 +107,13 @@ int CudnnHandle::picked(const Cudnn& f, const CudnnConvolution& c, const Plan& p
   if (first == end)
     throw InternalError({.what = "cuDNN names no algorithm for a convolution that is deterministic and adds the "
                                  "products as they are",
-                         .got = str(name_of(c.pass), ", ", count, " algorithms")});
+                         .got = str(name_of(pass_of(c)), ", ", count, " algorithms")});
   return first->algorithm;
 }
 
 size_t CudnnHandle::workspace_bytes(const Cudnn& f, const CudnnConvolution& c, const Plan& plan, int algorithm) {
   size_t out = 0;
-  switch (c.pass) {
+  switch (pass_of(c)) {
     case ConvPass::kForward:
       TH_MATH(f, cudnnGetConvolutionForwardWorkspaceSize, handle_, plan.x, plan.w, plan.convolution, plan.y, algorithm,
               &out);
@@ -139,8 +144,8 @@ void CudnnHandle::convolve(const LibraryStream& at, const CudnnConvolution& c, i
     known = plan.workspaces.emplace(algorithm, workspace_bytes(f, c, plan, algorithm)).first;
   const size_t bytes = known->second;
   void* const workspace = bytes == 0 ? nullptr : reinterpret_cast<void*>(at.workspace(bytes));
-  const Factor one = factor_of(c, 1), zero = factor_of(c, 0);
-  switch (c.pass) {
+  const Factor one = factor_of(c.dtype, 1), zero = factor_of(c.dtype, 0);
+  switch (pass_of(c)) {
     case ConvPass::kForward:
       TH_MATH(f, cudnnConvolutionForward, handle_, &one, plan.x, a, plan.w, b, plan.convolution, algorithm, workspace,
               bytes, &zero, plan.y, out);
@@ -154,6 +159,49 @@ void CudnnHandle::convolve(const LibraryStream& at, const CudnnConvolution& c, i
               workspace, bytes, &zero, plan.w, out);
       break;
   }
+}
+
+CudnnHandle::PoolingPlan& CudnnHandle::plan_of(const Cudnn& f, const CudnnPooling& p) {
+  if (const auto known = pooling_plans_.find(p); known != pooling_plans_.end()) return known->second;
+  PoolingPlan plan{.x = descriptor_of(f, {p.dtype, p.axes + 2, p.x}),
+                   .y = descriptor_of(f, {p.dtype, p.axes + 2, p.y})};
+  TH_MATH(f, cudnnCreatePoolingDescriptor, &plan.pooling);
+  TH_MATH(f, cudnnSetPoolingNdDescriptor, plan.pooling, p.mode, CUDNN_PROPAGATE_NAN, p.axes, p.window.data(),
+          p.padding.data(), p.stride.data());
+  return pooling_plans_.emplace(p, plan).first->second;
+}
+
+void CudnnHandle::pool(const LibraryStream& at, const CudnnPooling& p, const void* x, void* y) {
+  const std::lock_guard lock(mutex_);
+  const Cudnn& f = use(at);
+  const PoolingPlan& plan = plan_of(f, p);
+  const Factor one = factor_of(p.dtype, 1), zero = factor_of(p.dtype, 0);
+  TH_MATH(f, cudnnPoolingForward, handle_, plan.pooling, &one, plan.x, x, &zero, plan.y, y);
+}
+
+void CudnnHandle::pool_gradient(const LibraryStream& at, const CudnnPooling& p, const void* x, const void* dy,
+                                void* dx) {
+  const std::lock_guard lock(mutex_);
+  const Cudnn& f = use(at);
+  const PoolingPlan& plan = plan_of(f, p);
+  const Factor one = factor_of(p.dtype, 1), zero = factor_of(p.dtype, 0);
+  const void* y = dy;
+  if (p.mode == CUDNN_POOLING_MAX_DETERMINISTIC) {
+    size_t bytes = p.dtype == CUDNN_DATA_DOUBLE ? sizeof(double) : sizeof(float);
+    for (int axis = 0; axis < p.axes + 2; ++axis) bytes *= static_cast<size_t>(p.y[static_cast<size_t>(axis)]);
+    void* const maxima = reinterpret_cast<void*>(at.workspace(bytes));
+    TH_MATH(f, cudnnPoolingForward, handle_, plan.pooling, &one, plan.x, x, &zero, plan.y, maxima);
+    y = maxima;
+  }
+  TH_MATH(f, cudnnPoolingBackward, handle_, plan.pooling, &one, plan.y, y, plan.y, dy, plan.x, x, &zero, plan.x, dx);
+}
+
+void CudnnHandle::softmax(const LibraryStream& at, const CudnnSoftmax& of, const void* x, void* y) {
+  const std::lock_guard lock(mutex_);
+  const Cudnn& f = use(at);
+  cudnnTensorStruct* const rows = descriptor_of(f, {of.dtype, 4, {of.lengths[0], of.lengths[1], of.lengths[2], 1}});
+  const Factor one = factor_of(of.dtype, 1), zero = factor_of(of.dtype, 0);
+  TH_MATH(f, cudnnSoftmaxForward, handle_, of.algorithm, CUDNN_SOFTMAX_MODE_CHANNEL, &one, rows, x, &zero, rows, y);
 }
 
 }  // namespace thtrain::cuda

@@ -17,13 +17,29 @@ namespace thtrain::cuda {
 /// A convolution as descriptors say it: images [n, c, in...], filters [f, c / groups, kernel...], results [n, f,
 /// out...], row-major, with two or three spatial axes. Behind the last axis each array has zeros.
 struct CudnnConvolution {
-  ConvPass pass = ConvPass::kForward;
+  int pass = static_cast<int>(ConvPass::kForward);  // as wide as the rest: calls are compared by their bytes
   int dtype = CUDNN_DATA_FLOAT, math = CUDNN_FMA_MATH, mode = CUDNN_CROSS_CORRELATION;
   int axes = 2, groups = 1;
   std::array<int, 5> x = {}, w = {}, y = {};
   std::array<int, 3> padding = {}, stride = {}, dilation = {};  // as many zeros before an axis as behind it
 
   friend auto operator<=>(const CudnnConvolution&, const CudnnConvolution&) = default;
+};
+
+/// Pooled windows of the last two or three axes of images [n, c, in...], with results [n, c, out...], likewise.
+struct CudnnPooling {
+  int dtype = CUDNN_DATA_FLOAT, mode = CUDNN_POOLING_MAX_DETERMINISTIC;
+  int axes = 2;
+  std::array<int, 5> x = {}, y = {};
+  std::array<int, 3> window = {}, padding = {}, stride = {};
+
+  friend auto operator<=>(const CudnnPooling&, const CudnnPooling&) = default;
+};
+
+/// softmax, or its logarithm, along the middle one of three axes.
+struct CudnnSoftmax {
+  int dtype = CUDNN_DATA_FLOAT, algorithm = CUDNN_SOFTMAX_ACCURATE;
+  std::array<int, 3> lengths = {};
 };
 
 /// In the place of an algorithm: the first that cuDNN's heuristics name which is deterministic, adds the products as
@@ -41,8 +57,21 @@ class CudnnHandle {
   /// and a workspace of it. InternalError where cuDNN has no such algorithm for it.
   void convolve(const LibraryStream& at, const CudnnConvolution& c, int algorithm, const void* a, const void* b,
                 void* out);
+  /// y = the windows of x.
+  void pool(const LibraryStream& at, const CudnnPooling& p, const void* x, void* y);
+  /// dx of that. Of averages x is not read; of maxima, which are computed again in a workspace, one of equal elements
+  /// has the derivative, whichever.
+  void pool_gradient(const LibraryStream& at, const CudnnPooling& p, const void* x, const void* dy, void* dx);
+  /// y may be x.
+  void softmax(const LibraryStream& at, const CudnnSoftmax& of, const void* x, void* y);
 
  private:
+  struct Array {
+    int dtype, axes;
+    std::array<int, 5> lengths;
+
+    friend auto operator<=>(const Array&, const Array&) = default;
+  };
   struct Plan {
     cudnnTensorStruct *x = nullptr, *y = nullptr;
     cudnnFilterStruct* w = nullptr;
@@ -50,16 +79,24 @@ class CudnnHandle {
     int pick = kFirstPick;                  // where it was asked for
     std::map<int, size_t> workspaces = {};  // bytes, by algorithm
   };
+  struct PoolingPlan {
+    cudnnTensorStruct *x = nullptr, *y = nullptr;
+    cudnnPoolingStruct* pooling = nullptr;
+  };
   const Cudnn& use(const LibraryStream& at);
+  cudnnTensorStruct* descriptor_of(const Cudnn& f, const Array& array);
   Plan& plan_of(const Cudnn& f, const CudnnConvolution& c);
   int picked(const Cudnn& f, const CudnnConvolution& c, const Plan& plan);
+  PoolingPlan& plan_of(const Cudnn& f, const CudnnPooling& p);
   size_t workspace_bytes(const Cudnn& f, const CudnnConvolution& c, const Plan& plan, int algorithm);
 
   const Device& device_;
   const MathLibraries& libraries_;
   std::mutex mutex_;
   cudnnContext* handle_ = nullptr;
+  std::map<Array, cudnnTensorStruct*> arrays_;
   std::map<CudnnConvolution, Plan> plans_;
+  std::map<CudnnPooling, PoolingPlan> pooling_plans_;
 };
 
 }  // namespace thtrain::cuda

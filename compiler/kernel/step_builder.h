@@ -116,8 +116,9 @@ struct LibraryFunction {
   /// Of a library on a device: its addresses are the device's, and it only asks for work there. Before the parameters
   /// it takes the number of the place in the entry, an int.
   bool is_of_device = false;
-  /// Of a library whose documentation says that its work may be captured: it is a node of the graph around it. In place
-  /// of the place it takes what it uses, as ThDevice::launch does: const int* uses, int use_count.
+  /// Of a library whose work may be captured, as its documentation says, or, of cuDNN, as other frameworks do it: it is
+  /// a node of the graph around it. In place of the place it takes what it uses, as ThDevice::launch does: const int*
+  /// uses, int use_count.
   bool joins_graph = false;
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/gather.h"
+#include "compiler/ops/nnet/softmax_candidates.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/passes/regions.h"
@@ -178,8 +179,8 @@ class ReductionFuser : public RegionFuser {
 };
 
 // softmax(x) -> e / sum(e) with e = exp(x - max(x))
-std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs) {
-  if (!node.op->expand) return {};
+std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs, const PassContext& context) {
+  if (!node.op->expand || is_softmax_of_library(node, context.target, context.chooser)) return {};
   InheritOrigin origin(node.origin);
   Expr value = node.op->expand(node, inputs);
   return value.has_value() ? std::vector<Expr>{value} : std::vector<Expr>{};
@@ -188,7 +189,10 @@ std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs)
 }  // namespace
 
 Graph fuse_reductions(const Graph& graph, const PassContext& context) {
-  return ReductionFuser(rewrite_graph(graph, written_out), context.target.fusion_limits()).run();
+  const auto expanded = [&](const Node& node, const std::vector<Expr>& inputs) {
+    return written_out(node, inputs, context);
+  };
+  return ReductionFuser(rewrite_graph(graph, expanded), context.target.fusion_limits()).run();
 }
 
 }  // namespace thtrain

@@ -143,8 +143,7 @@ TEST_F(CliBench, DeviceComparesResultsAndCountsLaunches) {
       EXPECT_EQ(row["kernels"], "1") << row["case"];
       EXPECT_LT(std::stod(row["difference"]), 2e-6) << row["case"];
     } else {
-      const bool calls_cudnn = row["case"].starts_with("convnet");  // each call ends a graph
-      EXPECT_EQ(row["graphs"] == "1", !calls_cudnn) << row["case"] << ": " << row["graphs"];
+      EXPECT_EQ(row["graphs"], "1") << row["case"];
       EXPECT_GE(std::stod(row["nodes"]), 5) << row["case"];
     }
   }

@@ -70,7 +70,7 @@ BUILDERS = {f"compiler/ops/{name}" for name in [
 # Families that passes and the planner know besides the elementwise one: a pass that is named after a family, and the
 # rules, which name the ops that they rewrite.
 KNOWN_TO = [
-    (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce"}),
+    (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce", "nnet"}),
     (re.compile(r"compiler/passes/fuse_pooling\."), {"pool"}),
     (re.compile(r"compiler/passes/fuse_layers\."), {"linalg"}),
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),

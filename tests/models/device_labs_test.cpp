@@ -4,6 +4,7 @@
 
 #include "reports/json.h"
 #include "tests/models/small_labs.h"
+#include "trainers/inspect.h"
 
 namespace thtrain {
 namespace {
@@ -35,18 +36,14 @@ class Differences {
   double most_ = 0;
 };
 
-class DeviceLabs : public testing::TestWithParam<std::string> {};
-
 // In all labs the largest difference is 5e-7, of the last bits of float32; a unit that a machine draws differently, or
 // a digit that is recognized by one of them alone, would make a thousand times as much.
-TEST_P(DeviceLabs, TrainToTheFiguresOfTheProcessor) {
-  TemporaryFolder temporary;
-  const std::optional<Experiment> experiment = smallest_lab(GetParam(), temporary, {}, are_wanted_whole());
-  if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
-  const LabResult expected = run_lab_on(Device::kCpu, *experiment, temporary.path("cpu")),
-                  found = run_lab_on(Device::kEmulated, *experiment, temporary.path("device"));
+void expect_figures_of_the_processor(const Experiment& experiment, const Experiment& on_device,
+                                     const TemporaryFolder& temporary) {
+  const LabResult expected = run_lab_on(Device::kCpu, experiment, temporary.path("cpu")),
+                  found = run_lab_on(Device::kEmulated, on_device, temporary.path("device"));
   ASSERT_EQ(found.epochs.size(), expected.epochs.size());
-  ASSERT_EQ(found.epochs.size(), 2 * phase_count(*experiment));
+  ASSERT_EQ(found.epochs.size(), 2 * phase_count(experiment));
   Differences differences;
   for (size_t i = 0; i < found.epochs.size(); ++i) {
     const EpochReport &got = found.epochs[i], &wanted = expected.epochs[i];
@@ -56,12 +53,51 @@ TEST_P(DeviceLabs, TrainToTheFiguresOfTheProcessor) {
     differences.add(got.valid_error, wanted.valid_error);
     differences.add(got.test_error, wanted.test_error);
   }
-  RecordProperty("difference", json_number(differences.most()));
-  RecordProperty("seconds", json_number(found.summary.seconds));
+  testing::Test::RecordProperty("difference", json_number(differences.most()));
+  testing::Test::RecordProperty("seconds", json_number(found.summary.seconds));
   EXPECT_LE(differences.most(), 5e-6);
 }
 
+class DeviceLabs : public testing::TestWithParam<std::string> {};
+
+TEST_P(DeviceLabs, TrainToTheFiguresOfTheProcessor) {
+  TemporaryFolder temporary;
+  const std::optional<Experiment> experiment = smallest_lab(GetParam(), temporary, {}, are_wanted_whole());
+  if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
+  expect_figures_of_the_processor(*experiment, *experiment, temporary);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DeviceLabs, testing::ValuesIn(lab_names()), [](const auto& info) { return info.param; });
+
+// By libraries all that they are candidates for: products, convolutions, pooling.
+struct OfLibraries {
+  const char *name, *lab;
+  std::vector<std::string> overrides, called;  // functions of libraries in a step of training
+};
+
+class DeviceLabsByLibraries : public testing::TestWithParam<OfLibraries> {};
+
+TEST_P(DeviceLabsByLibraries, TrainToTheFiguresOfTheProcessor) {
+  TemporaryFolder temporary;
+  const Experiment experiment = smallest_lab(GetParam().lab, temporary, GetParam().overrides).value();
+  Experiment on_device = experiment;
+  on_device.compiler.device = Device::kEmulated;
+  on_device.compiler.only_candidates = {"cu*"};
+  const std::string text = explain_training(on_device, load_data(on_device, "configs/labs"), "configs/labs").device;
+  for (const std::string& function : GetParam().called)
+    EXPECT_NE(text.find("emulated_" + function), std::string::npos) << function << " in " << text.substr(0, 400);
+  expect_figures_of_the_processor(experiment, on_device, temporary);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceLabsByLibraries,
+                         testing::ValuesIn(std::vector<OfLibraries>{
+                             {"maxima", "lenet_digits", {}, {"cublas_gemm_f32", "cudnn_conv_f32", "cudnn_pool_f32"}},
+                             {"averages",
+                              "lenet_digits",
+                              {"model.layers.1.mode=average", "model.layers.3.mode=average"},
+                              {"cublas_gemm_f32", "cudnn_conv_f32", "cudnn_pool_f32", "cudnn_pool_gradient_f32"}},
+                             {"recurrent", "rnn_reber", {}, {"cublas_gemm_f32"}}}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // The exact series of the Deep Learning Tutorials' logistic_sgd: all epochs take minutes.
 TEST(LogisticMnistOnADevice, GivesTheTutorialsNumbers) {

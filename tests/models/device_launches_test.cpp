@@ -56,14 +56,11 @@ TEST(DeviceLaunches, OfALeNet) {
       Texts{"24 nodes (22 kernels, 1 copy, the word of failure), up to the end of the call, for which nobody waits"});
 }
 
-// Each of its convolutions ends a graph: two forwards, two gradients to filters, and one to images.
+// Two forwards, two gradients to filters, and one to images.
 TEST(DeviceLaunches, OfALeNetByCudnn) {
   const Texts graphs = graphs_of("lenet_digits.toml", {});
-  EXPECT_EQ(graphs.size(), 6U);
-  EXPECT_EQ(std::ranges::count_if(
-                graphs, [](const std::string& text) { return text.ends_with("up to emulated_cudnn_conv_f32"); }),
-            5)
-      << join(graphs, "\n");
+  ASSERT_EQ(graphs.size(), 1U) << join(graphs, "\n");
+  EXPECT_NE(graphs[0].find("5 calls of libraries"), std::string::npos) << graphs[0];
 }
 
 // The steps of both loops are nodes of the graph: a product, and what the gates make of it.

@@ -23,9 +23,9 @@ const LibraryFunction& conv_onednn_function() {
 
 LibraryFunction conv_cudnn_function(const kernel::Target& target, DType dtype, bool tf32) {
   if (dtype == DType::kFloat64)
-    return device_function(target, "cudnn_conv_f64", TH_TEXT_OF(TH_CONV_CUDNN_PARAMETERS(double)), false);
+    return device_function(target, "cudnn_conv_f64", TH_TEXT_OF(TH_CONV_CUDNN_PARAMETERS(double)), true);
   return device_function(target, tf32 ? "cudnn_conv_tf32" : "cudnn_conv_f32",
-                         TH_TEXT_OF(TH_CONV_CUDNN_PARAMETERS(float)), false);
+                         TH_TEXT_OF(TH_CONV_CUDNN_PARAMETERS(float)), true);
 }
 
 }  // namespace thtrain

@@ -38,8 +38,8 @@
       const T *b, T *out, T *of_x, T *of_w, T *of_y, T *own
 #define TH_CONV_ONEDNN_PARAMETERS TH_CONV_PARAMETERS, const float *a, const float *b, float *out
 /// By the algorithm of that number, or by cuDNN's first pick (-1). Where is_turned_round, the address of the filters is
-/// that of the last tap of the first one, from which taps lie backwards: they are read so. After the number of the
-/// place in the entry; addresses are a device's.
+/// that of the last tap of the first one, from which taps lie backwards: they are read so. After the buffers that it
+/// uses; addresses are a device's.
 #define TH_CONV_CUDNN_PARAMETERS(T) \
   TH_CONV_PARAMETERS, int is_turned_round, int algorithm, const T *a, const T *b, T *out
 

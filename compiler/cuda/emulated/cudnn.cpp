@@ -13,11 +13,12 @@ Status version_of_cudnn(int part, int* value) {
 }
 
 Status create_cudnn(cudnnContext** out) {
-  return in_library(CUDNN_STATUS_NOT_INITIALIZED, CUDNN_STATUS_EXECUTION_FAILED, [&](Machine&, CUctx_st& context) {
+  return in_library(CUDNN_STATUS_NOT_INITIALIZED, CUDNN_STATUS_EXECUTION_FAILED, [&](Machine& m, CUctx_st& context) {
+    if (refused_in_capture(m, "a new handle") != CUDA_SUCCESS) return Status{CUDNN_STATUS_NOT_INITIALIZED};
     auto handle = std::make_unique<cudnnContext>(cudnnContext{&context});
     *out = handle.get();
     cudnn_objects<cudnnContext>()[*out] = std::move(handle);
-    return CUDNN_STATUS_SUCCESS;
+    return Status{CUDNN_STATUS_SUCCESS};
   });
 }
 
@@ -114,6 +115,21 @@ Status set_convolution(cudnnConvolutionStruct* convolution, int axes, const int*
   });
 }
 
+Status set_pooling(cudnnPoolingStruct* pooling, int mode, int of_nan, int axes, const int* windows, const int* padding,
+                   const int* strides) {
+  return set_descriptor(pooling, [&](cudnnPoolingStruct& p) -> std::string {
+    if (mode < CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING || mode > CUDNN_POOLING_MAX_DETERMINISTIC ||
+        of_nan != CUDNN_PROPAGATE_NAN)
+      return "a mode that thtrain does not set";
+    if (axes < 1 || axes > 3) return str(axes, " axes");
+    if (!are_positive(axes, windows) || !are_positive(axes, strides)) return "a window or a stride is not positive";
+    for (int i = 0; i < axes; ++i)
+      if (padding[i] < 0 || padding[i] >= windows[i]) return "a padding that thtrain does not set";
+    p = {mode, {windows, windows + axes}, {padding, padding + axes}, {strides, strides + axes}};
+    return "";
+  });
+}
+
 Status set_groups(cudnnConvolutionStruct* convolution, int groups) {
   return set_descriptor(convolution, [&](cudnnConvolutionStruct& c) -> std::string {
     if (groups < 1) return "no group";
@@ -174,8 +190,12 @@ const Opened<Cudnn>& cudnn() {
                      .cudnnSetConvolutionNdDescriptor = set_convolution,
                      .cudnnSetConvolutionGroupCount = set_groups,
                      .cudnnSetConvolutionMathType = set_math_of_convolution,
-                     .cudnnDestroyConvolutionDescriptor = destroy_descriptor<cudnnConvolutionStruct>};
+                     .cudnnDestroyConvolutionDescriptor = destroy_descriptor<cudnnConvolutionStruct>,
+                     .cudnnCreatePoolingDescriptor = create_descriptor<cudnnPoolingStruct>,
+                     .cudnnSetPoolingNdDescriptor = set_pooling};
     add_convolutions(out.functions);
+    add_poolings(out.functions);
+    add_softmax(out.functions);
     return out;
   }();
   return once;

@@ -191,7 +191,11 @@ Status convolve(cudnnContext* handle, Fit fit_of, const void* alpha, const A* of
                     {reinterpret_cast<DeviceAddress>(workspace), needed > 0 ? 1 : 0, held, held}};
     if (!call.lies_in(context))
       return refuse(CUDNN_STATUS_EXECUTION_FAILED, "an array does not lie in one allocation of the device");
-    return enqueue(m, context, h.stream, [&context, call] { call.run(context); });
+    const std::string what =
+        str("cuDNN algorithm ", algorithm, " of ", key_of(fit.convolution).text(), call.is_tf32 ? " TF32" : "");
+    return ask(m, context, h.stream, what, CUDNN_STATUS_EXECUTION_FAILED, [&context, call] {
+      if (is_there(context, call.lies_in(context))) call.run(context);
+    });
   });
 }
 

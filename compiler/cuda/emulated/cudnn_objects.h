@@ -26,6 +26,10 @@ struct cudnnConvolutionStruct {
   int mode = 0, computed_in = 0, groups = 1, math = 0;
   std::vector<int> padding = {}, strides = {}, dilations = {};
 };
+struct cudnnPoolingStruct {
+  int mode = 0;
+  std::vector<int> windows = {}, padding = {}, strides = {};
+};
 
 namespace thtrain::cuda::emulated {
 
@@ -39,7 +43,7 @@ std::map<const void*, std::unique_ptr<T>>& cudnn_objects() {
 template <class T>
 bool is_set(const T* object) {
   if (cudnn_objects<T>().count(object) == 0) return false;
-  if constexpr (std::is_same_v<T, cudnnConvolutionStruct>)
+  if constexpr (std::is_same_v<T, cudnnConvolutionStruct> || std::is_same_v<T, cudnnPoolingStruct>)
     return !object->padding.empty();
   else
     return !object->lengths.empty();
@@ -91,7 +95,9 @@ inline double cudnn_factor(const void* at, int dtype) {
 void write_cudnn_results(const CUctx_st& context, const CudnnArray& array, const Tensor& results, double alpha,
                          double beta, bool is_written);
 
-/// Puts these functions into the table.
+/// Put these functions into the table.
 void add_convolutions(Cudnn& cudnn);
+void add_poolings(Cudnn& cudnn);
+void add_softmax(Cudnn& cudnn);
 
 }  // namespace thtrain::cuda::emulated

@@ -9,6 +9,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/nnet/softmax_candidates.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/length_list.h"
@@ -157,13 +158,13 @@ Expr expand_softmax(const Node& node, const Expr& x, bool logarithm) {
 }
 
 // The kernel of that body.
-void lower_softmax(kernel::StepBuilder& b, bool logarithm) {
+void lower_softmax_rows(kernel::StepBuilder& b) {
   const Expr& x = b.node().inputs[0];
   size_t axis = softmax_axis(b.node());
   if (x.dims()[axis].is(0)) return b.finish_kernel(b.node().op->name, "no elements", 0);
   Graph body;
   body.inputs = {make_input(x.type(), "x")};
-  body.outputs = {softmax_body(body.inputs[0], axis, logarithm)};
+  body.outputs = {softmax_body(body.inputs[0], axis, b.node().op == &log_softmax_op())};
   if (x.dims()[axis].is(1)) return lower_elementwise(b, body.inputs, body.outputs);
   lower_rows(b, body, EmptyRows::kSkip);
 }
@@ -180,7 +181,7 @@ Op op_of_rows(const char* name, const char* doc, bool logarithm, const Op& (*sel
           .infer = infer_softmax,
           .reference = [logarithm](const ReferenceArgs& args) { return softmax_reference(args, logarithm); },
           .error = [logarithm](const ErrorArgs& a) { return softmax_error(a, logarithm); },
-          .lower = [logarithm](kernel::StepBuilder& b) { lower_softmax(b, logarithm); },
+          .lower = [](kernel::StepBuilder& b) { lower_chosen_softmax(b, lower_softmax_rows); },
           .access = [](const Node&, size_t) { return Access::kRow; },
           .expand = [logarithm](const Node& node,
                                 std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], logarithm); },

@@ -118,6 +118,62 @@ TEST_F(Captures, NoFactorFreezes) {
   EXPECT_EQ(got(y, 2), (std::vector<double>{-62 + 3 * 31, -84 + 3 * 42})) << "the factor 100 is not seen";
 }
 
+// y = windows of 2 of x, of 4 numbers, by cuDNN.
+struct Pooled {
+  CudnnPooling p;
+  const float* x;
+  float* y;
+};
+
+void call_pooling(LibraryHandles& handles, const LibraryStream& at, const std::string& bytes) {
+  Pooled of{};
+  std::memcpy(&of, bytes.data(), sizeof of);
+  handles.cudnn.pool(at, of.p, of.x, of.y);
+}
+
+// What a call of cuDNN is told, its descriptors say too: a number of these or an address that changes makes the graph
+// anew, and one that the arguments do not tell stays what it was.
+TEST_F(Captures, NoArgumentOfCudnnFreezes) {
+  const float* x = put<float>({1, 5, 4, 2});
+  float *y = put<float>({0, 0}), *z = put<float>({0, 0});
+  const auto pooled = [&](int mode, float* to) {
+    const Pooled of{{.mode = mode, .x = {1, 1, 1, 4}, .y = {1, 1, 1, 2}, .window = {1, 2}, .stride = {1, 2}}, x, to};
+    return Work{.kind = Work::Kind::kLibrary,
+                .arguments = std::string(reinterpret_cast<const char*>(&of), sizeof of),
+                .call = call_pooling};
+  };
+  constexpr int kMaxima = CUDNN_POOLING_MAX_DETERMINISTIC, kAverages = CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
+  const auto alone = [&](int mode, float* to) { return std::vector<Work>{pooled(mode, to)}; };
+  EXPECT_THROW(graph_->launch(alone(kMaxima, y), *stream_, caller()), InternalError) << "the first call";
+  graph_->launch_apart(alone(kMaxima, y), *stream_, caller());
+  graph_->launch(alone(kMaxima, y), *stream_, caller());
+  EXPECT_EQ(got(y, 2), (std::vector<float>{5, 4}));
+  EXPECT_TRUE(graph_->fits(alone(kMaxima, y)));
+  EXPECT_FALSE(graph_->fits(alone(kAverages, y)));
+  EXPECT_FALSE(graph_->fits(alone(kMaxima, z)));
+  graph_->launch_apart(alone(kAverages, y), *stream_, caller());
+  graph_->launch(alone(kAverages, y), *stream_, caller());
+  EXPECT_EQ(got(y, 2), (std::vector<float>{3, 3}));
+
+  static int mode_beside = 0;  // which the arguments do not tell
+  const auto frozen = [&](int mode) {
+    mode_beside = mode;
+    Work out = pooled(0, y);
+    out.call = [](LibraryHandles& handles, const LibraryStream& at, const std::string& bytes) {
+      Pooled of{};
+      std::memcpy(&of, bytes.data(), sizeof of);
+      of.p.mode = mode_beside;
+      handles.cudnn.pool(at, of.p, of.x, of.y);
+    };
+    return std::vector<Work>{out};
+  };
+  cuda::Graph mutant(*device_);
+  mutant.launch_apart(frozen(kMaxima), *stream_, caller());
+  mutant.launch(frozen(kMaxima), *stream_, caller());
+  mutant.launch(frozen(kAverages), *stream_, caller());
+  EXPECT_EQ(got(y, 2), (std::vector<float>{5, 4})) << "that averages are asked for is not seen";
+}
+
 TEST_F(Captures, AMissingDependencyIsSeen) {
   int differs = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
@@ -201,6 +257,10 @@ TEST_F(Captures, WhatMustNotBeCapturedIsRefused) {
   lost([&](CUstream_st*) {
     cublasContext* handle = nullptr;
     return status_of(CUBLAS_STATUS_ALLOC_FAILED, emulated::cublas().functions.cublasCreate_v2(&handle));
+  });
+  lost([&](CUstream_st*) {
+    cudnnContext* handle = nullptr;
+    return status_of(CUDNN_STATUS_NOT_INITIALIZED, emulated::cudnn().functions.cudnnCreate(&handle));
   });
   lost([&](CUstream_st*) {
     int plan = 0;

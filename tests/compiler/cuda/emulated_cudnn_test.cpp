@@ -193,5 +193,121 @@ TEST_F(EmulatedCudnn, MisuseHasItsStatus) {
   expect_bad("no handle");
 }
 
+// ---- pooling and softmax
+
+// Images [1, 1, 3, 4], windows of 2 x 2 side by side with a padding of 1: results [1, 1, 2, 3].
+class EmulatedCudnnPooling : public EmulatedCudnn {
+ protected:
+  void SetUp() override {
+    EmulatedCudnn::SetUp();
+    x_ = tensor({1, 1, 3, 4});
+    y_ = tensor({1, 1, 2, 3});
+    ASSERT_EQ(f_.cudnnCreatePoolingDescriptor(&pooling_), CUDNN_STATUS_SUCCESS);
+    ASSERT_EQ(set_windows(CUDNN_POOLING_MAX_DETERMINISTIC), CUDNN_STATUS_SUCCESS);
+  }
+  Status set_windows(int mode, const std::vector<int>& windows = {2, 2}, const std::vector<int>& padding = {1, 1},
+                     const std::vector<int>& strides = {2, 2}, int of_nan = CUDNN_PROPAGATE_NAN) {
+    return f_.cudnnSetPoolingNdDescriptor(pooling_, mode, of_nan, static_cast<int>(windows.size()), windows.data(),
+                                          padding.data(), strides.data());
+  }
+  Status pool(const float* x, float* y, float alpha = 1, float beta = 0) {
+    return f_.cudnnPoolingForward(handle_, pooling_, &alpha, x_, x, &beta, y_, y);
+  }
+  Status pool_back(const float* y, const float* dy, const float* x, float* dx) {
+    const float one = 1, zero = 0;
+    return f_.cudnnPoolingBackward(handle_, pooling_, &one, y_, y, y_, dy, x_, x, &zero, x_, dx);
+  }
+
+  cudnnPoolingStruct* pooling_ = nullptr;
+};
+
+const Floats kImage{1, 2, 3, 4, 8, 7, 6, 5, 12, -16, 20, 8};
+
+TEST_F(EmulatedCudnnPooling, ModesAreMaximaAndBothAverages) {
+  float *x = put(kImage), *y = put(Floats(6, NAN));
+  ASSERT_EQ(pool(x, y), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 6), (Floats{1, 3, 4, 12, 20, 8}));
+  ASSERT_EQ(set_windows(CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING), CUDNN_STATUS_SUCCESS);
+  ASSERT_EQ(pool(x, y), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 6), (Floats{1, 2.5F, 4, 10, 4.25F, 6.5F}));
+  ASSERT_EQ(set_windows(CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING), CUDNN_STATUS_SUCCESS);
+  ASSERT_EQ(pool(x, y), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 6), (Floats{0.25F, 1.25F, 1, 5, 4.25F, 3.25F}));
+  ASSERT_EQ(pool(x, y, 2, 0.5F), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 6), (Floats{0.625F, 3.125F, 2.5F, 12.5F, 10.625F, 8.125F}));
+}
+
+TEST_F(EmulatedCudnnPooling, GradientsAreThoseOfAllModes) {
+  float *x = put(kImage), *y = put(Floats(6)), *dy = put(Floats{1, 2, 3, 4, 5, 6}), *dx = put(Floats(12, NAN));
+  ASSERT_EQ(pool(x, y), CUDNN_STATUS_SUCCESS);
+  ASSERT_EQ(pool_back(y, dy, x, dx), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(dx, 12), (Floats{1, 0, 2, 3, 0, 0, 0, 0, 4, 0, 5, 6}));
+  ASSERT_EQ(pool_back(dy, dy, x, dx), CUDNN_STATUS_SUCCESS);
+  EXPECT_TRUE(std::isnan(got(dx, 1)[0])) << "of a y that is not of x nothing is said";
+  ASSERT_EQ(set_windows(CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING), CUDNN_STATUS_SUCCESS);
+  ASSERT_EQ(pool_back(dy, dy, dx, dx), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(dx, 12), (Floats{1, 1, 1, 3, 2, 1.25F, 1.25F, 3, 2, 1.25F, 1.25F, 3}));
+  ASSERT_EQ(set_windows(CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING), CUDNN_STATUS_SUCCESS);
+  ASSERT_EQ(pool_back(dy, dy, dx, dx), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(dx, 12), (Floats{0.25F, 0.5F, 0.5F, 0.75F, 1, 1.25F, 1.25F, 1.5F, 1, 1.25F, 1.25F, 1.5F}));
+}
+
+TEST_F(EmulatedCudnnPooling, MisuseHasItsStatus) {
+  float *x = put(kImage), *y = put(Floats(6)), *dx = put(Floats(12));
+  for (const Status status :
+       {set_windows(0), set_windows(4), set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {2, 2}, {1, 1}, {2, 2}, 0),
+        set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {0, 2}), set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {2, 1}),
+        set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {2, 2}, {-1, 1}),
+        set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {2, 2}, {1, 1}, {2, 0}),
+        set_windows(CUDNN_POOLING_MAX_DETERMINISTIC, {2, 2, 2, 2}, {1, 1, 1, 1}, {2, 2, 2, 2}), pool(nullptr, y),
+        pool(x, nullptr), pool_back(y, y, nullptr, dx), pool_back(nullptr, y, x, dx)})
+    EXPECT_EQ(status, CUDNN_STATUS_BAD_PARAM);
+  EXPECT_EQ(pool(x + 1, y), CUDNN_STATUS_EXECUTION_FAILED) << "beyond the end";
+  EXPECT_EQ(pool_back(y, y, x, x + 1), CUDNN_STATUS_EXECUTION_FAILED);
+  const auto with = [&](auto& member, auto* other, const char* why) {
+    auto* const before = member;
+    member = other;
+    EXPECT_EQ(pool(x, y), CUDNN_STATUS_BAD_PARAM) << why;
+    EXPECT_EQ(pool_back(y, y, x, dx), CUDNN_STATUS_BAD_PARAM) << why;
+    member = before;
+  };
+  with(y_, tensor({1, 1, 2, 2}), "results of another length");
+  with(y_, tensor({1, 2, 2, 3}), "other channels");
+  with(y_, tensor({1, 1, 1, 2, 3}), "three axes");
+  with(x_, tensor({1, 1, 3, 4}, CUDNN_DATA_DOUBLE), "another dtype");
+  cudnnPoolingStruct* unset = nullptr;
+  f_.cudnnCreatePoolingDescriptor(&unset);
+  with(pooling_, unset, "nothing was set");
+  cudnnContext* other = nullptr;
+  f_.cudnnCreate(&other);
+  with(handle_, other, "no stream was set");
+}
+
+TEST_F(EmulatedCudnn, SoftmaxIsAlongTheSecondAxis) {
+  x_ = y_ = tensor({1, 2, 3, 1});
+  float *x = put(Floats{0, 1, -1, 0, 3, -1}), *y = put(Floats(6, NAN));
+  const auto of = [&](int algorithm, const float* from, float* to, int mode = CUDNN_SOFTMAX_MODE_CHANNEL,
+                      float alpha = 1, float beta = 0) {
+    return f_.cudnnSoftmaxForward(handle_, algorithm, mode, &alpha, x_, from, &beta, y_, to);
+  };
+  ASSERT_EQ(of(CUDNN_SOFTMAX_ACCURATE, x, y), CUDNN_STATUS_SUCCESS);
+  const float low = 1 / (1 + std::exp(2.0F));
+  EXPECT_FLOAT_EQ(got(y, 6)[1], low);
+  EXPECT_FLOAT_EQ(got(y, 6)[4], 1 - low);
+  EXPECT_FLOAT_EQ(got(y, 6)[5], 0.5F);
+  ASSERT_EQ(of(CUDNN_SOFTMAX_LOG, x, y, CUDNN_SOFTMAX_MODE_CHANNEL, 2, 1), CUDNN_STATUS_SUCCESS);
+  EXPECT_FLOAT_EQ(got(y, 6)[1], 2 * std::log(low) + low);
+  ASSERT_EQ(of(CUDNN_SOFTMAX_ACCURATE, x, x), CUDNN_STATUS_SUCCESS) << "in place";
+  EXPECT_FLOAT_EQ(got(x, 6)[1], low);
+  for (const Status status : {of(0, x, y), of(3, x, y), of(CUDNN_SOFTMAX_LOG, x, y, 0),
+                              of(CUDNN_SOFTMAX_LOG, nullptr, y), of(CUDNN_SOFTMAX_LOG, x, nullptr)})
+    EXPECT_EQ(status, CUDNN_STATUS_BAD_PARAM);
+  EXPECT_EQ(of(CUDNN_SOFTMAX_LOG, x + 1, y), CUDNN_STATUS_EXECUTION_FAILED) << "beyond the end";
+  y_ = tensor({1, 3, 2, 1});
+  EXPECT_EQ(of(CUDNN_SOFTMAX_LOG, x, y), CUDNN_STATUS_BAD_PARAM) << "another shape";
+  y_ = tensor({1, 2, 3, 1}, CUDNN_DATA_DOUBLE);
+  EXPECT_EQ(of(CUDNN_SOFTMAX_LOG, x, y), CUDNN_STATUS_BAD_PARAM) << "another dtype";
+}
+
 }  // namespace
 }  // namespace thtrain::cuda_emulated_cudnn_test

@@ -12,6 +12,7 @@
 #include "compiler/tuning/candidate_trials.h"
 #include "compiler/tuning/tuner.h"
 #include "tests/support/conv_shapes.h"
+#include "tests/support/datasets_support.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/error_text.h"
 #include "tests/support/library_calls.h"
@@ -120,6 +121,35 @@ TEST(DeviceConvolutions, GradientsOfALayerAreByCudnn) {
   Function reference = function({x}, {loss}, {{w, w - 0.01F * grad(loss, w)}}, {.mode = Mode::kReference});
   EXPECT_EQ(difference(of_loss, reference({value})[0], 256).value_or(""), "");
   EXPECT_EQ(difference(after, w.get_value(), 256).value_or(""), "");
+}
+
+// Calls are nodes of the graph, which is made at the second call; with it the bits are those of single launches,
+// whatever changes from call to call.
+TEST(DeviceConvolutions, CallsAreNodesOfAGraph) {
+  const auto trained = [](bool with_graphs) {
+    const EnvironmentVariable variable("THTRAIN_DEVICE_GRAPHS", with_graphs ? nullptr : "0");
+    const Shared w(numbers({.dtype = DType::kFloat32, .dims = {4, 3, 3, 3}}, 1), "w");
+    const Expr x = tensor("x", {2, 3, 6, 7}, DType::kFloat32), rate = tensor("rate", {}, DType::kFloat32),
+               loss = sum(sqr(conv2d(tanh(x), w)));
+    Function step = function({x, rate}, {loss}, {{w, w - rate * grad(loss, w)}}, {.target = device_under_test()});
+    Tensor losses = Tensor::empty(DType::kFloat32, {6});
+    for (int i = 0; i < 6; ++i) {
+      const Tensor images = numbers(x.type(), static_cast<uint64_t>(i) + 2);
+      losses.data<float>()[i] = step({images, Tensor(0.01F / static_cast<float>(1 + i))})[0].data<float>()[0];
+    }
+    if (with_graphs) {
+      const std::vector<GraphInfo> graphs = step.info().graphs;
+      EXPECT_EQ(graphs.size(), 1U) << step.explain().device;
+      EXPECT_EQ(graphs[0].builds, 1);
+      EXPECT_EQ(graphs[0].launches, 5);
+      EXPECT_NE(step.explain().device.find("2 calls of libraries"), std::string::npos) << step.explain().device;
+    }
+    return std::pair(losses, w.get_value());
+  };
+  const auto [losses, w] = trained(true);
+  const auto [losses_apart, w_apart] = trained(false);
+  EXPECT_TRUE(same_bits(losses, losses_apart));
+  EXPECT_TRUE(same_bits(w, w_apart));
 }
 
 // ---- choices

@@ -99,22 +99,23 @@ TEST(TakenNames, AMisspeltOneIsAnErrorWithThoseThatThereAre) {
   auto error_of = [](const char* computation, const char* name) {
     return text_without_node([&] { Tuner({.taken = {{computation, name}}}); });
   };
-  EXPECT_EQ(
-      error_of("pool", "colums"),
-      "error: there is no candidate colums of pool\n  expected: taps, columns, positions (# stands for a number)\n"
-      "  got:      pool: colums");
+  EXPECT_EQ(error_of("pool", "colums"),
+            "error: there is no candidate colums of pool\n  expected: taps, columns, positions, cuDNN, cuDNN any "
+            "maximum (# stands for a number)\n"
+            "  got:      pool: colums");
   EXPECT_EQ(error_of("pool", ""),
-            "error: there is no candidate  of pool\n  expected: taps, columns, positions (# stands for a number)\n"
+            "error: there is no candidate  of pool\n  expected: taps, columns, positions, cuDNN, cuDNN any maximum (# "
+            "stands for a number)\n"
             "  got:      pool: ");
   for (const char* name : {"taps", "columns"}) EXPECT_EQ(error_of("pool", name), "no error") << name;
   // Through a function, which does not get so far as to be compiled.
   Expr x = tensor("x", {1, 1, 4, 4}, DType::kFloat32);
-  EXPECT_EQ(
-      text_without_node([&] {
-        function({x}, {pool(x, {.window = {2, 2}})}, {}, {.candidates = {{"pool", "colums"}}});
-      }),
-      "error: there is no candidate colums of pool\n  expected: taps, columns, positions (# stands for a number)\n"
-      "  got:      pool: colums");
+  EXPECT_EQ(text_without_node([&] {
+              function({x}, {pool(x, {.window = {2, 2}})}, {}, {.candidates = {{"pool", "colums"}}});
+            }),
+            "error: there is no candidate colums of pool\n  expected: taps, columns, positions, cuDNN, cuDNN any "
+            "maximum (# stands for a number)\n"
+            "  got:      pool: colums");
 }
 
 TEST(TakenNames, ANumberStandsForAnyNumber) {

@@ -34,7 +34,9 @@ const ChoiceKey kMatrices{"matrix_product", "float32 5x6x7 NT added"},
     kLayer{"layer_product", "float32 5x6x17 NT with bias"},
     kLayerOfBatch{"layer_product", "float64 9x6x33 NN 2 times with bias"},
     kTriangles{"triangular_equations", "float32 2x9x3 lower transposed"},
-    kComplexTriangles{"triangular_equations", "complex64 2x9x3 upper unit"};
+    kComplexTriangles{"triangular_equations", "complex64 2x9x3 upper unit"},
+    kSoftmax{"softmax", "log_softmax float32 2x9x3"},
+    kAverages{"pool", "sum_pool_gradient float64 2x3x9 w2x3 s2x1 p0:0x1:1 inside"};
 
 TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors})
@@ -43,6 +45,8 @@ TEST(DeviceTrials, ProductsHaveKernelsAndCublas) {
   EXPECT_EQ(names_of_trials(kCholesky), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kLu), (std::vector<std::string>{"own", "cuSOLVER"}));
   EXPECT_EQ(names_of_trials(kSparse), (std::vector<std::string>{"rows", "cuSPARSE"}));
+  EXPECT_EQ(names_of_trials(kSoftmax), (std::vector<std::string>{"own", "cuDNN"}));
+  EXPECT_EQ(names_of_trials(kAverages), (std::vector<std::string>{"columns", "cuDNN"}));
   for (const ChoiceKey& key : {kSvd, kComplexLu, kQr})
     EXPECT_EQ(names_of_trials(key), std::vector<std::string>{"cuSOLVER"}) << key.text();
   for (const ChoiceKey& key : {kLayer, kLayerOfBatch})
@@ -66,7 +70,7 @@ TEST(DeviceTrials, ProcessorsHaveNone) {
 // Each is timed in the device's memory, by events.
 TEST(DeviceTrials, AreTimed) {
   for (const ChoiceKey& key : {kMatrices, kBatches, kVectors, kTransforms, kCholesky, kSvd, kSparse, kLu, kComplexLu,
-                               kQr, kLayer, kLayerOfBatch, kTriangles, kComplexTriangles}) {
+                               kQr, kLayer, kLayerOfBatch, kTriangles, kComplexTriangles, kSoftmax, kAverages}) {
     const std::vector<Candidate> usable = usable_candidates(key, 0, {}, device());
     const std::vector<CandidateTrial> trials = time_candidates(key, usable, 1, device());
     ASSERT_EQ(trials.size(), usable.size()) << key.text();
@@ -107,6 +111,15 @@ TEST(DeviceTrials, KeysOfLayersReadBack) {
        {"float32 5x6x17 NT", "float32 5x6x17 NT with", "int32 5x6x17 NT with bias", "complex64 5x6x17 NT with bias",
         "float32 5x6x17 NT added with bias", "float32 5x6x17 NT with relu bias", "float32 1x6x17 NT with bias"})
     EXPECT_FALSE(layers.example(text)) << text;
+}
+
+TEST(DeviceTrials, KeysOfSoftmaxReadBack) {
+  const Computation& softmax = *find_computation("softmax");
+  for (const char* text : {"softmax float32 1x9x1", "log_softmax float64 2x3x4"})
+    EXPECT_TRUE(softmax.example(text)) << text;
+  for (const char* text : {"softmax int32 1x9x1", "softmax float32 0x9x1", "softmax float32 1x9", "float32 1x9x1",
+                           "softmax float32 1x9x1 more", "logsoftmax float32 1x9x1"})
+    EXPECT_FALSE(softmax.example(text)) << text;
 }
 
 TEST(DeviceTrials, KeysOfFactorsReadBack) {
