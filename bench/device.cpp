@@ -20,7 +20,7 @@ kernel::Target device_named(const std::string& word) {
   const bool has_number = word.size() == 6 && word.starts_with("cuda:") && word[5] >= '0' && word[5] <= '7';
   if (word != "cuda" && !has_number)
     throw UserError(Message{.what = "bench device: there is no device " + word,
-                            .expected = "cuda, cuda:1 to cuda:7, or emulated",
+                            .expected = "cuda, cuda:0 to cuda:7, or emulated",
                             .hint = "thtrain info lists the devices"});
   const int number = has_number ? word[5] - '0' : 0;
   cuda::require_device(number);

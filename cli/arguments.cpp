@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cli/command_words.h"
+#include "cli/job.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/nearest_name.h"
@@ -98,7 +99,7 @@ Command CommandLine::without_command(const std::string& word) const {
 
 Command CommandLine::parse(std::vector<std::string> words) {
   if (!words.empty() && words.front() == "--") words.erase(words.begin());
-  if (words.empty()) return [text = app_.help()] { return print_text(text), kBadInput; };
+  if (words.empty()) return [text = app_.help()] { return print_text(before_report() + text), kBadInput; };
   if (words.front().starts_with('-')) return without_command(words.front());
   const std::string name = words.front();
   if (name == "help") {

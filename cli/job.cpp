@@ -22,9 +22,11 @@ void require_one_process(const std::string& what) {
 }
 
 std::string before_report() {
-  if (!g_job || g_job->is_first()) return "";
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  return str(g_job->name(), ": ");
+  const int rank = g_job ? g_job->rank() : launched_rank();
+  if (rank == 0) return "";
+  // A launcher takes its time to end the others.
+  std::this_thread::sleep_for(std::chrono::milliseconds(g_job ? 700 : 5000));
+  return str(g_job ? g_job->name() : str("rank ", rank), ": ");
 }
 
 void leave_job(bool failed, int exit_code) {

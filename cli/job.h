@@ -15,7 +15,8 @@ std::shared_ptr<Ranks> join_job();
 void require_one_process(const std::string& what);
 
 /// Before an error of this process is printed. A rank but the first waits for a moment: where all met the same error,
-/// the first one says it and ends the job. What the text begins with: "rank 1 (node7): ", or "".
+/// the first one says it, and ends the job, or its launcher does, where they have not joined it yet. What the text
+/// begins with: "rank 1 (node7): ", "rank 1: " or "".
 std::string before_report();
 
 /// At the end of the process; `failed`: with an error that the other ranks may not know of, which are ended.

@@ -1,6 +1,8 @@
 #include "cli/machine_rates.h"
 
 #include "bench/workloads.h"
+#include "compiler/cuda/device_program.h"
+#include "trainers/program.h"
 
 namespace thtrain {
 
@@ -18,6 +20,20 @@ MachineRates machine_rates(const CompilerConfig& config, int threads) {
     }
   }
   return out;
+}
+
+MachineRates device_rates(const CompilerConfig& config) {
+  const kernel::Target target = device_target(config).value();
+  if (target.is_emulated()) {
+    MachineRates out = machine_rates(config, target.cores);
+    out.device = "the host, which computes for the device";
+    return out;
+  }
+  const cuda::Device& device = device_of(target).device;
+  const cuda::Device::Ceilings ceilings = device.ceilings();
+  return {.flops = config.floatX == DType::kFloat64 ? ceilings.flops64 : ceilings.flops32,
+          .streams = {{.size = 0, .bytes_per_second = ceilings.bytes}},
+          .device = str("the ", device.name(), ", by its attributes")};
 }
 
 }  // namespace thtrain

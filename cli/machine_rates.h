@@ -10,4 +10,8 @@ namespace thtrain {
 /// seen.
 MachineRates machine_rates(const CompilerConfig& config, int threads);
 
+/// Of the device that computes: by its attributes (cuda::Device::ceilings); of the emulated one those of the host's
+/// cores, measured now.
+MachineRates device_rates(const CompilerConfig& config);
+
 }  // namespace thtrain

@@ -33,6 +33,7 @@ double seconds_of(const StepProfile& step) {
 // The part of the machine's ceiling that a step reaches; nothing where it computes and moves nothing.
 std::optional<double> share_of_ceiling(const StepProfile& step, const std::optional<MachineRates>& rates) {
   if (!rates || step.calls == 0 || step.seconds == 0) return {};
+  if (!rates->device.empty() && !step.is_on_device) return {};
   double least = std::max(step.flops / rates->flops, step.bytes / rates->stream_rate(step.bytes));
   return least > 0 ? std::optional(least / seconds_of(step)) : std::nullopt;
 }
@@ -69,13 +70,14 @@ std::string percent(double part) {
 
 // What the shares are shares of, with a word where one is above 100 %.
 std::string ceiling_lines(const Profile& profile, const MachineRates& rates) {
-  std::string out =
-      str("ceiling: ", fixed_text(1e-9 * rates.flops, 1), " GFLOP/s; GB/s, by the bytes that a step moves: ",
-          join(rates.streams, ", ",
-               [](const MachineRates::Stream& s) {
-                 return str(fixed_text(1e-9 * s.bytes_per_second, 1), " (", bytes_text(s.size), ")");
-               }),
-          "\n");
+  std::string out = str(
+      "ceiling", rates.device.empty() ? "" : str(" of ", rates.device), ": ", fixed_text(1e-9 * rates.flops, 1),
+      " GFLOP/s; GB/s", rates.streams[0].size > 0 ? ", by the bytes that a step moves: " : ": ",
+      join(rates.streams, ", ",
+           [](const MachineRates::Stream& s) {
+             return str(fixed_text(1e-9 * s.bytes_per_second, 1), s.size > 0 ? str(" (", bytes_text(s.size), ")") : "");
+           }),
+      "\n");
   const bool any_above = std::any_of(profile.steps.begin(), profile.steps.end(), [&](const StepProfile& step) {
     return share_of_ceiling(step, rates).value_or(0) > 1;
   });
@@ -146,6 +148,7 @@ std::string profile_json(const Profile& profile, const Explanation& explanation,
   JsonObject out;
   out.add("function", profile.function).add("threads", profile.threads).add("calls", profile.calls);
   out.add("seconds", profile.seconds).add("seconds_in_steps", seconds_in_steps(profile));
+  if (rates && !rates->device.empty()) out.add("ceiling_of", rates->device);
   if (rates)
     out.add("ceiling_flops", rates->flops)
         .add_raw("ceiling_bytes", list(rates->streams, [](const MachineRates::Stream& s) {

@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-/// What the machine allows with the profile's threads and dtype.
+/// What the machine, or the device, allows with the profile's threads and dtype.
 struct MachineRates {
   /// Reading and writing arrays of `size` bytes together, again and again: what fits in a cache goes faster.
   struct Stream {
@@ -17,6 +17,7 @@ struct MachineRates {
   };
   double flops = 0;                  // floating-point operations a second, multiply-adds counted as two
   std::vector<Stream> streams = {};  // at least one; the smallest arrays first, the last larger than every cache
+  std::string device = {};           // that they are of, and how they are known; steps on the host have none then
 
   /// Bytes a second of a step that moves `bytes`: the fastest of the streams that are as large, or the next smaller
   /// one.

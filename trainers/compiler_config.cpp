@@ -19,6 +19,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
            {{"cpu", CompilerConfig::Device::kCpu},
             {"emulated", CompilerConfig::Device::kEmulated},
             {"cuda", CompilerConfig::Device::kCuda},
+            {"cuda:0", CompilerConfig::Device::kCuda},
             {"cuda:1", CompilerConfig::Device::kCuda1},
             {"cuda:2", CompilerConfig::Device::kCuda2},
             {"cuda:3", CompilerConfig::Device::kCuda3},
@@ -28,7 +29,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
             {"cuda:7", CompilerConfig::Device::kCuda7}})
       .help(
           "What computes: the processor; a CUDA device that the host emulates, slowly, to read CUDA kernels and to "
-          "test them; or one of NVIDIA: `cuda` is the first, `cuda:1` the second.");
+          "test them; or one of NVIDIA: `cuda` or `cuda:0` is the first, `cuda:1` the second.");
   f.choice("floatX", &CompilerConfig::floatX, {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}})
       .synonyms({"dtype", "precision"})
       .help("The floating type of examples and weights.");

@@ -46,9 +46,8 @@ void write_text(const std::string& path, const std::string& text) {
 
 void report_profile(const TrainSummary& summary, const Experiment& experiment, bool print) {
   const Profile& profile = *summary.profile;
-  std::optional<MachineRates> rates;
-  // What a processor allows says nothing of a device.
-  if (profile.clock.empty()) rates = machine_rates(experiment.compiler, profile.threads);
+  const MachineRates rates =
+      profile.clock.empty() ? machine_rates(experiment.compiler, profile.threads) : device_rates(experiment.compiler);
   std::string folder = summary.run_dir + "/profile";
   std::error_code error;
   fs::create_directory(folder, error);  // not the run's, where that was removed

@@ -94,6 +94,20 @@ void SweepLeader::hand_on_signals() {
   if (handed_on_ >= 2 && seconds_since(stopped_) > kSecondsToKill) processes_.signal(SIGKILL);
 }
 
+// Its process has ended with 0, and the run is not over. Where none has ever begun, it would be so of all.
+void SweepLeader::fail_by_launcher(SweepRun& run) const {
+  std::error_code ignored;
+  const bool any_began =
+      std::ranges::any_of(runs_, [&](const SweepRun& one) { return std::filesystem::exists(one.folder, ignored); });
+  const UserError error(
+      Message{.what = str("the launcher ended before ", any_began ? "its run did" : "any run began"),
+              .expected = "a launcher that runs the command behind its own words, and waits for its end",
+              .got = join(options_.launch, " "),
+              .hint = "`srun` and `ssh` wait; `sbatch` does with --wait"});
+  if (!any_began) throw error;
+  fail(run, error);
+}
+
 void SweepLeader::take_ended() {
   for (const EndedProcess& ended : processes_.ended()) {
     SweepRun& run = runs_[static_cast<size_t>(ended.id)];
@@ -109,6 +123,7 @@ void SweepLeader::take_ended() {
     }
     const bool was_stopped = handed_on_ > 0 && ended.code > 128;
     if (run.state == State::kWaiting && was_stopped) continue;
+    if (run.state == State::kWaiting && ended.code == 0 && !options_.launch.empty()) fail_by_launcher(run);
     if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
       run.state = State::kFailed;
       run.code = ended.code != 0 ? ended.code : 1;

@@ -42,6 +42,7 @@ class SweepLeader {
   /// those that ran have ended, with 128 + its number. The first signal is handed on, and runs end with a checkpoint;
   /// the second one ends them at once. A run that fails is told, and the others go on; so is one that cannot be started
   /// (its log cannot be written, or the system starts no process). sweep.csv and seeds.csv are kept up to date.
+  /// UserError where a launcher ends with 0 before the first run has begun: it would do so of all.
   int lead();
   /// Behind lead(): are these files the results of the runs? Where one cannot be written, one warning on standard error
   /// says why, at the end.
@@ -51,6 +52,7 @@ class SweepLeader {
   using Clock = std::chrono::steady_clock;
 
   void take_ended();
+  void fail_by_launcher(SweepRun& run) const;
   void begin_round();
   void hand_on_signals();
   void start_waiting();

@@ -34,6 +34,20 @@ int Device::compute_capability() const {
          attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
+// Multiply-adds of float32 of a multiprocessor in a cycle: 64 of Turing and the first Ampere, 128 of those since ("CUDA
+// C++ Programming Guide", "Arithmetic Instructions"). Clocks are in kHz, and memory moves bits at both edges.
+Device::Ceilings Device::ceilings() const {
+  constexpr double kHertz = 1000, kEdges = 2, kBits = 8;
+  const int adds = compute_capability() <= 80 ? 64 : 128;
+  Ceilings out;
+  out.flops32 = 2.0 * adds * attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) * kHertz *
+                attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  out.flops64 = out.flops32 / attribute(CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
+  out.bytes = kEdges * kHertz * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+              attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / kBits;
+  return out;
+}
+
 std::string Device::name() const {
   char out[256] = "";
   if (driver_.cuDeviceGetName) check(driver_, driver_.cuDeviceGetName(out, sizeof out, number_), "cuDeviceGetName");

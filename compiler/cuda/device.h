@@ -13,6 +13,10 @@ namespace thtrain::cuda {
 /// Holds the device's context.
 class Device {
  public:
+  /// In a second at most: floating-point operations, multiply-adds counted as two, and bytes of its memory.
+  struct Ceilings {
+    double flops32 = 0, flops64 = 0, bytes = 0;
+  };
   Device(const Driver& driver, int ordinal);
   ~Device();
   Device(const Device&) = delete;
@@ -24,6 +28,9 @@ class Device {
   int compute_capability() const;      // 90 for 9.0
   std::string name() const;            // "NVIDIA H200"
   std::string driver_version() const;  // "13.0"
+  /// By its attributes: its multiprocessors at their highest clock, without tensor cores, and the clock and the width
+  /// of its memory.
+  Ceilings ceilings() const;
   /// From here on, calls of this thread are of this device. All below do it by themselves.
   void use() const;
   /// Until all streams have done their work.

@@ -40,6 +40,12 @@ void DeviceMemory::write(void* to, const void* host, size_t bytes) const {
   small_used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+void DeviceMemory::copy(void* to, const void* from, size_t bytes) const {
+  const std::lock_guard turn(turn_);
+  settle();
+  stream_.copy(address_of(to), address_of(from), bytes);
+}
+
 void DeviceMemory::settle() const {
   const std::lock_guard turn(turn_);
   UnreadWork* const work = std::exchange(unread_, nullptr);

@@ -35,6 +35,8 @@ class DeviceMemory : public AddressSpace {
   void read(void* host, const void* from, size_t bytes) const override;
   /// Of at most kSmall bytes nobody waits for anything.
   void write(void* to, const void* host, size_t bytes) const override;
+  /// Within it; the two do not overlap. Throws what has failed of work that nobody has read.
+  void copy(void* to, const void* from, size_t bytes) const;
   static constexpr size_t kSmall = 1024;
 
   /// Functions take turns: who holds it asks for work.

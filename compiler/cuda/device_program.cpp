@@ -76,8 +76,11 @@ std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Targ
 }
 
 bool wants_device_graphs() {
-  const char* text = std::getenv("THTRAIN_DEVICE_GRAPHS");
-  return !text || std::string_view(text) != "0";
+  const char* const text = std::getenv("THTRAIN_DEVICE_GRAPHS");
+  const std::string_view wish = text ? text : "1";
+  if (wish != "0" && wish != "1")
+    throw UserError({.what = "THTRAIN_DEVICE_GRAPHS is neither 0 nor 1", .got = std::string(wish)});
+  return wish == "1";
 }
 
 // ---- DeviceProgram

@@ -47,7 +47,8 @@ const ProgramDevice& device_of(const kernel::Target& target);
 /// "13.0", "kernels by" = "NVRTC 13.0".
 std::vector<std::pair<std::string, std::string>> device_facts(const kernel::Target& target);
 
-/// Not with THTRAIN_DEVICE_GRAPHS=0: then each kernel of a program and each copy is launched by itself.
+/// Not with THTRAIN_DEVICE_GRAPHS=0: then each kernel of a program and each copy is launched by itself. UserError where
+/// that is neither 0 nor 1.
 bool wants_device_graphs();
 
 /// A program's kernels and constants on its device. Immutable: functions and threads share it.

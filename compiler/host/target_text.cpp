@@ -79,10 +79,11 @@ TargetParts parse_target(std::string_view text) {
     if (key == "isa") {
       constexpr std::string_view kKnown[] = {"avx512", "avx2", "sse2",           "arm64",
                                              "other",  "c99",  kernel::kCudaIsa, kernel::kEmulatedIsa};
-      const bool is_device = value.starts_with("cuda:") && whole_number(value.substr(5), 1, 63);
-      if (!is_device && std::find(std::begin(kKnown), std::end(kKnown), value) == std::end(kKnown))
+      const std::optional<int64_t> device =
+          value.starts_with("cuda:") ? whole_number(value.substr(5), 0, 63) : std::nullopt;
+      if (!device && std::find(std::begin(kKnown), std::end(kKnown), value) == std::end(kKnown))
         refuse("has no such isa", "avx512, avx2, sse2, c99, cuda, cuda:1 or cuda-emulated", value);
-      out.isa = std::string(value);
+      out.isa = device ? kernel::cuda_target(static_cast<int>(*device)).isa : std::string(value);
     } else if (key == "vectors") {
       if (value != "16" && value != "32" && value != "64") refuse("has no such vectors", "16, 32 or 64", value);
       out.vector_bytes = static_cast<int>(*whole_number(value, 16, 64));

@@ -56,10 +56,14 @@ class Shared {
 
   /// A copy on the host; with `borrow` the buffer itself, which the next call of a function may change.
   Tensor get_value(bool borrow = false) const;
+  /// The same where the value lies, on the host or on a device, without a copy between the two: a copy there; with
+  /// `borrow` the buffer itself, in constant time. Tensor::on_host() brings it to the host. A function of the host, or
+  /// of another device, moves the variable on: a borrowed buffer then keeps the value of before.
+  Tensor get_internal_value(bool borrow = false) const;
   /// Copies into the buffer, or into a new one where a length is another; with `borrow` the tensor's buffer becomes the
-  /// variable's. UserError unless it has the variable's dtype and known lengths (integers that the dtype holds exactly
-  /// are converted), and where another variable
-  /// holds some of that memory, or a function does, as a borrowed output.
+  /// variable's, wherever it lies: w.set_value(v.get_internal_value(), true) copies nothing to the host. UserError
+  /// unless it has the variable's dtype and known lengths (integers that the dtype holds exactly are converted), and
+  /// where another variable holds some of that memory, or a function does, as a borrowed output.
   void set_value(const Tensor& value, bool borrow = false) const;
   /// From here on functions that are compiled for a device leave it on the host: each call copies it to the device, and
   /// back where it updates it. For what the host reads between all calls, or what the device has no room for all the

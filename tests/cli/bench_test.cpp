@@ -160,7 +160,7 @@ TEST_F(CliBench, DevicesThatThereAreNot) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err,
             "error: bench device: there is no device gpu\n"
-            "  expected: cuda, cuda:1 to cuda:7, or emulated\n"
+            "  expected: cuda, cuda:0 to cuda:7, or emulated\n"
             "  hint:     thtrain info lists the devices\n");
   EXPECT_EQ(workshop.run({"bench", "device", "--case", "x"}).err,
             "error: bench device: --case has no effect\n"

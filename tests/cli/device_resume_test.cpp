@@ -30,6 +30,12 @@ TEST(CliDeviceResume, TheFolderPinsTheDevice) {
   ended = workshop.run({"resume", "parts", "--accept-edits"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_NE(ended.err.find("device: emulated device, sm_75 then, not known now"), std::string::npos) << ended.err;
+  EXPECT_TRUE(
+      ended.err.ends_with("  hint:     the run began on another device, or on the processor: with that "
+                          "compiler.device, on that card, it goes\n"
+                          "            on with the same bits;\n"
+                          "            --allow-different-bits goes on all the same\n"))
+      << ended.err;
   ended = workshop.run({"resume", "parts", "--accept-edits", "--allow-different-bits", "--quiet"});
   EXPECT_EQ(ended.code, 0) << ended.err;
 }

@@ -19,7 +19,8 @@ TEST(CliDevice, EmulatedRunsCudaKernels) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   const std::string profile = workshop.read("run/profile/profile.json");
   EXPECT_NE(profile.find("kernel "), std::string::npos) << profile;
-  EXPECT_EQ(profile.find("ceiling"), std::string::npos) << "of a processor: " << profile;
+  EXPECT_NE(profile.find("\"ceiling_of\": \"the host, which computes for the device\""), std::string::npos) << profile;
+  EXPECT_NE(profile.find("\"of_ceiling\": "), std::string::npos) << profile;
   EXPECT_NE(workshop.run({"explain", "run", "--stage=cpp"}).out.find("extern \"C\" __global__ void "),
             std::string::npos);
   EXPECT_EQ(workshop.run({"explain", kLabOfDevices, "--stage=cpp"}).out.find("__global__"), std::string::npos);
@@ -38,6 +39,18 @@ TEST(CliDevice, WithoutADriverCudaIsOneErrorThatNamesTheEmulatedDevice) {
             "      1 | compiler.device=cuda\n"
             "        |                 ^^^^\n"
             "  hint:     compiler.device = \"emulated\" runs the same kernels on the host, slowly\n");
+}
+
+TEST(CliDevice, ABadVariableOfTheEmulatedDeviceIsOneError) {
+  Workshop workshop;
+  const EnvironmentVariable order("THTRAIN_EMULATED_ORDER", "abc");
+  const Ended ended = workshop.run({"train", kLabOfDevices, "compiler.device=emulated", "--run-dir", "run"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: THTRAIN_EMULATED_ORDER is not a number that draws the order of blocks and threads\n"
+            "  expected: an integer from 0 to 18446744073709551615\n"
+            "  got:      abc\n");
+  EXPECT_FALSE(workshop.exists("run"));
 }
 
 // The emulated driver's library in the place of the real ones: all else is as with a device of NVIDIA.
@@ -87,6 +100,34 @@ TEST_F(CliCudaDevice, InfoNamesTheLibraries) {
   const std::string info = workshop_.run({"info"}).out;
   EXPECT_NE(info.find("12.4.0, "), std::string::npos) << info;
   EXPECT_NE(info.find("11.2.0, "), std::string::npos) << info;
+}
+
+// 2 multiprocessors of 64 lanes at 1 GHz; 64 bits, twice in a cycle of 1 GHz.
+TEST_F(CliCudaDevice, AProfileNamesTheCeilingsOfTheDevice) {
+  for (const auto& [dtype, ceiling] : {std::pair<const char*, const char*>("float32", "256.0 GFLOP/s; GB/s: 16.0\n"),
+                                       {"float64", "8.0 GFLOP/s; GB/s"}}) {
+    const Ended ended =
+        workshop_.run({"train", kLabOfDevices, "compiler.device=cuda", "trainer.epochs=1", "data.n_train=100",
+                       str("compiler.floatX=", dtype), "--run-dir", dtype, "--profile"});
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_NE(ended.out.find(str("\nceiling of the emulated device, by its attributes: ", ceiling)), std::string::npos)
+        << ended.out;
+  }
+}
+
+TEST_F(CliCudaDevice, TheFirstDeviceHasTwoNames) {
+  for (const char* name : {"cuda", "cuda:0"}) ASSERT_EQ(trained(name, name).code, 0);
+  EXPECT_EQ(workshop_.read("cuda:0/best.npz"), workshop_.read("cuda/best.npz"));
+  EXPECT_EQ(workshop_.read("cuda:0/config.toml"), workshop_.read("cuda/config.toml"));
+  ASSERT_EQ(workshop_.shell("sed -i 's/^device = \"cuda\"/device = \"cuda:0\"/' cuda/config.toml").code, 0);
+  const Ended resumed = workshop_.run({"resume", "cuda", "trainer.epochs=2", "--quiet"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"explain", "--stage=program"}, {"check"}}) {
+    std::vector<std::string> line = words;
+    line.insert(line.begin() + 1, {kLabOfDevices, "compiler.device=cuda:0"});
+    const Ended ended = workshop_.run(line);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+  }
 }
 
 TEST_F(CliCudaDevice, ThereAreSoManyDevices) {

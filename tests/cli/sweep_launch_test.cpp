@@ -41,5 +41,33 @@ TEST_F(CliSweep, ALauncherThatIsNotThereFailsItsRuns) {
   EXPECT_NE(ended.out.find("the process of a run cannot be started"), std::string::npos) << ended.out;
 }
 
+constexpr const char* kNothingBegan =
+    "error: the launcher ended before any run began\n"
+    "  expected: a launcher that runs the command behind its own words, and waits for its end\n"
+    "  got:      true -n1\n"
+    "  hint:     `srun` and `ssh` wait; `sbatch` does with --wait\n";
+
+TEST_F(CliSweep, ALauncherThatRunsNothingIsOneMistake) {
+  std::vector<std::string> words = kWords;
+  words.insert(words.end(), {"by", "--quiet", "--launch", "true -n1"});
+  const Ended ended = workshop.run(words);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, kNothingBegan);
+}
+
+// One that ends before its command does: the others go on.
+TEST_F(CliSweep, ALauncherThatLosesARunFailsThat) {
+  workshop.write("launch.sh",
+                 "case $* in *=0.01*) until [ -e by/learning_rate=0.1 ]; do sleep 0.1; done; exit 0;; esac\n"
+                 "exec \"$@\"\n");
+  std::vector<std::string> words = kWords;
+  words.insert(words.end(), {"by", "--launch", "sh launch.sh"});
+  const Ended ended = workshop.run(words);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.out.find("failed: the launcher ended before its run did: sh launch.sh\n"), std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("1 of 2 runs finished, 1 failed\n"), std::string::npos) << ended.out;
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -2,8 +2,9 @@
 //
 //   THTRAIN_FAULT       "write run/checkpoint.npz* 3 1 ENOSPC": the third call of write on such a file fails, and only
 //                       that one (0: all from there on). Several patterns of fnmatch are apart by '|'. The fault may be
-//                       "short" (half of the bytes are written or read), or a list, "short,ENOSPC": one for each call,
-//                       the last one for all that follow. Of rename, the new name counts.
+//                       "short" (half of the bytes are written or read), "slow" (it takes six seconds more), or a
+//                       list, "short,ENOSPC": one for each call, the last one for all that follow. Of rename, the new
+//                       name counts.
 //   THTRAIN_FAULT_LOG   a file that gets a line for each fault: "write run/checkpoint.npz.tmp-17-0"
 //
 // Only calls of the program `thtrain` are counted, not those of what it starts.
@@ -33,10 +34,10 @@ struct Fault {
   std::string call;
   std::vector<std::string> patterns;
   int first = 0, count = 0;
-  std::vector<int> errors;  // 0: short
+  std::vector<int> errors;  // or kShort, kSlow
 };
 
-constexpr int kShort = 0, kNone = -1;
+constexpr int kShort = 0, kNone = -1, kSlow = -2;
 constexpr int kDescriptors = 4096;
 
 std::vector<std::string> parts(const char* text, char separator) {
@@ -53,9 +54,9 @@ int error_of(const std::string& name) {
   struct {
     const char* name;
     int number;
-  } const known[] = {{"short", kShort},  {"EACCES", EACCES}, {"EBADF", EBADF},   {"EDQUOT", EDQUOT},
-                     {"EINTR", EINTR},   {"EIO", EIO},       {"EMFILE", EMFILE}, {"ENOLCK", ENOLCK},
-                     {"ENOSPC", ENOSPC}, {"EROFS", EROFS},   {"EXDEV", EXDEV},   {"ESTALE", ESTALE}};
+  } const known[] = {{"short", kShort}, {"slow", kSlow},  {"EACCES", EACCES}, {"EBADF", EBADF},   {"EDQUOT", EDQUOT},
+                     {"EINTR", EINTR},  {"EIO", EIO},     {"EMFILE", EMFILE}, {"ENOLCK", ENOLCK}, {"ENOSPC", ENOSPC},
+                     {"EROFS", EROFS},  {"EXDEV", EXDEV}, {"ESTALE", ESTALE}};
   for (const auto& [text, number] : known)
     if (name == text) return number;
   fprintf(stderr, "THTRAIN_FAULT: unknown error %s\n", name.c_str());
@@ -96,7 +97,10 @@ int fault_of(const char* call, const char* path) {
   int number = ++counter, which = number - made->first;
   if (which < 0 || (made->count > 0 && which >= made->count)) return kNone;
   log_fault(call, path);
-  return made->errors[std::min(static_cast<size_t>(which), made->errors.size() - 1)];
+  const int error = made->errors[std::min(static_cast<size_t>(which), made->errors.size() - 1)];
+  if (error != kSlow) return error;
+  sleep(6);
+  return kNone;
 }
 
 bool fails(const char* call, const char* path) {

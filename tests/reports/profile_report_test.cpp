@@ -111,6 +111,25 @@ TEST(ProfileReport, AStepIsHeldAgainstTheCeilingOfItsSize) {
       << text;
 }
 
+TEST(ProfileReport, StepsOfADeviceAreHeldAgainstItsCeilings) {
+  Profile profile = example();
+  profile.steps[0].is_on_device = true;
+  profile.clock = "events of the NVIDIA H200";
+  const MachineRates rates{.flops = 200e9, .streams = {{0, 20e9}}, .device = "the NVIDIA H200, by its attributes"};
+  const std::string text = profile_table(profile, explanation(), rates);
+  EXPECT_NE(text.find("\n   0      750.00   75.0 %     100.0      4.0      50.0 %  gemm_f32"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n   1      200.00   20.0 %       5.0     10.0              "), std::string::npos)
+      << "of the host: " << text;
+  EXPECT_NE(text.find("\nceiling of the NVIDIA H200, by its attributes: 200.0 GFLOP/s; GB/s: 20.0\n"),
+            std::string::npos)
+      << text;
+  auto values = read_json(profile_json(profile, explanation(), rates), "it");
+  EXPECT_EQ(values.at("ceiling_of"), "the NVIDIA H200, by its attributes");
+  EXPECT_EQ(values.at("steps.0.of_ceiling"), "0.5");
+  EXPECT_EQ(values.count("steps.1.of_ceiling"), 0U);
+}
+
 TEST(ProfileReport, Json) {
   auto values =
       read_json(profile_json(example(), explanation(), {{.flops = 200e9, .streams = {{1 << 20, 20e9}}}}), "it");

@@ -2,19 +2,31 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 
 namespace thtrain {
 
 namespace fs = std::filesystem;
 
+// The first of these variables that is there.
+static int environment_number(std::initializer_list<const char*> names, int without) {
+  for (const char* name : names)
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  return without;
+}
+
 // SLURM_NTASKS is there in a batch script too, outside of srun.
 int launched_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const char* text = std::getenv(name)) return std::max(1, std::atoi(text));
-  return 1;
+  return std::max(1, environment_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}, 1));
+}
+
+// SLURM_PROCID too.
+int launched_rank() {
+  return launched_processes() == 1 ? 0 : environment_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
 }
 
 // Next to the program, or where it was installed.

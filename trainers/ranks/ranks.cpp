@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <condition_variable>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "trainers/ranks/halving.h"
@@ -68,6 +72,37 @@ void Ranks::exchange(int peer, std::string_view out, std::span<char> in, int sta
     sent += more_out;
     received += more_in;
   }
+}
+
+// Signs are small: they are on their way at once, whatever the others do.
+void Ranks::while_first_works(const std::function<void()>& work) {
+  if (!carrier_) return work();
+  constexpr char kIsAtWork = 0, kIsDone = 1;
+  if (!is_first()) {
+    char sign = kIsAtWork;
+    while (sign == kIsAtWork) exchange(0, {}, {&sign, 1}, 0);
+    return;
+  }
+  auto give = [&](char sign) {
+    for (int peer = 1; peer < size_; ++peer) exchange(peer, {&sign, 1}, {}, 0);
+  };
+  std::exception_ptr failure;
+  {
+    const std::chrono::duration<double> between(std::min(1.0, seconds_ / 4));
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    const std::jthread signs([&](const std::stop_token& stop) {
+      std::unique_lock lock(mutex);
+      try {
+        while (!changed.wait_for(lock, stop, between, [&] { return stop.stop_requested(); })) give(kIsAtWork);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  give(kIsDone);
 }
 
 static std::span<char> bytes_of(uint64_t& value) {

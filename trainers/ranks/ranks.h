@@ -51,6 +51,10 @@ class Ranks {
   void sum(std::span<float> values) { sum_of(values, scratch_of_floats_); }
   void sum(std::span<double> values) { sum_of(values, scratch_of_doubles_); }
 
+  /// Rank 0 works, and the others wait for its end, however long that takes: rank 0 gives signs of life meanwhile, by a
+  /// thread of its own. `work` does nothing together with the others.
+  void while_first_works(const std::function<void()>& work);
+
   /// The ranks wait as long as the slowest one needs while this lives: for programs that are compiled, and files.
   class Patience {
    public:

@@ -55,7 +55,7 @@ void RunCheckpoints::save() {
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
   if (ShardedStep* sharded = training_.program.sharded()) sharded->gather_state();
-  if (context_.writes()) write();
+  training_.program.ranks().while_first_works([this] { write(); });
   training_.best_is_written = true;
   last_ = position();
   saved_step_ = training_.state.step;

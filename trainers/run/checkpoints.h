@@ -31,6 +31,8 @@ class RunCheckpoints {
   /// Writes one. Never a value that is not finite, nor one that was computed from a file that changed: NonFiniteLoss or
   /// UserError, and the checkpoint before stays.
   void save();
+  /// Writes the one of the last save(), by the process that writes the folder.
+  void write();
   /// With the time so far of an epoch that is begun.
   void save_within_epoch();
   /// By trainer.checkpoint_seconds.
@@ -59,7 +61,6 @@ class RunCheckpoints {
  private:
   std::string best_path() const;
   Checkpoint checkpoint() const;
-  void write();
   KeptCheckpoint position() const;
 
   Training& training_;

@@ -102,7 +102,11 @@ void restore_arrays(Training& training, const RunFolder& folder, const Checkpoin
 
 // ---- what may differ -----------------------------------------------------------------------------------------------
 
-static std::string products_hint(const std::vector<std::string>& differing) {
+static std::string hint_of(const std::vector<std::string>& differing) {
+  for (const std::string& difference : differing)
+    if (difference.starts_with("device: "))
+      return "the run began on another device, or on the processor: with that compiler.device, on that card, it goes\n"
+             "on with the same bits;\n";
   for (const std::string& difference : differing)
     if (difference.starts_with("choices: "))
       return "`thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other implementations: with the\n"
@@ -189,7 +193,7 @@ void restore(Training& training, const RunContext& context, const Checkpoint& ch
     throw UserError(Message{.what = str(folder.path(), ": the run would go on with other bits than it would have had"),
                             .expected = "what the run began with",
                             .got = join(differing, "\n"),
-                            .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
+                            .hint = str(hint_of(differing), "--allow-different-bits goes on all the same")});
   take_limits(training, context, checkpoint);
   if (!context.writes()) return;
   if (const int64_t missing = rewrite_metrics(folder.metrics(), training.histories()); missing > 0)

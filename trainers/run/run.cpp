@@ -185,16 +185,17 @@ void Run::finish_epoch() {
   state.unmeasured = Unmeasured::kEpoch;
   if (!unless_stopped(evaluation_.after_epoch())) return;
   state.unmeasured = Unmeasured::kNothing;
-  checkpoints_.write_lost_files();
   EpochReport& report = state.report;
   report.epoch = state.epochs + 1;
   report.train_loss = state.loss_sum / static_cast<double>(state.batch);
   clock_.add_to(report);
-  if (context_.writes())
+  training_.program.ranks().while_first_works([&] {
+    checkpoints_.write_lost_files();
     append_metrics(context_.folder.metrics(), report, training_.program.metric_names(), training_.phase);
+  });
   state.history.push_back(report);
   drop_earlier(state.history, state.earlier);
-  reports_.after_epoch();
+  training_.program.ranks().while_first_works([this] { reports_.after_epoch(); });
   if (state.batch < training_.program.batches()) return;  // stopped within: the position stays
   training_.begin_next_epoch();
 }
@@ -211,7 +212,7 @@ void Run::finish() {
   if (!context_.writes()) return;
   if (!reports_.at_end(interrupted_, summary_.plot)) interrupted_ = summary_.interrupted = true;
   checkpoints_.write_lost_files();
-  if (!context_.folder.has_checkpoint()) checkpoints_.save();
+  if (!context_.folder.has_checkpoint()) checkpoints_.write();
 }
 
 void Run::summarize() {

@@ -84,9 +84,17 @@ Status device_attribute(int* value, Attribute attribute, DeviceNumber number) {
   std::lock_guard lock(mutex());
   if (!is_device(number)) return no_device();
   static const std::map<Attribute, unsigned> kValues = {
-      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kMostThreads},   {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, kMostBlocks},
-      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10}, {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 7},           {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 5}};
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kMostThreads},
+      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, kMostBlocks},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 7},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 5},
+      {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1'000'000},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 2},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1'000'000},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64},
+      {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 32}};
   const auto known = kValues.find(attribute);
   if (known == kValues.end()) return refuse(CUDA_ERROR_INVALID_VALUE, "an attribute that thtrain does not ask for");
   *value = static_cast<int>(known->second);
@@ -156,23 +164,35 @@ Status synchronize_context() {
 
 }  // namespace
 
+// The variable's value; `without` where there is none.
+static uint64_t number_of(const char* variable, const char* what, uint64_t least, uint64_t most, uint64_t without) {
+  const char* text = std::getenv(variable);
+  if (!text) return without;
+  uint64_t out = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [behind, error] = std::from_chars(text, end, out);
+  if (error != std::errc() || behind != end || out < least || out > most)
+    throw UserError(
+        {.what = str(variable, " is ", what), .expected = str("an integer from ", least, " to ", most), .got = text});
+  return out;
+}
+
 uint64_t seed_of_streams() {
-  const char* text = std::getenv("THTRAIN_EMULATED_STREAMS");
-  return text ? std::strtoull(text, nullptr, 10) : 0;
+  return number_of("THTRAIN_EMULATED_STREAMS", "not a number that draws the order of streams", 0, UINT64_MAX, 0);
+}
+
+// Kernels read it themselves, and skip what is no digit (compiler/codegen/device_text/emulated_cuda.h).
+void check_order() {
+  number_of("THTRAIN_EMULATED_ORDER", "not a number that draws the order of blocks and threads", 0, UINT64_MAX, 0);
 }
 
 size_t bytes_of_device() {
-  constexpr size_t kLeast = 1 << 12, kMost = size_t{1} << 40;
-  const char* text = std::getenv("THTRAIN_EMULATED_BYTES");
-  if (!text) return size_t{1} << 32;
-  size_t out = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [behind, error] = std::from_chars(text, end, out);
-  if (error != std::errc() || behind != end || out < kLeast || out > kMost)
-    throw UserError({.what = "THTRAIN_EMULATED_BYTES is not a number of bytes that a device may have",
-                     .expected = str("an integer from ", kLeast, " to ", kMost),
-                     .got = text});
-  return out;
+  return number_of("THTRAIN_EMULATED_BYTES", "not a number of bytes that a device may have", 1 << 12, uint64_t{1} << 40,
+                   uint64_t{1} << 32);
+}
+
+bool wants_checks() {
+  return number_of("THTRAIN_EMULATED_CHECKS", "neither 0 nor 1", 0, 1, 0) == 1;
 }
 
 void start(const Options& options) {

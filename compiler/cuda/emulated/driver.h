@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,10 +22,16 @@
 
 namespace thtrain::cuda::emulated {
 
-/// THTRAIN_EMULATED_STREAMS, a number; 0 without it.
+// Variables of the environment. UserError for a value that is none of theirs.
+
+/// THTRAIN_EMULATED_STREAMS; 0 without it.
 uint64_t seed_of_streams();
-/// THTRAIN_EMULATED_BYTES; 4 GiB without it. UserError unless that is an integer, at least 4096.
+/// THTRAIN_EMULATED_ORDER, which kernels read.
+void check_order();
+/// THTRAIN_EMULATED_BYTES, at least 4096; 4 GiB without it.
 size_t bytes_of_device();
+/// THTRAIN_EMULATED_CHECKS: 1 is true, 0 is false; false without it.
+bool wants_checks();
 
 /// A load or a store of a kernel.
 struct Touch {
@@ -41,8 +46,8 @@ struct Options {
   int devices = 1;
   size_t bytes = bytes_of_device();   // of each device
   uint64_t seed = seed_of_streams();  // of their order; THTRAIN_EMULATED_ORDER is that of blocks and threads
-  bool checks = std::getenv("THTRAIN_EMULATED_CHECKS") != nullptr;  // of kernels, which run far longer
-  std::function<void(const Touch&)> on_touch = {};                  // with checks: learns of each load and store
+  bool checks = wants_checks();       // of kernels, which run far longer
+  std::function<void(const Touch&)> on_touch = {};  // with checks: learns of each load and store
 };
 
 /// From here on a machine with these devices: what there was of others is gone.

@@ -76,7 +76,9 @@ inline constexpr unsigned kMostThreads = 1024, kMostBlocks = 2147483647;  // of 
 /// What start() makes.
 struct Machine {
   explicit Machine(const Options& chosen)
-      : options(chosen), queues(chosen.seed), contexts(static_cast<size_t>(chosen.devices)) {}
+      : options(chosen), queues(chosen.seed), contexts(static_cast<size_t>(chosen.devices)) {
+    check_order();
+  }
 
   Options options;
   int number = 0;  // of machines that were started

@@ -68,6 +68,31 @@ TEST(EmulatedBytes, AreAnInteger) {
   EXPECT_EQ(cuda::emulated::bytes_of_device(), 4096U);
 }
 
+TEST(EmulatedVariables, AreNumbersToo) {
+  for (const char* text : {"abc", "", "-1", "1.5", "18446744073709551616", "7 "}) {
+    const std::string got = *text ? str("\n  got:      ", text) : "";
+    {
+      const EnvironmentVariable order("THTRAIN_EMULATED_ORDER", text);
+      EXPECT_EQ(error_text([] { cuda::emulated::start({}); }),
+                str("error: THTRAIN_EMULATED_ORDER is not a number that draws the order of blocks and threads\n",
+                    "  expected: an integer from 0 to 18446744073709551615", got));
+    }
+    {
+      const EnvironmentVariable streams("THTRAIN_EMULATED_STREAMS", text);
+      EXPECT_EQ(error_text([] { cuda::emulated::start({}); }),
+                str("error: THTRAIN_EMULATED_STREAMS is not a number that draws the order of streams\n",
+                    "  expected: an integer from 0 to 18446744073709551615", got));
+    }
+    const EnvironmentVariable checks("THTRAIN_EMULATED_CHECKS", text);
+    EXPECT_EQ(error_text([] { cuda::emulated::wants_checks(); }),
+              str("error: THTRAIN_EMULATED_CHECKS is neither 0 nor 1\n  expected: an integer from 0 to 1", got));
+  }
+  for (const bool wanted : {false, true}) {
+    const EnvironmentVariable checks("THTRAIN_EMULATED_CHECKS", wanted ? "1" : "0");
+    EXPECT_EQ(cuda::emulated::wants_checks(), wanted);
+  }
+}
+
 struct Failing : cuda::UnreadWork {
   int reads = 0;
   void read() override {

@@ -59,6 +59,7 @@ TEST(TargetText, AnEmulatedDeviceTakesNothingOfAProcessor) {
   EXPECT_EQ(kernel::cuda_target(11).device_number(), 11);
   for (const char* isa : {"cuda-emulated", "cuda", "cuda:12"})
     EXPECT_TRUE(parse_target(str("isa=", isa, ",cores=3")).is_of_no_processor()) << isa;
+  EXPECT_EQ(parse_target("isa=cuda:0").isa, "cuda");
   EXPECT_EQ("\n" + text_without_node([] { parse_target("vectors=16,isa=cuda-emulated"); }) + "\n", R"(
 error: THTRAIN_TARGET names parts of a processor with isa=cuda-emulated
   expected: isa=cuda-emulated, with cores or alone

@@ -44,6 +44,50 @@ TEST(DeviceProgram, AVariableStaysOnTheDeviceUntilTheHostNeedsIt) {
   EXPECT_EQ(twice({})[0].text(), "0");
 }
 
+TEST(DeviceProgram, AValueIsHandedOutWhereItLies) {
+  const Shared w = three("w"), v = three("v"), t = three("t");
+  Function twice = function({}, {}, {{w, w * 2.0}}, device()), add = function({}, {}, {{v, v + w}}, device());
+  EXPECT_TRUE(w.get_internal_value().is_on_host()) << "no program for a device has computed with it";
+  twice({});
+  const Tensor copy = w.get_internal_value(), lent = w.get_internal_value(/*borrow=*/true);
+  EXPECT_EQ(copy.space(), w.storage().value.space());
+  EXPECT_FALSE(copy.is_on_host());
+  EXPECT_NE(copy.address(), w.storage().value.address());
+  EXPECT_EQ(lent.address(), w.storage().value.address());
+  twice({});
+  EXPECT_EQ(copy.on_host().text(), "[2, 4, 6]");
+  EXPECT_EQ(lent.on_host().text(), "[4, 8, 12]") << "the variable's own buffer";
+  // Back into a variable: into its buffer, or as its buffer.
+  add({});
+  const void* const before = v.storage().value.address();
+  v.set_value(copy);
+  EXPECT_EQ(v.storage().value.address(), before);
+  v.set_value(w.get_internal_value(), /*borrow=*/true);
+  EXPECT_NE(v.storage().value.address(), before);
+  EXPECT_FALSE(v.storage().value.is_on_host());
+  add({});
+  EXPECT_EQ(v.get_value().text(), "[8, 16, 24]");
+  EXPECT_EQ(w.get_value().text(), "[4, 8, 12]");
+  EXPECT_NE(text_without_node([&] { t.set_value(lent, true); }).find("t: the borrowed tensor is the memory of w"),
+            std::string::npos);
+  // A variable of the host takes it too; one that is moved leaves a borrowed buffer as it was.
+  t.set_value(copy);
+  EXPECT_TRUE(t.storage().value.is_on_host());
+  EXPECT_EQ(t.get_value().text(), "[2, 4, 6]");
+  function({}, {}, {{w, w + 1.0}})({});
+  EXPECT_EQ(lent.on_host().text(), "[4, 8, 12]");
+  EXPECT_EQ(w.get_internal_value(true).text(), "[5, 9, 13]");
+}
+
+TEST(DeviceProgram, ABorrowedValueOfADeviceIsAnArgumentAndAFirstValue) {
+  const Shared w = three("w");
+  function({}, {}, {{w, w * 2.0}}, device())({});
+  const Shared first(w.get_internal_value(), "first", /*borrow=*/true);
+  EXPECT_FALSE(first.storage().value.is_on_host());
+  const Expr x = f64("x", {3});
+  EXPECT_EQ(function({x}, {x + first}, {}, device())({w.get_internal_value(true)})[0].text(), "[4, 8, 12]");
+}
+
 TEST(DeviceProgram, TheReferenceAndOtherVariablesTakeItsValue) {
   const Shared w = three("w"), v = three("v");
   function({}, {}, {{w, w + 1.0}}, device())({});

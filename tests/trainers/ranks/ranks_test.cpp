@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "compiler/base/random_state.h"
 #include "tests/support/thread_carrier.h"
 #include "trainers/ranks/shard_tree.h"
@@ -108,6 +112,34 @@ TEST(Ranks, ARankThatSendsNothingIsNamed) {
   EXPECT_NE(errors[2].find(" has sent nothing for "), std::string::npos) << errors[2];
   EXPECT_NE(errors[2].find(" seconds, and rank 2 ("), std::string::npos) << errors[2];
   EXPECT_NE(errors[2].find("THTRAIN_RANK_SECONDS sets how long ranks wait"), std::string::npos) << errors[2];
+}
+
+// Rank 0 works for longer than ranks wait for a message.
+TEST(Ranks, WaitForTheFirstWhileItWorks) {
+  std::atomic<int> worked = 0;
+  const Texts errors = run_ranks(
+      3,
+      [&](Ranks& ranks) {
+        for (int round = 0; round < 2; ++round) {
+          ranks.while_first_works([&] {
+            EXPECT_EQ(ranks.rank(), 0);
+            std::this_thread::sleep_for(std::chrono::seconds(round == 0 ? 3 : 0));
+            ++worked;
+          });
+          EXPECT_GE(worked, round + 1);
+          EXPECT_EQ(ranks.from_first(str("of ", ranks.rank())), "of 0");
+        }
+      },
+      1);
+  EXPECT_EQ(errors, Texts(3));
+}
+
+TEST(Ranks, AFirstOneThatFailsAtItsWorkGivesNoMoreSigns) {
+  const Texts errors = run_ranks(
+      2, [](Ranks& ranks) { ranks.while_first_works([] { throw UserError(Message{.what = "the disk is full"}); }); },
+      0.5);
+  EXPECT_EQ(errors[0], "error: the disk is full");
+  EXPECT_NE(errors[1].find("rank 0 ("), std::string::npos) << errors[1];
 }
 
 TEST(Ranks, TensorsAreTheSameAfterAMessage) {
