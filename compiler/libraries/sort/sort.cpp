@@ -163,7 +163,7 @@ void sort_rows(ThContext* context, TH_SORT_PARAMETERS) {
   const long of_row = k < n ? 2 * n : n;
   const bool on_stack = of_row * static_cast<long>(sizeof(T)) <= kSortStackBytes;
   const Partition parts(rows, std::max(grain / n, 1L), 1, context->threads);
-  if (parts.pieces() < context->threads && n >= 2 * grain && !inside_parallel()) {
+  if (!on_stack && parts.pieces() < context->threads && n >= 2 * grain && !inside_parallel()) {
     for (long row = 0; row < rows; ++row) sort.sort(from + row * n, to + row * k, records, n, context->threads, grain);
     return;
   }
