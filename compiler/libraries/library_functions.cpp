@@ -16,6 +16,7 @@
 #include "compiler/libraries/onednn.h"
 #include "compiler/libraries/onednn_conv.h"
 #include "compiler/libraries/random_functions.h"
+#include "compiler/libraries/sort/sort.h"
 
 namespace thtrain {
 namespace {
@@ -45,7 +46,7 @@ class Functions {
          {blas_functions, conv_fft_functions, conv_patches_functions, covariance_root_functions, cublas_functions,
           cublaslt_functions, cudnn_functions, cufft_functions, cusolver_functions, cusparse_functions,
           decomposition_functions, fft_functions, lapack_functions, onednn_conv_functions, onednn_functions,
-          random_functions})
+          random_functions, sort_functions})
       out.merge(of_library());
     return out;
   }();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/kernel/step_builder.h"
+#include "compiler/ops/text_of.h"
 
 /// The parameters after the ThContext*, for programs as text and for the runtime's functions as C++.
 #define TH_GEMM_PARAMETERS(T)                                                                                      \
@@ -27,10 +28,6 @@
       long ldb, const T *bias, T *out, long count, long a_stride, long b_stride
 #define TH_GER_PARAMETERS(T) \
   long m, long n, const T *alpha_at, const T *x, long incx, const T *y, long incy, T *a, long lda
-
-/// Such a list as text.
-#define TH_TEXT_OF(...) TH_TEXT_OF_TOKENS(__VA_ARGS__)
-#define TH_TEXT_OF_TOKENS(...) #__VA_ARGS__
 
 namespace thtrain {
 

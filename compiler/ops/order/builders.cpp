@@ -58,10 +58,15 @@ static Expr first_of_blocks(const Expr& rows, int64_t length, const Dim& k, Extr
   return take_along_axis(positions, first, last);
 }
 
+static Props props_of_first(const Length& k, Extreme extreme) {
+  Props out{{"count", Dims{k.dim()}}};
+  if (extreme == Extreme::kLargest) out.set("descending", true);
+  return out;
+}
+
 Expr argtopk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
   require_elements(x, k.dim(), axis, "argtopk");
-  Props props{{"count", Dims{k.dim()}}};
-  if (extreme == Extreme::kLargest) props.set("descending", true);
+  const Props props = props_of_first(k, extreme);
   return along_last_axis(x, axis, "argtopk", [&](const Expr& rows) {
     const int64_t length = block_length(rows.type(), k.dim());
     return length > 0 ? first_of_blocks(rows, length, k.dim(), extreme, props)
@@ -71,7 +76,10 @@ Expr argtopk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
 
 Expr topk(const Operand& x, const Length& k, int64_t axis, Extreme extreme) {
   require_elements(x, k.dim(), axis, "topk");
-  return take_along_axis(x, argtopk(x, k, axis, extreme), axis);
+  return along_last_axis(x, axis, "topk", [&](const Expr& rows) {
+    return block_length(rows.type(), k.dim()) > 0 ? take_along_axis(rows, argtopk(rows, k, -1, extreme), -1)
+                                                  : apply(sort_op(), {rows}, props_of_first(k, extreme), x.where());
+  });
 }
 
 // Where elements, or rows, of a sorted value differ from those before.

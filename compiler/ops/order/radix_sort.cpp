@@ -4,6 +4,7 @@
 
 #include "compiler/ops/order/device_sort.h"
 #include "compiler/ops/order/sort_keys.h"
+#include "compiler/ops/order/vector_sort.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
@@ -116,14 +117,17 @@ class RadixSort {
   }
 
   // The zeros of a sorted row once more, in their order and with their signs, which keys do not tell apart.
-  void write_zeros(const Term& first, const Term& is_needed) {
+  void write_zeros(const Term& first, const Term& out, const Term& is_needed) {
     code_.if_(is_needed, [&] {
       code_.comment("zeros of both signs are equal: they come in the order in which they are given");
-      const Term at = code_.var("at", first);
-      code_.while_(b_.load(out_, at) != Term(0), [&] { code_.assign(at, at + Term(1)); });
+      const Term at = code_.var("at", out), k = b_.length(k_), last = code_.let("last", out + k);
+      code_.loop("i", k, [&](Term i) {
+        const Term x = code_.let("x", b_.load(out_, out + i));
+        code_.assign(at, at + kernel::cast(form_.descending ? !(x <= Term(0)) : x < Term(0), DType::kInt64));
+      });
       code_.loop("i", b_.length(n_), [&](Term i) {
         const Term x = code_.let("x", b_.load(in_, first + i));
-        code_.if_(x == Term(0), [&] {
+        code_.if_(x == Term(0) && at < last, [&] {
           b_.store(out_, at, x);
           code_.assign(at, at + Term(1));
         });
@@ -180,7 +184,7 @@ class RadixSort {
       if (has_indices_) records.store_index(at + Term(1), index);
     });
     each_vector(0, b_.length(k_), [&](const Term& i, int lanes) { write(records, i + Term(1), out + i, lanes); });
-    if (keeps_zeros()) write_zeros(first, seen.any_zero != none());
+    if (keeps_zeros()) write_zeros(first, out, seen.any_zero != none());
   }
 
   void distribute(const Records& records, const Term& first, const Term& out) {
@@ -216,7 +220,7 @@ class RadixSort {
       });
     }
     each_vector(0, b_.length(k_), [&](const Term& i, int count) { write(records, from + i, out + i, count); });
-    if (keeps_zeros()) write_zeros(first, seen.any_zero != none());
+    if (keeps_zeros()) write_zeros(first, out, seen.any_zero != none());
   }
 
   void clear_counts(int64_t passes) {
@@ -396,7 +400,7 @@ class RadixSort {
       const Term any_zero = code_.var("any_zero", none()), parts = b_.length(parts_);
       code_.loop("part", row * parts, (row + Term(1)) * parts, 1, LoopMark::kSequential,
                  [&](Term part) { code_.assign(any_zero, any_zero | b_.load(zeros_, part)); });
-      write_zeros(code_.let("first", row * b_.length(n_)), any_zero != none());
+      write_zeros(code_.let("first", row * b_.length(n_)), code_.let("out", row * b_.length(k_)), any_zero != none());
     });
   }
 
@@ -425,6 +429,7 @@ class RadixSort {
 
 void lower_sort(StepBuilder& b, const SortForm& form) {
   if (b.target().is_device()) return lower_device_sort(b, form);
+  if (!form.positions && has_vector_sort(b.target(), b.input(0).type.dtype)) return lower_vector_sort(b, form);
   RadixSort(b, form).run();
 }
 

@@ -13,7 +13,8 @@ struct SortForm {
 
 /// Adds kernels that sort each row of input 0 into output 0; both are row-major. NaN counts as larger than any number,
 /// and -0 equals 0. Rows that are known to be short are sorted one by one in arrays on the stack, others part by part
-/// in the arena. On a device runs are merged (device_sort.h).
+/// in the arena. On a device runs are merged (device_sort.h), and by wide vectors elements of 4 and 8 bytes alone are
+/// sorted by another algorithm (vector_sort.h).
 ///
 /// Donald E. Knuth, The Art of Computer Programming, volume 3, section 5.2.5: distribution by one digit after the
 /// other, from the least significant one; each pass is stable.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/api.h"
+#include "compiler/host/cpu.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ops/evaluate.h"
 #include "tests/support/error_text.h"
@@ -100,8 +101,27 @@ TEST(Sort, TheFirstOfShortRowsAreThoseOfTheWholeOrder) {
         const Props props = extreme == Extreme::kLargest ? Props{{"descending", true}} : Props{};
         const Expr all = apply(argsort_op(), {x}, props), first = slice_axis(all, 1, 0, k);
         expect_equal(function({x}, {argtopk(x, k, -1, extreme)})({value})[0], evaluate({first}, {{x, value}})[0]);
+        expect_equal(function({x}, {topk(x, k, -1, extreme)})({value})[0],
+                     evaluate({take_along_axis(x, first, 1)}, {{x, value}})[0]);
       }
   }
+}
+
+// By vectors of 32 and 64 bytes a program calls the library; by others it counts digits.
+TEST(Sort, ValuesAreSortedByVectorsWhereThereAreWideOnes) {
+  const auto program = [](DType dtype, bool positions) {
+    const Expr x = tensor("x", {"r", "n"}, dtype);
+    return function({x}, {positions ? argsort(x) : sort(x)}).explain().program;
+  };
+  const bool is_wide = cpu().vector_bytes >= 32;
+  for (const auto& [dtype, name] : {std::pair{DType::kFloat32, "sort_f32"},
+                                    {DType::kFloat64, "sort_f64"},
+                                    {DType::kInt32, "sort_i32"},
+                                    {DType::kUInt64, "sort_i64"}}) {
+    EXPECT_EQ(program(dtype, false).find(str("-- ", name)) != std::string::npos, is_wide);
+    EXPECT_EQ(program(dtype, true).find(name), std::string::npos);
+  }
+  EXPECT_EQ(program(DType::kInt16, false).find("-- sort_"), std::string::npos);
 }
 
 TEST(Sort, OfComplexNumbersAndUniqueSlicesAreNative) {
@@ -236,7 +256,7 @@ TEST(OrderErrors, WhenBuilt) {
       {"error: argsort: a row has too many elements\n  expected: 4294967296 <= 4294967295\n  got:      b "
        "bool[4294967296]",
        [&] { argsort(make_input({.dtype = DType::kBool, .dims = {int64_t{1} << 32}}, "b")); }},
-      {"error: argtopk: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
+      {"error: topk: is not defined for complex64\n  expected: bool, integers or floats\n  got:      z complex64[3]",
        [=] { topk(z, 2); }},
       {"error: sort: there is no axis 2\n"
        "  expected: an axis from -2 to 1\n"
@@ -321,7 +341,7 @@ TEST(OrderErrors, WhenCalled) {
   EXPECT_EQ(without_call(text_without_node([&] {
               first({Tensor::vector({1.0, 2.0})});
             })),
-            "error: argtopk: more elements are asked for than there are\n"
+            "error: topk: more elements are asked for than there are\n"
             "  expected: 3 <= v.0\n"
             "  got:      3 and 2");
   EXPECT_EQ(without_call(text_without_node([&] { edges({Tensor::zeros(DType::kFloat64, {0})}); })),
