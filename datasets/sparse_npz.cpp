@@ -93,7 +93,8 @@ class SparseNpz {
       const int64_t i = row.as_int(e), j = column.as_int(e);
       if (i < 0 || i >= rows || j < 0 || j >= columns)
         throw file_error(path_, str("element ", e, " is outside of the matrix"),
-                         str("rows below ", rows, ", columns below ", columns), str("row ", i, ", column ", j));
+                         str("rows below ", rows, ", columns below ", columns), str("row ", i, ", column ", j),
+                         "rows, columns and elements count from 0");
       elements.rows.push_back(i);
       elements.columns.push_back(j);
     }

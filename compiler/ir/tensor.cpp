@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "compiler/ir/convert.h"
+
 namespace thtrain {
 
 // A processor has addresses for less than that: 2^47 bytes.
@@ -170,24 +172,6 @@ int64_t Tensor::offset_of_position(int64_t position) const {
 }
 
 namespace {
-
-template <class To, class From>
-To convert(From x) {
-  if constexpr (is_complex_v<From> && is_complex_v<To>) {
-    return To(static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag()));
-  } else if constexpr (is_complex_v<From>) {
-    if constexpr (std::is_same_v<To, bool>)
-      return x != From(0);
-    else
-      return static_cast<To>(x.real());
-  } else if constexpr (is_complex_v<To>) {
-    return To(static_cast<typename To::value_type>(x));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return x != 0;
-  } else {
-    return static_cast<To>(x);
-  }
-}
 
 // f(destination, source) for each element; both of the same shape.
 template <class To, class From, class F>

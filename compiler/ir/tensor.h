@@ -120,7 +120,7 @@ class Tensor {
   Tensor copy(const AddressSpace* space = nullptr) const;  // row-major, own elements; on the host, or in `space`
   Tensor on_host() const;                                  // itself where it is there already
   Tensor contiguous() const;                               // itself where it is row-major already
-  Tensor cast(DType dtype) const;                          // C++ conversions; float to bool is x != 0
+  Tensor cast(DType dtype) const;                          // see compiler/ir/convert.h
   /// The same integers in another dtype; nullopt where one of them does not fit (in a float: or is beyond 2^53), and
   /// where these are no integers.
   std::optional<Tensor> integers_as(DType dtype) const;

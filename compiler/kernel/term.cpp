@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "compiler/ir/convert.h"
+
 namespace thtrain::kernel {
 namespace {
 
@@ -17,8 +19,10 @@ Term make(Prim prim, TermType type, std::vector<Term> args, std::string name = {
 Term recast_constant(const Term& c, DType dtype) {
   const TermNode& node = c.node();
   bool real = is_float(node.type.dtype);
-  return is_float(dtype) ? constant(dtype, real ? node.number : static_cast<double>(node.integer))
-                         : constant_int(dtype, real ? static_cast<int64_t>(node.number) : node.integer);
+  if (is_float(dtype)) return constant(dtype, real ? node.number : static_cast<double>(node.integer));
+  if (!real) return constant_int(dtype, node.integer);
+  return constant_int(dtype, dtype == DType::kUInt64 ? static_cast<int64_t>(convert<uint64_t>(node.number))
+                                                     : convert<int64_t>(node.number));
 }
 
 // Brings two operands to one type: an int64 constant takes the other's dtype, a scalar is splat.

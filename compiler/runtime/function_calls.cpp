@@ -1,4 +1,5 @@
 // Calls of functions by users: arguments by name, and errors that name the line of the call.
+#include <algorithm>
 #include <set>
 
 #include "compiler/autodiff/differentiation.h"
@@ -44,8 +45,16 @@ std::vector<Tensor> Function::call_at(std::span<const Tensor> inputs, const std:
 
 static std::vector<Tensor> in_order_of_inputs(const Function::State& s, const std::map<std::string, Tensor>& by_name) {
   const std::vector<Expr>& inputs = s.graph.inputs;
-  const auto name_of_input = [](const Expr& input) { return escaped(input.name()); };
+  const auto name_of_input = [](const Expr& input) {
+    return input.name().empty() ? std::string("one without a name") : escaped(input.name());
+  };
   const std::string called = escaped(s.options.name);
+  for (const auto& [name, value] : by_name) {
+    const auto has_name = [&name = name](const Expr& input) { return input.name() == name; };
+    if (std::ranges::none_of(inputs, has_name))
+      throw UserError({.what = str(called, ": there is no input ", name.empty() ? "\"\"" : escaped(name)),
+                       .expected = inputs.empty() ? "no arguments" : join(inputs, ", ", name_of_input)});
+  }
   std::vector<Tensor> values;
   std::set<std::string> used;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -64,10 +73,6 @@ static std::vector<Tensor> in_order_of_inputs(const Function::State& s, const st
                        .expected = described(inputs[i])});
     }
   }
-  if (used.size() != by_name.size())
-    throw UserError({.what = str(called, ": an argument has a name that no input has"),
-                     .expected = join(inputs, ", ", name_of_input),
-                     .got = join(by_name, ", ", [](const auto& entry) { return escaped(entry.first); })});
   return values;
 }
 

@@ -71,6 +71,38 @@ std::string apart(const BuiltProgram& built, const ProgramCase& c, const std::ve
   return {};
 }
 
+std::optional<std::string> wrong_in_some_mode(const ProgramPlan& plan, bool with_native) {
+  const BuiltProgram checked = build(plan), plain = build(plan), native = build(plan);
+  try {
+    Function debug = compiled(checked, Mode::kDebug), reference = compiled(plain, Mode::kReference);
+    std::optional<Function> alone;
+    if (with_native) alone = compiled(native, Mode::kNative);
+    for (const std::vector<Tensor>& inputs : plan.calls) {
+      for (size_t i = 0; i < checked.shared.size(); ++i) {
+        plain.shared[i].set_value(checked.shared[i].get_value());
+        native.shared[i].set_value(checked.shared[i].get_value());
+      }
+      const ProgramCase c = case_of(plain, inputs);
+      const CalledProgram expected = call(reference, plain, inputs), got = call(debug, checked, inputs);
+      if (expected.user_error.empty() != got.user_error.empty())
+        return str("reference mode says '", expected.user_error, "', debug mode '", got.user_error, "'");
+      if (!got.user_error.empty()) return std::nullopt;
+      if (std::string where = apart(plain, c, expected.values, got.values); !where.empty()) return where;
+      if (!with_native) continue;
+      const CalledProgram bare = call(*alone, native, inputs);
+      if (!bare.user_error.empty()) return str("native mode alone says '", bare.user_error, "'");
+      for (size_t i = 0; i < got.values.size(); ++i)
+        if (auto where = beyond_bounds(exactly(bare.values[i]), exactly(got.values[i])))
+          return str("native and debug mode differ in value ", i, " at ", *where);
+    }
+  } catch (const UserError&) {
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
 void fuzz_programs(const FuzzSettings& settings, const ProgramJudge& judge) {
   SCOPED_TRACE(settings.text());
   int64_t judged = 0;

@@ -43,6 +43,9 @@ std::string apart(const BuiltProgram& built, const ProgramCase& c, const std::ve
 /// outside. `thoroughly`: one in four.
 using ProgramJudge = std::function<std::optional<std::string>(const ProgramPlan& plan, bool thoroughly)>;
 
+/// Whether it gives the same in reference mode, in debug mode and, `with_native`, in native code.
+std::optional<std::string> wrong_in_some_mode(const ProgramPlan& plan, bool with_native);
+
 /// Runs the cases; prints what failed, made smaller, as C++.
 void fuzz_programs(const FuzzSettings& settings, const ProgramJudge& judge);
 

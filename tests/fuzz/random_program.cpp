@@ -70,9 +70,36 @@ std::string statement_text(const ProgramPlan& plan, const Statement& statement) 
 
 }  // namespace
 
+std::vector<Expr> values_on(const ProgramPlan& plan, std::vector<Expr> leaves) {
+  std::vector<Expr> out = std::move(leaves);
+  const std::vector<bool> needed = needed_values(plan);
+  for (size_t i = 0; i < plan.statements.size(); ++i) {
+    if (!needed[plan.leaves.size() + i]) {
+      out.emplace_back();
+      continue;
+    }
+    std::vector<Expr> arguments;
+    for (size_t index : plan.statements[i].arguments) arguments.push_back(out[index]);
+    out.push_back(plan.statements[i].build(arguments));
+  }
+  return out;
+}
+
+ProgramPlan with_inputs_alone(ProgramPlan plan) {
+  std::vector<Tensor> given;
+  size_t inputs = 0;
+  for (ProgramPlan::Leaf& leaf : plan.leaves) {
+    given.push_back(leaf.is_shared ? leaf.initial : plan.calls[0][inputs++]);
+    leaf.is_shared = false;
+  }
+  for (const auto& [leaf, value] : plan.updates) plan.outputs.push_back(value);
+  plan.updates.clear();
+  plan.calls = {given};
+  return plan;
+}
+
 BuiltProgram build(const ProgramPlan& plan) {
   BuiltProgram out;
-  const std::vector<bool> needed = needed_values(plan);
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const ProgramPlan::Leaf& leaf = plan.leaves[i];
     const std::string name = value_name(plan, i);
@@ -84,15 +111,7 @@ BuiltProgram build(const ProgramPlan& plan) {
       out.inputs.push_back(out.values.back());
     }
   }
-  for (size_t i = 0; i < plan.statements.size(); ++i) {
-    if (!needed[plan.leaves.size() + i]) {
-      out.values.emplace_back();
-      continue;
-    }
-    std::vector<Expr> arguments;
-    for (size_t index : plan.statements[i].arguments) arguments.push_back(out.values[index]);
-    out.values.push_back(plan.statements[i].build(arguments));
-  }
+  out.values = values_on(plan, std::move(out.values));
   for (size_t index : plan.outputs) out.outputs.push_back(out.values[index]);
   for (const auto& [leaf, index] : plan.updates) out.updates.push_back({out.values[leaf], out.values[index]});
   return out;

@@ -46,6 +46,10 @@ struct BuiltProgram {
 };
 /// New leaves each time.
 BuiltProgram build(const ProgramPlan& plan);
+/// Values of all statements on these leaves, by their indices; empty where no output and no update needs one.
+std::vector<Expr> values_on(const ProgramPlan& plan, std::vector<Expr> leaves);
+/// The plan with inputs in place of shared variables, what updates were of as outputs, and one call.
+ProgramPlan with_inputs_alone(ProgramPlan plan);
 
 /// A program that can be pasted into a test.
 std::string as_cpp(const ProgramPlan& plan);

@@ -1,4 +1,5 @@
 // switch and cast: the two whose inputs are not all of one dtype.
+#include "compiler/ir/convert.h"
 #include "compiler/ops/elemwise/record_parts.h"
 
 namespace thtrain {
@@ -64,20 +65,6 @@ static std::optional<Signature> cast_signature(std::span<const DType> inputs, co
   return Signature{.inputs = {inputs[0]}, .outputs = {target}};
 }
 
-template <class To, class From>
-static To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>)
-    return x != From(0);
-  else if constexpr (is_complex_v<From> && !is_complex_v<To>)
-    return To(x.real());  // has no signature
-  else if constexpr (is_complex_v<From>)
-    return To(x);
-  else if constexpr (is_complex_v<To>)
-    return To(static_cast<typename To::value_type>(x));
-  else
-    return static_cast<To>(x);
-}
-
 static void cast_reference(const Signature& s, std::span<const void* const> in, std::span<void* const> out, int64_t n) {
   visit(s.inputs[0], [&](auto from_zero) {
     visit(s.outputs[0], [&](auto to_zero) {
@@ -90,7 +77,30 @@ static void cast_reference(const Signature& s, std::span<const void* const> in, 
   });
 }
 
+// A machine's own conversion gives what it likes for numbers that the integer cannot hold: it is asked for others only.
+static Term nearest_integer(Term x, DType to) {
+  return visit(to, [&](auto zero) -> Term {
+    using To = decltype(zero);
+    if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+      const auto least = static_cast<double>(std::numeric_limits<To>::min());
+      const double above = std::ldexp(1.0, std::numeric_limits<To>::digits);  // the first that is too large
+      const int digits = x.dtype() == DType::kFloat32 ? 24 : 53;
+      const auto number = [&](double value) { return kernel::constant(x.dtype(), value); };
+      if (std::is_signed_v<To>) x = select(x == x, x, number(0));
+      const Term bounded = select(x > number(least), x, number(least));  // 0 of NaN, where that is the least
+      if (std::numeric_limits<To>::digits <= digits)
+        return kernel::cast(select(bounded < number(above - 1), bounded, number(above - 1)), to);
+      const double below = above - std::ldexp(1.0, std::numeric_limits<To>::digits - digits);
+      return select(bounded < number(above), kernel::cast(select(bounded < number(above), bounded, number(below)), to),
+                    kernel::constant_int(to, static_cast<int64_t>(std::numeric_limits<To>::max())));
+    } else {
+      return x;
+    }
+  });
+}
+
 static std::vector<Term> cast_code(std::span<const Term> in, const Signature& s) {
+  if (is_float(s.inputs[0]) && is_int(s.outputs[0])) return {nearest_integer(in[0], s.outputs[0])};
   return {kernel::cast(in[0], s.outputs[0])};
 }
 
@@ -107,12 +117,11 @@ const Op& cast_op() {
   static const ScalarOp record{
       .name = "cast",
       .doc =
-          "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool is "
-          "x != 0.\n"
+          "x as another dtype: a float loses its fraction as an integer, and is the nearest one where the dtype cannot "
+          "hold it; an integer wraps around; to bool is x != 0.\n"
           "dtypes: any to any; complex numbers become complex or bool only: real(x) or abs(x) say what is meant.\n"
           "Gradient: d/dx = 1 between floats; integers have none.\n"
-          "Edge cases: NaN as bool is true. What a float that the integer cannot hold becomes (NaN, infinities too) is "
-          "not defined.\n"
+          "Edge cases: NaN is 0 as an integer, true as bool.\n"
           "Example: 1.7 as an integer: 1",
       .signature = cast_signature,
       .reference = cast_reference,

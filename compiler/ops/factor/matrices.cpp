@@ -9,6 +9,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/operand.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -189,7 +190,7 @@ static void broadcast_batches(Expr& a, Expr& b, std::string_view builder, const 
   for (Expr* x : {&a, &b}) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x->dims().end() - 2, x->dims().end());
-    if (x->dims() != lengths) *x = broadcast_to(*x, lengths);
+    *x = broadcast_for(*x, lengths, std::string(builder));
   }
 }
 

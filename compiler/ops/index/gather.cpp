@@ -9,6 +9,7 @@
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -402,7 +403,7 @@ Expr gather(const Expr& x, const std::vector<Operand>& indices, size_t first, co
       if (Dim& dim = dims[dims.size() - now.rank() + i]; dim.is(1)) dim = now.dims()[i];
   }
   for (size_t k = 0; k < indices.size(); ++k)
-    inputs[k + 1] = broadcast_to(Operand(inputs[k + 1], indices[k].where()), dims);
+    inputs[k + 1] = broadcast_for(Operand(inputs[k + 1], indices[k].where()), dims, "gather");
   Props props{{"axes", axes}};
   if (!shown.empty() && shown != axes) props.set("shown", shown);
   if (distinct) props.set("distinct", true);

@@ -9,6 +9,7 @@
 #include "compiler/ops/index/gather.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -300,21 +301,22 @@ Expr scatter_add(const Operand& operand, const Operand& indices, const Operand& 
   const auto at = static_cast<int64_t>(axis_of(axis, x, "scatter_add", operand.where()));
   const Props props{{"axes", Ints{at}}, {"set", false}};
   const Dims dims = axes_of_elements(props, x.rank(), which.rank()).dims(x.dims(), which.dims());
-  const Expr y = broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), dims);
+  const Expr y = broadcast_for(Operand(added.for_dtype(x.dtype()), added.where()), dims, "scatter_add");
   return apply(scatter_op(), {x, y, which}, props, operand.where());
 }
 
 Expr scatter_add_along_axis(const Operand& operand, const Operand& indices, const Operand& added, int64_t axis) {
   const Expr x = operand.expr(), which = indices.expr();
   const auto at = static_cast<int64_t>(axis_of(axis, x, "scatter_add_along_axis", operand.where()));
-  const Expr y = broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), which.dims());
+  const Expr y =
+      broadcast_for(Operand(added.for_dtype(x.dtype()), added.where()), which.dims(), "scatter_add_along_axis");
   return apply(scatter_op(), {x, y, which}, {{"axes", Ints{at}}, {"along", true}, {"set", false}}, operand.where());
 }
 
 Expr scatter_add_rows(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {
   const Expr x = operand.expr();
-  const Expr y =
-      broadcast_to(Operand(added.for_dtype(x.dtype()), added.where()), x.rank() == 0 ? Dims{} : Dims{x.dims()[0]});
+  const Expr y = broadcast_for(Operand(added.for_dtype(x.dtype()), added.where()),
+                               x.rank() == 0 ? Dims{} : Dims{x.dims()[0]}, "scatter_add_rows");
   Props props = by_row_props(negative);
   props.set("set", false);
   return apply(scatter_op(), {x, y, columns.expr()}, std::move(props), operand.where());

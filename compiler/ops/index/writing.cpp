@@ -3,6 +3,7 @@
 #include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"
 
@@ -16,7 +17,7 @@ bool is_defined_by_data(const Dim& dim) {
 }
 
 // y as new elements of a value of that dtype, under the lengths of the part.
-Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
+Expr fitted(const Operand& y, const Expr& part, const std::string& builder) {
   Expr value = y.for_dtype(part.dtype());
   if (value.dtype() != part.dtype()) {
     if (promote(value.dtype(), part.dtype()) != part.dtype())
@@ -30,7 +31,7 @@ Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
   if (value.rank() == dims.size())
     for (size_t i = 0; i < dims.size(); ++i)
       if (is_defined_by_data(dims[i]) && !value.dims()[i].is(1)) dims[i] = value.dims()[i];
-  return broadcast_to(Operand(value, y.where()), dims);
+  return broadcast_for(Operand(value, y.where()), dims, builder);
 }
 
 bool is_view(const Node& node) {
@@ -89,7 +90,7 @@ Expr written_at(const Node& node, const Expr& y, bool set, const std::source_loc
 Expr written(const Expr& part, const Operand& y, bool set) {
   const Origin origin = Origin::here(y.where());
   InheritOrigin inherit(origin);
-  const std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
+  const std::string builder = set ? "set_subtensor" : "inc_subtensor";
   const Node* node = &require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);
   const auto reads = [](const Node& n) { return n.op == &gather_op() || n.op == &subtensor_op(); };

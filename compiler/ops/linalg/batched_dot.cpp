@@ -12,6 +12,7 @@
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -135,7 +136,7 @@ static Expr product_of_batches(const Expr& a, const Expr& b, const Dims& batch, 
   auto repeated = [&](const Expr& x) {
     Dims lengths = batch;
     lengths.insert(lengths.end(), x.dims().end() - 2, x.dims().end());
-    return x.dims() == lengths ? x : broadcast_to(x, lengths);
+    return broadcast_for(x, lengths, "matmul");
   };
   return apply(batched_dot_op(), {repeated(a), repeated(b)}, {}, where);
 }

@@ -6,6 +6,7 @@
 #include "compiler/ops/image/pad.h"
 #include "compiler/ops/image/windows.h"
 #include "compiler/ops/nnet/normalize.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -42,7 +43,7 @@ Expr fitted(const std::string& builder, const char* name, const Operand& operand
         operand.where(), str(builder, ": the ", name, " does not fit"),
         readable(str(name_of(x.dtype()), "[", dims_text(stay), "], the lengths of the axes that stay, or a scalar")),
         str(value_text(p), " for ", value_text(x)));
-  return dimshuffle(broadcast_to(Operand(p, operand.where()), stay), order);
+  return dimshuffle(broadcast_for(Operand(p, operand.where()), stay, builder), order);
 }
 
 // Without the axes of length 1.

@@ -44,15 +44,18 @@ Expr bincount(const Operand& x, const std::optional<Operand>& weights = {}, int6
 struct HistogramOptions {
   std::optional<std::pair<Operand, Operand>> range = {};  // of the first and the last bin; none: the least and greatest
   std::optional<Operand> weights = {};                    // of the shape of x
+  // In the dtype of the edges, or of floating weights.
   bool density = false;  // counts divided by their sum and the widths of the bins: the integral is 1
 };
 struct Histogram {
   Expr counts, edges;
 };
 /// How many elements of x lie in each of so many bins of one width. A bin has its lower edge, the last one the upper
-/// edge too; what lies outside, and NaN, is in none. Of no elements, where that is known, the bins go from 0 to 1.
+/// edge too; what lies outside, and NaN, is in none. Of no elements, where that is known, the bins go from 0 to 1; ends
+/// that are equal are moved by 0.5. UserError, of the call where that is computed: an end that is not finite (of x too,
+/// where no range is given), or a range that descends. The edges of float32 elements are float32.
 Histogram histogram(const Operand& x, int64_t bins = 10, const HistogramOptions& options = {});
-/// The same of bins between these ascending edges.
+/// The same of bins between these ascending edges; edges that descend are an error of the call.
 Histogram histogram(const Operand& x, const Expr& edges, const HistogramOptions& options = {});
 
 /// What unique() finds; compute what is needed.

@@ -1,5 +1,6 @@
 // searchsorted, and what counts by intervals: digitize, histogram, bincount.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/kernel/schedule/schedule.h"
@@ -13,6 +14,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
 namespace {
@@ -142,6 +144,7 @@ const Op& searchsorted_op() {
           "Gradient: none.\n"
           "Edge cases: NaN counts as larger than any number; 0 where in0 has no elements.\n"
           "Example: 2 and 9 in [1, 3, 5]: 1 and 3",
+      .called = [](const Props& props) { return props.get_or<std::string>("called", "searchsorted"); },
       .infer = infer_searchsorted,
       .reference = reference_searchsorted,
       .error = error_of_searchsorted,
@@ -159,16 +162,23 @@ const Op& searchsorted_op() {
   return op;
 }
 
-Expr searchsorted(const Operand& sorted, const Operand& values, Side side) {
+// Errors name the builder `called`; "": searchsorted.
+static Expr searched(const Operand& sorted, const Operand& values, Side side, const std::string& called = {}) {
   std::vector<Expr> in = resolve({&sorted, &values});
   const std::optional<DType> common = promote(in[0].dtype(), in[1].dtype());
   for (Expr& e : in)
     if (common && e.dtype() != *common) e = cast(Operand(e, values.where()), *common);
-  return apply(searchsorted_op(), std::move(in), {{"right", side == Side::kRight}}, values.where());
+  Props props{{"right", side == Side::kRight}};
+  if (!called.empty()) props.set("called", called);
+  return apply(searchsorted_op(), std::move(in), std::move(props), values.where());
+}
+
+Expr searchsorted(const Operand& sorted, const Operand& values, Side side) {
+  return searched(sorted, values, side);
 }
 
 Expr digitize(const Operand& x, const Operand& bins, Side closed) {
-  return searchsorted(bins, x, closed == Side::kLeft ? Side::kRight : Side::kLeft);
+  return searched(bins, x, closed == Side::kLeft ? Side::kRight : Side::kLeft, "digitize");
 }
 
 Expr bincount(const Operand& operand, const std::optional<Operand>& weights, int64_t minlength) {
@@ -181,10 +191,11 @@ Expr bincount(const Operand& operand, const std::optional<Operand>& weights, int
   const Expr numbers = cast(check(x, x >= 0, "bincount: a number is negative"), DType::kInt64);
   const Expr least = make_constant(Tensor::vector({minlength - 1}), operand.where());
   const Dim length = computed_length(Operand(max(join(0, {numbers, least})) + 1, operand.where()));
-  const Expr added = weights ? weights->expr() : ones(x.dims(), DType::kInt64);
+  Expr added = weights ? weights->expr() : ones(x.dims(), DType::kInt64);
   if (weights && (added.rank() != 1 || is_bool(added.dtype())))
     fail_build(weights->where(), "bincount: the weights are no vector of numbers", "a number for each element of x",
                value_text(added));
+  added = specify_lengths(added, x.dims(), "bincount: the weights");
   return scatter_add(zeros({length}, added.dtype()), Operand(numbers, operand.where()), added);
 }
 
@@ -195,27 +206,44 @@ static Histogram counted(const Expr& x, const Expr& edges, const HistogramOption
   const Expr flat = flatten(Operand(x, where));
   const Dim bins = edges.dims()[0] - Dim(1);
   const Expr last = length(edges, 0) - 2,
-             at = searchsorted(Operand(edges, where), Operand(flat, where), Side::kRight) - 1;
+             at = searched(Operand(edges, where), Operand(flat, where), Side::kRight, "histogram") - 1;
   const Expr is_inside = logical_and(flat >= take(edges, 0), flat <= take(edges, -1));
   const Expr bin = clip(at, 0, maximum(last, 0));
-  const Expr one = options.weights ? flatten(*options.weights) : ones(flat.dims(), DType::kInt64);
+  const Expr one = options.weights ? specify_lengths(flatten(*options.weights), flat.dims(), "histogram: the weights")
+                                   : ones(flat.dims(), DType::kInt64);
   Expr counts =
       scatter_add(zeros({bins}, one.dtype()), bin, switch_(is_inside, one, Operand(0).for_dtype(one.dtype())));
   if (options.density) {
-    const Expr of = is_float(counts.dtype()) ? counts : cast(counts, to_float(edges.dtype()));
-    counts = of / cast(diff(edges), of.dtype()) / sum(of);
+    const DType dtype = is_float(counts.dtype()) ? counts.dtype() : to_float(edges.dtype());
+    counts = cast(counts, dtype) / cast(diff(edges), dtype) / cast(sum(counts), dtype);
   }
   return {counts, edges};
 }
 
 Histogram histogram(const Operand& operand, const Expr& edges, const HistogramOptions& options) {
-  if (require_value(edges, "histogram: the edges", operand.where()).rank() != 1)
-    fail_build(operand.where(), "histogram: the edges are no vector", "the ends of the bins along one axis",
-               value_text(edges));
-  return counted(operand.expr(), edges, options, operand.where());
+  if (require_value(edges, "histogram: the edges", operand.where()).rank() != 1 || is_complex(edges.dtype()))
+    fail_build(operand.where(), "histogram: the edges are no vector of real numbers",
+               "the ends of the bins along one axis", value_text(edges));
+  const Expr ordered =
+      check(edges, le(edges[Slice{.stop = -1}], edges[Slice{.start = 1}]), "histogram: the edges descend");
+  return counted(operand.expr(), ordered, options, operand.where());
 }
 
-// NumPy's linspace: the last edge is the end itself. Bins of no width are moved apart by 1.
+constexpr const char* kWrongRange = "histogram: the range is not finite, or it descends";
+
+static void require_range(const std::pair<Operand, Operand>& range, const std::source_location& where) {
+  const auto number = [](const Operand& end) {
+    return constant_number(end.is_literal() ? end.for_dtype(DType::kFloat64) : end.expr());
+  };
+  const std::optional<double> low = number(range.first), high = number(range.second);
+  const auto is_infinite = [](const std::optional<double>& end) { return end && !std::isfinite(*end); };
+  if (is_infinite(low) || is_infinite(high) || (low && high && *low > *high))
+    fail_build(where, kWrongRange, "two finite numbers, the first not above the second",
+               str(low ? str(*low) : "a value", " and ", high ? str(*high) : "a value"));
+}
+
+// NumPy's linspace: the last edge is the end itself. The ends of bins of no width are moved by 0.5. What only the call
+// knows is checked there.
 Histogram histogram(const Operand& operand, int64_t bins, const HistogramOptions& options) {
   const Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
@@ -223,6 +251,7 @@ Histogram histogram(const Operand& operand, int64_t bins, const HistogramOptions
   if (bins < 1 || is_complex(x.dtype()))
     fail_build(operand.where(), "histogram: there is no bin, or no order of the elements",
                "one bin at least, of bool, integers or floats", str(bins, " bins of ", value_text(x)));
+  if (options.range) require_range(*options.range, operand.where());
   const bool are_numbers = options.range && options.range->first.is_literal() && options.range->second.is_literal();
   const DType dtype = are_numbers ? DType::kFloat64 : to_float(x.dtype());
   const bool is_empty = x.type().elements().is(0);  // NumPy's bins are then those from 0 to 1
@@ -233,8 +262,12 @@ Histogram histogram(const Operand& operand, int64_t bins, const HistogramOptions
                                   : max(x);
     return cast(Operand(value, operand.where()), dtype);
   };
-  const Expr low = end(options.range ? &options.range->first : nullptr, true);
+  Expr low = end(options.range ? &options.range->first : nullptr, true);
   const Expr high = end(options.range ? &options.range->second : nullptr, false);
+  const bool are_known =
+      options.range ? constant_number(low) && constant_number(high) : is_empty || !is_float(x.dtype());
+  if (!are_known)
+    low = check(low, logical_and(le(low, high), logical_not(logical_or(isinf(low), isinf(high)))), kWrongRange);
   const Expr apart = switch_(eq(low, high), Operand(0.5).for_dtype(dtype), Operand(0.0).for_dtype(dtype));
   const Expr first = low - apart, last = high + apart;
   const Expr inner = cast(arange(bins), dtype) * ((last - first) / static_cast<double>(bins)) + first;

@@ -7,6 +7,7 @@
 #include "compiler/ops/random/draw_functions.h"
 #include "compiler/ops/random/draw_op.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -326,7 +327,7 @@ Drawn draw(const std::string& distribution, const Operand& state, const LengthLi
     dims = all.dims();
   }
   for (size_t k = 1; k < inputs.size(); ++k)
-    if (inputs[k].rank() > 0) inputs[k] = broadcast_to(Operand(inputs[k], where), dims);
+    if (inputs[k].rank() > 0) inputs[k] = broadcast_for(Operand(inputs[k], where), dims, distribution);
   const DType drawn_as = of->gives_whole ? DType::kInt64 : dtype.value_or(widest);
   const Drawn out = drawn(op_of(*of), std::move(inputs), {{"dims", dims}, {"dtype", drawn_as}}, where);
   return {out.next, of->gives_whole && dtype ? cast(out.sample, *dtype) : out.sample};

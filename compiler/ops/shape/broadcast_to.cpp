@@ -3,6 +3,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/iterations_rule.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/unbroadcast.h"
 
@@ -79,7 +80,7 @@ static Expr repeated_in_all_iterations(const Node& node, const Dim& iterations, 
   for (size_t axis = 1; axis <= own; ++axis) order.push_back(static_cast<int64_t>(axis));
   Dims lengths = node.types[0].dims;
   lengths.insert(lengths.begin(), iterations);
-  return broadcast_to(dimshuffle(inputs[0], order), lengths);
+  return broadcast_for(dimshuffle(inputs[0], order), lengths, node.props.get_or<std::string>("called", {}));
 }
 static constexpr IterationsRule kAllIterations_broadcast_to{.all = repeated_in_all_iterations, .is_whole_view = true};
 
@@ -94,6 +95,7 @@ const Op& broadcast_to_op() {
           "Gradient: the cotangent summed over the repeated axes.\n"
           "Edge cases: repeated 0 times, the gradient is 0.\n"
           "Example: [1, 2] to 3 rows: [[1, 2], [1, 2], [1, 2]]",
+      .called = [](const Props& props) { return props.get_or<std::string>("called", "broadcast_to"); },
       .infer = infer_broadcast_to,
       .reference = reference_broadcast_to,
       .error = moved_error,
@@ -108,9 +110,19 @@ const Op& broadcast_to_op() {
 }
 
 Expr broadcast_to(const Operand& operand, const LengthList& lengths) {
+  return broadcast_for(operand, lengths.dims, {});
+}
+
+// Where nothing can fail nobody is named: equal values merge.
+Expr broadcast_for(const Operand& operand, const Dims& dims, const std::string& called) {
   Expr x = operand.expr();
-  if (lengths.dims == x.dims()) return x;
-  return apply(broadcast_to_op(), {x}, {{"dims", lengths.dims}}, operand.where());
+  if (dims == x.dims()) return x;
+  bool may_fail = x.rank() > dims.size();
+  for (size_t i = 0; !may_fail && i < x.rank(); ++i)
+    may_fail = !x.dims()[i].is(1) && !(x.dims()[i] == dims[dims.size() - x.rank() + i]);
+  Props props{{"dims", dims}};
+  if (may_fail && !called.empty()) props.set("called", called);
+  return apply(broadcast_to_op(), {x}, std::move(props), operand.where());
 }
 
 Expr broadcast_like(const Operand& x, const Operand& like) {

@@ -10,7 +10,7 @@ namespace thtrain {
 
 // A least number of rows is one of the first axis.
 static bool has_no_least(const Node& node, const std::vector<bool>&) {
-  return !node.props.has("least");
+  return !node.props.has("least") && !node.props.has("equal");
 }
 static const IterationsRule kLengthsOfIterations{
     .applies = has_no_least, .all = kLaterAxesThatMayFail.all, .may_fail = true};
@@ -19,7 +19,7 @@ const Op& specify_lengths_op() {
   static const Op op{
       .name = "specify_lengths",
       .doc =
-          "x under the lengths `dims`, the first at least `least`. A view.\n"
+          "x under the lengths `dims`, the first at least `least`; those of `equal` agree in pairs. A view.\n"
           "Shapes: as x; a call checks what cannot be proved.\n"
           "dtypes: any.\n"
           "Gradient: the cotangent.\n"
@@ -43,6 +43,9 @@ const Op& specify_lengths_op() {
             }
             for (size_t i = 0; i < dims.size(); ++i)
               a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
+            const Dims equal = a.props.get_or<Dims>("equal", {});
+            for (size_t i = 0; i + 1 < equal.size(); i += 2)
+              a.require_equal(equal[i], equal[i + 1], "the lengths of two matrices differ");
             return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
           },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },

@@ -10,8 +10,7 @@ namespace {
 using Comparison = Expr (*)(const Operand&, const Operand&);
 
 Aligned of_one_shape(const SparseOperand& left, const SparseOperand& right, const char* what) {
-  const Sparse &a = left.value(), &b = right.value();
-  require_shape(a, b, what, left.where());
+  const Sparse &a = left.value(), b = of_shape(right.value(), a, what, left.where());
   return aligned(a, in_format(b, a.format));
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/ops/sparse/parts.h"
 
 namespace thtrain {
@@ -64,11 +65,24 @@ Sparse of_kind(const Sparse& a, const Sparse& b, Sparse made,
   return made;
 }
 
-void require_shape(const Sparse& a, const Sparse& b, const char* what, const std::source_location& where) {
-  const auto differ = [](const Dim& x, const Dim& y) { return x.is_known() && y.is_known() && !(x == y); };
-  if (differ(a.rows, b.rows) || differ(a.columns, b.columns))
+static bool are_known_to_differ(const Dim& x, const Dim& y) {
+  return x.is_known() && y.is_known() && !(x == y);
+}
+
+Sparse with_equal_lengths(Sparse a, const Dims& left, const Dims& right, const std::string& what) {
+  Dims pairs;
+  for (size_t i = 0; i < left.size(); ++i)
+    if (!(left[i] == right[i])) pairs.insert(pairs.end(), {left[i], right[i]});
+  if (!pairs.empty())
+    a.indptr = apply(specify_lengths_op(), {a.indptr}, {{"dims", a.indptr.dims()}, {"equal", pairs}, {"whose", what}});
+  return a;
+}
+
+Sparse of_shape(const Sparse& b, const Sparse& a, const char* what, const std::source_location& where) {
+  if (are_known_to_differ(a.rows, b.rows) || are_known_to_differ(a.columns, b.columns))
     fail_build(where, str(what, ": sparse matrices of different shapes"), {},
                str("[", a.rows.text(), ", ", a.columns.text(), "] and [", b.rows.text(), ", ", b.columns.text(), "]"));
+  return with_equal_lengths(b, {a.rows, a.columns}, {b.rows, b.columns}, what);
 }
 
 Aligned aligned(const Sparse& a, const Sparse& b) {

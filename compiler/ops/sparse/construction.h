@@ -46,8 +46,10 @@ Expr of_kind(const Sparse& a, const Expr& made, const OfWhole& f);
 Sparse of_kind(const Sparse& a, const Sparse& b, Sparse made,
                const std::function<Expr(const Expr& whole_a, const Expr& whole_b)>& f);
 
-/// UserError where two matrices are known to have different shapes.
-void require_shape(const Sparse& a, const Sparse& b, const char* what, const std::source_location& where);
+/// a; that the lengths agree, each with that at its place, is proved or checked when a call begins.
+Sparse with_equal_lengths(Sparse a, const Dims& left, const Dims& right, const std::string& what);
+/// b, which must have the shape of a: UserError, or one of the call.
+Sparse of_shape(const Sparse& b, const Sparse& a, const char* what, const std::source_location& where);
 
 /// The elements that one of two matrices of one shape and format stores, or both: their pattern, and what each has
 /// there.

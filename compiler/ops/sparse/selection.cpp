@@ -128,6 +128,7 @@ Sparse stacked(const std::vector<SparseOperand>& matrices, bool along_rows, cons
           matrix.where(),
           str(what, ": matrices of ", first.text(), " and of ", length.text(), along_rows ? " columns" : " rows"),
           along_rows ? "the same number of columns" : "the same number of rows");
+    parts.back() = with_equal_lengths(parts.back(), {first}, {length}, what);
   }
   Sparse out = along_rows == (format == SparseFormat::kCsr) ? in_sequence(parts) : side_by_side(parts);
   if (std::ranges::none_of(parts, [](const Sparse& part) { return part.whole.has_value(); })) return out;

@@ -8,6 +8,7 @@
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/reduce/cumulative.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/broadcast_for.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/ops/sparse/construction.h"
@@ -48,14 +49,17 @@ Sparse input_matrix(SparseFormat format, const std::string& name, const Dim& row
 
 Sparse from_parts(SparseFormat format, const Operand& data, const Operand& indices, const Operand& indptr,
                   const Length& minor) {
-  const Expr ends = indptr.expr();
+  const Expr ends = indptr.expr(), elements = data.expr();
   if (ends.rank() != 1)
     fail_build(indptr.where(), "a sparse matrix: indptr is no vector", "one element more than there are rows",
                value_text(ends));
+  if (elements.rank() != 1)
+    fail_build(data.where(), "a sparse matrix: the stored elements are no vector", "as many as indices",
+               value_text(elements));
   const Dim major = ends.dims()[0] - Dim(1);
   const bool is_csr = format == SparseFormat::kCsr;
   return {.format = format,
-          .data = data.expr(),
+          .data = elements,
           .indices = indices.expr(),
           .indptr = csr_checked(indices.expr(), ends, minor.dim(), data.where()),
           .rows = is_csr ? major : minor.dim(),
@@ -92,8 +96,7 @@ Expr of_as_many(Expr data, const Expr& as, const std::source_location& where) {
 Sparse of_both(const SparseOperand& left, const SparseOperand& right, const char* what,
                const std::function<Expr(const Expr&, const Expr&)>& f) {
   const CallersLine line(left.where());
-  const Sparse &a = left.value(), &b = right.value();
-  require_shape(a, b, what, left.where());
+  const Sparse &a = left.value(), b = of_shape(right.value(), a, what, left.where());
   const Aligned both = aligned(a, in_format(b, a.format));
   return with_data(both.pattern, of_as_many(f(both.left, both.right), both.left, left.where()));
 }
@@ -202,12 +205,15 @@ Sparse csc_from_dense(const Operand& x) {
 Sparse csr_from_coordinates(const Operand& values, const Operand& rows, const Operand& columns,
                             const LengthList& lengths) {
   const CallersLine line(values.where());
-  const Expr x = values.expr(), i = rows.expr(), j = columns.expr();
+  Expr x = values.expr(), j = columns.expr();
+  const Expr i = rows.expr();
   if (x.rank() != 1 || i.rank() != 1 || j.rank() != 1 || !is_int(i.dtype()) || !is_int(j.dtype()) ||
       lengths.dims.size() != 2)
     fail_build(values.where(), "csr_from_coordinates: no elements of a matrix",
                "vectors of values, rows and columns, of which these are integers, and two lengths",
                str(value_text(x), ", ", value_text(i), ", ", value_text(j), ", ", lengths.dims.size(), " lengths"));
+  x = specify_lengths(x, i.dims(), "csr_from_coordinates: the values");
+  j = specify_lengths(j, i.dims(), "csr_from_coordinates: the columns");
   const Expr height = length_as_value(lengths.dims[0]), width = length_as_value(lengths.dims[1]);
   const auto inside = [](const Expr& at, const Expr& end, const char* what) {
     return cast(check(at, logical_and(at >= 0, at < end), what), DType::kInt64);
@@ -331,8 +337,7 @@ Sparse operator-(const SparseOperand& a, const SparseOperand& b) {
 }
 Sparse multiply(const SparseOperand& left, const SparseOperand& right) {
   const CallersLine line(left.where());
-  const Sparse &a = left.value(), &b = right.value();
-  require_shape(a, b, "multiply", left.where());
+  const Sparse &a = left.value(), b = of_shape(right.value(), a, "multiply", left.where());
   const Sparse other = in_format(b, a.format);
   const Expr place = places_of(a), others = places_of(other), at = searchsorted(others, place);
   const Expr found = take(join(0, {others, make_constant(Tensor::vector<int64_t>({-1}))}), at);
@@ -344,7 +349,7 @@ Expr operator+(const SparseOperand& operand, const Operand& x) {
   const CallersLine line(operand.where());
   const Sparse& a = operand.value();
   const auto [rows, columns] = coordinates(a);
-  return of_kind(a, inc_subtensor(broadcast_to(x, {a.rows, a.columns})[{rows, columns}], a.data),
+  return of_kind(a, inc_subtensor(broadcast_for(x, {a.rows, a.columns}, "add")[{rows, columns}], a.data),
                  [&](const Expr& whole) { return whole + x; });
 }
 Sparse remove_zeros(const SparseOperand& operand) {
@@ -406,7 +411,11 @@ Sparse dot(const SparseOperand& left, const SparseOperand& right) {
   const auto with_common = [&](const SparseOperand& x) {
     return common && x.value().dtype() != *common ? cast(x, *common) : x.value();
   };
-  const Sparse a = with_common(left), b = with_common(right);
+  const Dim &inner = left.value().columns, &rows = right.value().rows;
+  if (inner.is_known() && rows.is_known() && inner != rows)
+    fail_build(right.where(), "sparse dot: the inner lengths differ", str(inner.text(), " rows"),
+               str(rows.text(), " rows"));
+  const Sparse a = with_common(left), b = with_equal_lengths(with_common(right), {inner}, {rows}, "sparse dot");
   const bool has_kernel = !is_bool(a.dtype()) && !is_complex(a.dtype());
   return of_kind(a, b, has_kernel ? product_by_rows(a, b) : product_by_pairs(a, b),
                  [](const Expr& x, const Expr& y) { return dot(x, y); });

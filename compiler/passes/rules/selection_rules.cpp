@@ -26,12 +26,15 @@ bool holds_all(DType from, DType to) {
   return digits(to) >= digits(from);
 }
 
-// cast(cast(x, float64), float32) -> x: what is between holds all of x.
+// cast(cast(x, float64), float32) -> x: what is between holds all of x. Not cast(cast(x, float64), int8) of an int16 x:
+// floats become the nearest int8, and integers wrap around.
 Expr cast_of_cast(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
   if (!is_op(inner, cast_op())) return {};
   const Expr& x = input_of(inner, 0);
-  return holds_all(x.dtype(), inner.dtype()) ? cast(x, value.dtype()) : Expr();
+  if (!holds_all(x.dtype(), inner.dtype())) return {};
+  const bool is_by_float = is_int(x.dtype()) && is_float(inner.dtype()) && is_int(value.dtype());
+  return is_by_float && !holds_all(x.dtype(), value.dtype()) ? Expr() : cast(x, value.dtype());
 }
 
 Expr useless_cast(const Expr& value, RuleContext&) {

@@ -241,7 +241,7 @@ TEST(IndexErrors, Writing) {
             "  got:      y float64[5]\n"
             "  hint:     cast(y, float32) where the loss is meant");
   EXPECT_EQ(text_without_node([] { set_subtensor(subtensor(x, {0}), tensor("y", {4}, DType::kFloat32)); }),
-            "error: broadcast_to: axis 0 has length 4 and cannot be repeated to 5\n"
+            "error: set_subtensor: axis 0 has length 4 and cannot be repeated to 5\n"
             "  expected: [5] equal to the lengths of x, except where those are 1\n"
             "  got:      y float32[4]");
   EXPECT_EQ(text_without_node([] { inc_subtensor(subtensor(tensor("b", {3}, DType::kBool), {0}), true); }),

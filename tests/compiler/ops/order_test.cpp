@@ -292,10 +292,46 @@ TEST(OrderErrors, WhenBuilt) {
        "  expected: one bin at least, of bool, integers or floats\n"
        "  got:      0 bins of v float64[5]",
        [=] { histogram(v, 0); }},
-      {"error: histogram: the edges are no vector\n"
+      {"error: histogram: the edges are no vector of real numbers\n"
        "  expected: the ends of the bins along one axis\n"
        "  got:      x float64[3, 4]",
        [=] { histogram(v, x); }},
+      {"error: histogram: the range is not finite, or it descends\n"
+       "  expected: two finite numbers, the first not above the second\n"
+       "  got:      2 and 1",
+       [=] {
+         histogram(v, 3, {.range = {{2, 1}}});
+       }},
+      {"error: histogram: the range is not finite, or it descends\n"
+       "  expected: two finite numbers, the first not above the second\n"
+       "  got:      a value and nan",
+       [=] {
+         histogram(v, 3, {.range = {{s, std::nan("")}}});
+       }},
+      {"error: histogram: the range is not finite, or it descends\n"
+       "  expected: two finite numbers, the first not above the second\n"
+       "  got:      -inf and 1",
+       [=] {
+         histogram(v, 3, {.range = {{make_constant(Tensor(-INFINITY)), 1}}});
+       }},
+      {"error: histogram: the weights: axis 0 has another length\n"
+       "  expected: 4 == 5\n"
+       "  got:      float64[4]",
+       [=] { histogram(v, 3, {.weights = x[0]}); }},
+      {"error: bincount: the weights: axis 0 has another length\n"
+       "  expected: 5 == 2\n"
+       "  got:      v float64[5]",
+       [=] {
+         bincount(make_constant(Tensor::vector({1, 2})), v);
+       }},
+      {"error: digitize: what is searched is no vector\n"
+       "  expected: the sorted elements along one axis\n"
+       "  got:      x float64[3, 4], v float64[5]",
+       [=] { digitize(v, x); }},
+      {"error: histogram: is not defined for complex128\n"
+       "  expected: bool, integers or floats\n"
+       "  got:      complex128[5], complex128[3]",
+       [=] { histogram(z, v); }},
       {"error: diff: a negative number of differences\n"
        "  expected: n >= 0\n"
        "  got:      -1",
@@ -322,6 +358,45 @@ TEST(OrderErrors, WhenBuilt) {
   for (const auto& [text, build] : rows) EXPECT_EQ(text_without_node(build), text);
 }
 
+// As NumPy's: equal ends are moved apart, of the elements too; those that only a call knows are checked there.
+TEST(Counts, OfEqualEnds) {
+  const Expr x = vector("x"), low = scalar("low"), high = scalar("high");
+  const Histogram known = histogram(x, 2, {.range = {{1, 1}}}), given = histogram(x, 2, {.range = {{low, high}}}),
+                  own = histogram(x, 2);
+  Function f = function({x, low, high}, {known.counts, known.edges, given.counts, given.edges, own.counts, own.edges});
+  const std::vector<Tensor> got = f({doubles({1, 1, 1}), Tensor(1.0), Tensor(1.0)});
+  for (size_t i = 0; i < got.size(); i += 2) {
+    expect_equal(got[i], Tensor::vector({int64_t{0}, int64_t{3}}));
+    expect_equal(got[i + 1], doubles({0.5, 1, 1.5}));
+  }
+  for (const auto& [first, last] : {std::pair{2.0, 1.0}, {std::nan(""), 1.0}, {0.0, INFINITY}})
+    EXPECT_EQ(without_call(text_without_node([&, first = first, last = last] {
+                f({doubles({1}), Tensor(first), Tensor(last)});
+              })),
+              "error: check: histogram: the range is not finite, or it descends\n"
+              "  expected: a condition that holds");
+  EXPECT_EQ(without_call(text_without_node([&] {
+              f({doubles({1, std::nan("")}), Tensor(0.0), Tensor(1.0)});
+            })),
+            "error: check: histogram: the range is not finite, or it descends\n"
+            "  expected: a condition that holds");
+  const Expr edges = vector("edges");
+  Function between = function({x, edges}, {histogram(x, edges).counts});
+  EXPECT_EQ(without_call(text_without_node([&] {
+              between({doubles({1}), doubles({2, 1})});
+            })),
+            "error: check: histogram: the edges descend\n"
+            "  expected: a condition that holds");
+}
+
+// A float32 stays one; the counts are whole numbers until they are divided.
+TEST(Counts, DensityHasTheDtypeOfTheEdges) {
+  const Expr x = tensor("x", {3}, DType::kFloat32);
+  EXPECT_EQ(histogram(x, 2, {.density = true}).counts.dtype(), DType::kFloat32);
+  EXPECT_EQ(histogram(cast(x, DType::kFloat64), 2, {.density = true}).counts.dtype(), DType::kFloat64);
+  EXPECT_EQ(histogram(x, 2, {.weights = cast(x, DType::kFloat64), .density = true}).counts.dtype(), DType::kFloat64);
+}
+
 TEST(OrderErrors, WhenCalled) {
   const Expr i = ivector("i"), x = matrix("x", {2, 3});
   Function counts = function({i}, {bincount(i)});
@@ -330,6 +405,14 @@ TEST(OrderErrors, WhenCalled) {
             })),
             "error: check: bincount: a number is negative\n"
             "  expected: a condition that holds");
+  const Expr of = vector("of");
+  Function weighted = function({i, of}, {bincount(i, of)});
+  EXPECT_EQ(without_call(text_without_node([&] {
+              weighted({Tensor::vector({1, 1}), doubles({1, 2, 3})});
+            })),
+            "error: bincount: the weights: axis 0 has another length\n"
+            "  expected: of.0 == i.0\n"
+            "  got:      3 and 2");
   Function taken = function({x, i}, {take_along_axis(x, reshape(i, {2, 1}), 1)});
   EXPECT_EQ(without_call(text_without_node([&] {
               taken({Tensor::matrix({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), Tensor::vector({0, 3})});

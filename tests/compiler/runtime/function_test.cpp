@@ -55,7 +55,7 @@ TEST(Function, MissingAndUnknownNames) {
   EXPECT_EQ(error_text([&] {
               f(std::map<std::string, Tensor>{{"x", Tensor(5.0)}, {"y", Tensor(5.0)}, {"z", Tensor(5.0)}});
             }),
-            "error: f: an argument has a name that no input has\n  expected: x, y\n  got:      x, y, z");
+            "error: f: there is no input z\n  expected: x, y");
 }
 
 TEST(Function, WrongNumberOfArguments) {

@@ -98,7 +98,7 @@ TEST(RandomErrors, ShapesAndDtypesThatDoNotFit) {
   const MrgRandomStreams mrg(1);
   const Expr x = vector("x", {4}), f = scalar("f");
   EXPECT_EQ(text_without_node([&] { rng.normal({3}, x, 1.0); }),
-            "error: broadcast_to: axis 0 has length 4 and cannot be repeated to 3\n"
+            "error: normal: axis 0 has length 4 and cannot be repeated to 3\n"
             "  expected: [3] equal to the lengths of x, except where those are 1\n"
             "  got:      x float64[4]");
   EXPECT_EQ(text_without_node([&] { rng.uniform({Length(f)}); }),

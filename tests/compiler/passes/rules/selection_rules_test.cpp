@@ -60,6 +60,8 @@ std::vector<UnchangedRow> selection_unchanged() {
       {"cast_of_cast", [](L l) { return cast(cast(l.x, kF32), kF64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, kF64), DType::kInt64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, DType::kUInt64), kF64); }},
+      // The nearest number, and the one modulo 2^8.
+      {"cast_of_cast", [](L l) { return cast(cast(cast(l.i, DType::kInt16), kF64), DType::kInt8); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.x, DType::kInt64), kF64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, DType::kBool), DType::kInt64); }},
       {"decided_switch", [](L l) { return switch_(l.x, 1, l.y); }},
