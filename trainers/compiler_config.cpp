@@ -13,6 +13,14 @@ static void check_rewrites(const CompilerConfig& config, Findings& findings) {
     }
 }
 
+static void check_tf32(const CompilerConfig& config, Findings& findings) {
+  if (config.tf32 && config.device == CompilerConfig::Device::kCpu)
+    findings.add({.what = "compiler.tf32: the processor has no TF32",
+                  .expected = "false, or another device",
+                  .config = config.at("tf32"),
+                  .hint = "compiler.device = \"cuda\" trains on a device"});
+}
+
 void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.about("How expressions become machine code.");
   f.choice("device", &CompilerConfig::device,
@@ -73,6 +81,13 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "(Winograd's), by its derived bound: a part of the largest element of the images times the largest sum of "
           "sizes of a filter's elements. 0: no such implementation. It is 0 with "
           "`optimizer = \"strict\"`, and with `mode = \"debug\"`, which compares with the definition.");
+  f.field("tf32", &CompilerConfig::tf32)
+      .help(
+          "Products of float32 by cuBLAS and convolutions by cuDNN round their operands to the 10 bits behind the "
+          "point "
+          "that TF32 has, which the tensor cores of devices from compute capability 8.0 on multiply faster. For "
+          "devices "
+          "alone.");
   f.field("only_candidates", &CompilerConfig::only_candidates)
       .help(
           "Implementations by name, such as `[\"library\"]` or `[\"conv*:rows *\"]`: `*` stands for any characters, "
@@ -96,6 +111,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "Start training at once in reference mode while the training step is compiled, and change to native code "
           "when it is ready. The step at which that happens, and so the exact results, differ from run to run.");
   f.check(check_rewrites);
+  f.check(check_tf32);
 }
 
 }  // namespace thtrain

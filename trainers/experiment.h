@@ -105,6 +105,7 @@ struct CompilerConfig : Section {
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
+  bool tf32 = false;                          // of libraries of a device
   std::vector<std::string> exclude_rewrites;  // passes and rules
   std::vector<std::string> only_candidates, include_candidates, exclude_candidates;
   int64_t workspace_limit = 0;               // bytes; 0: none

@@ -80,6 +80,12 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
   out.tune = config.tune;
   out.conv_tolerance = config.conv_tolerance;
   out.candidate_lists = candidate_lists(config);
+  if (config.tf32)
+    out.candidates = {{"matrix_product", "cuBLAS TF32"},
+                      {"batched_product", "cuBLAS TF32"},
+                      {"conv", "cuDNN TF32"},
+                      {"conv_input_gradient", "cuDNN TF32"},
+                      {"conv_weight_gradient", "cuDNN TF32"}};
   if (out.mode != Mode::kReference) load_candidate_files(config);
   out.name = std::move(name);
   return out;

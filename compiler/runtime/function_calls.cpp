@@ -49,29 +49,24 @@ static std::vector<Tensor> in_order_of_inputs(const Function::State& s, const st
     return input.name().empty() ? std::string("one without a name") : escaped(input.name());
   };
   const std::string called = escaped(s.options.name);
-  for (const auto& [name, value] : by_name) {
-    const auto has_name = [&name = name](const Expr& input) { return input.name() == name; };
-    if (std::ranges::none_of(inputs, has_name))
+  std::set<std::string> used;
+  for (const Expr& input : inputs)
+    if (by_name.contains(input.name()) && !used.insert(input.name()).second)
+      throw UserError({.what = str(called, ": two inputs are called ", name_of_input(input)),
+                       .expected = "names that tell the inputs apart",
+                       .got = join(inputs, ", ", described),
+                       .hint = "give the arguments in the order of the inputs"});
+  for (const auto& [name, value] : by_name)
+    if (!used.contains(name))
       throw UserError({.what = str(called, ": there is no input ", name.empty() ? "\"\"" : escaped(name)),
                        .expected = inputs.empty() ? "no arguments" : join(inputs, ", ", name_of_input)});
-  }
   std::vector<Tensor> values;
-  std::set<std::string> used;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    auto at = by_name.find(inputs[i].name());
-    if (at != by_name.end()) {
-      values.push_back(at->second);
-      if (!used.insert(inputs[i].name()).second)
-        throw UserError({.what = str(called, ": two inputs are called ", name_of_input(inputs[i])),
-                         .expected = "names that tell the inputs apart",
-                         .got = join(inputs, ", ", described),
-                         .hint = "give the arguments in the order of the inputs"});
-    } else if (s.inputs[i].value) {
-      values.push_back(*s.inputs[i].value);
-    } else {
+    const auto at = by_name.find(inputs[i].name());
+    if (at == by_name.end() && !s.inputs[i].value)
       throw UserError({.what = str(called, ": the input ", name_of_input(inputs[i]), " is missing"),
                        .expected = described(inputs[i])});
-    }
+    values.push_back(at != by_name.end() ? at->second : *s.inputs[i].value);
   }
   return values;
 }

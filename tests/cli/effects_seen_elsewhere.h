@@ -39,6 +39,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.device", "CliDevice.EmulatedRunsCudaKernels"},
     {"compiler.conv_tolerance", "Tuner.LargerErrorsAreTakenWithinTheToleranceOnly"},
+    {"compiler.tf32", "Tf32.RoundsProductsAndConvolutionsWhereAnExperimentSaysSo"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.exclude_rewrites", "CliCommands.ExcludedRewritesAreNotApplied"},
     {"compiler.only_candidates", "CliTune.TimesConvolutionsAndObeysLists"},

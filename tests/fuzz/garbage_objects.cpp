@@ -97,6 +97,9 @@ void add_variables(std::vector<GarbageCall>& calls) {
   calls.push_back(
       garbage_call("Shared.set_value", [](const Shared& s, const Shared& t) { s.set_value(t.get_value(true), true); }));
   calls.push_back(garbage_call("Shared.get_value", [](const Shared& s, bool borrow) { (void)s.get_value(borrow); }));
+  calls.push_back(garbage_call("Shared.get_internal_value", [](const Shared& s, const Shared& t, bool borrow) {
+    s.set_value(t.get_internal_value(borrow), borrow);
+  }));
   calls.push_back(garbage_call("Shared.of_lengths", [](const Dims& lengths, const Tensor& x, const std::string& name) {
     (void)Shared::of_lengths(lengths, x, name);
   }));

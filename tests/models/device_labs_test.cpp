@@ -99,6 +99,21 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceLabsByLibraries,
                              {"recurrent", "rnn_reber", {}, {"cublas_gemm_f32"}}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Tf32, RoundsProductsAndConvolutionsWhereAnExperimentSaysSo) {
+  TemporaryFolder temporary;
+  Experiment experiment = smallest_lab("lenet_digits", temporary, {"trainer.learning_rate=0.5"}).value();
+  const LabResult exact = run_lab_on(Device::kEmulated, experiment, temporary.path("exact"));
+  experiment.compiler.tf32 = true;
+  const LabResult rounded = run_lab_on(Device::kEmulated, experiment, temporary.path("rounded"));
+  const double difference = std::abs(rounded.epochs.back().train_loss - exact.epochs.back().train_loss);
+  EXPECT_GT(difference, 1e-6) << "10 bits behind the point are seen";
+  EXPECT_LT(difference, 1e-2);
+  experiment.compiler.device = Device::kEmulated;
+  const std::string text = explain_training(experiment, load_data(experiment, "configs/labs"), "configs/labs").device;
+  for (const char* function : {"emulated_cublas_gemm_tf32", "emulated_cudnn_conv_tf32"})
+    EXPECT_NE(text.find(function), std::string::npos) << function << " in " << text.substr(0, 400);
+}
+
 // The exact series of the Deep Learning Tutorials' logistic_sgd: all epochs take minutes.
 TEST(LogisticMnistOnADevice, GivesTheTutorialsNumbers) {
   if (!has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";

@@ -59,6 +59,7 @@ void expect_sorted(DType dtype, const Shape& shape, bool known, int64_t range) {
 TEST(Sort, RowsOfEveryKindOfLength) {
   for (DType dtype : {DType::kFloat32, DType::kInt64}) {
     expect_sorted(dtype, {50000}, true, 60000);
+    expect_sorted(dtype, {1, 20000}, true, 60000);  // its work memory is a thread's stack
     expect_sorted(dtype, {3, 17000}, false, 60000);
     expect_sorted(dtype, {40, 50}, true, 3'000'000);
   }
