@@ -35,9 +35,14 @@ bool is_variable(const Node& node) {
   return node.op == &any_value_op() || node.op == &any_number_op() || node.op == &any_condition_op();
 }
 
+// A number of a pattern as another dtype. As an integer without a sign -1 is the one whose product with x is -x.
+Tensor number_as(const Tensor& number, DType dtype) {
+  return (is_int(dtype) ? number.cast(DType::kInt64) : number).cast(dtype);
+}
+
 // Is the number of the pattern the one of the value, to the value's precision?
 bool same_number(const Tensor& pattern, const Tensor& value) {
-  return same_bits(pattern.cast(value.dtype()), value.reshape({}));
+  return same_bits(number_as(pattern, value.dtype()), value.reshape({}));
 }
 
 // The dtypes that an op computes its inputs in.
@@ -173,13 +178,13 @@ static Expr instantiated(const Expr& pattern, const Binding& binding) {
   for (const Expr& input : node.inputs) inputs.push_back(is_constant(input) ? Expr() : instantiated(input, binding));
   DType dtype = dtype_of_operands(pattern, inputs, binding.root().dtype());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!inputs[i].has_value()) inputs[i] = make_constant(constant_value(node.inputs[i])->cast(dtype));
+    if (!inputs[i].has_value()) inputs[i] = make_constant(number_as(*constant_value(node.inputs[i]), dtype));
   return Expr(make_node(*node.op, std::move(inputs), node.props), pattern.output());
 }
 
 Expr instantiate(const Expr& pattern, const Binding& binding) {
   const Tensor* number = constant_value(pattern);
-  return number ? make_constant(number->cast(binding.root().dtype())) : instantiated(pattern, binding);
+  return number ? make_constant(number_as(*number, binding.root().dtype())) : instantiated(pattern, binding);
 }
 
 Expr broadcast_to_type(const Expr& result, const Type& type) {
