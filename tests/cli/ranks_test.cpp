@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "tests/cli/rank_jobs.h"
 
@@ -157,7 +159,8 @@ std::string words_of_lab(const std::string& lab) {
   return out + "data.n_train=100 data.n_valid=100 data.n_test=100 --run-dir " + lab;
 }
 
-// Some labs; THTRAIN_RANK_LABS=all takes every one that takes one gradient of a minibatch and whose data is there.
+// Some labs; THTRAIN_RANK_LABS names others, "rnn_jsb rnn_chars", or is "all" for every one that takes one gradient of
+// a minibatch and whose data is there.
 TEST(ManyRanks, OfLabsGiveTheBitsOfOne) {
   TH_NEEDS_MPI();
   const char* asked = std::getenv("THTRAIN_RANK_LABS");
@@ -167,6 +170,9 @@ TEST(ManyRanks, OfLabsGiveTheBitsOfOne) {
     for (const auto& entry : fs::directory_iterator(fs::path(THTRAIN_SOURCE_DIR) / "configs" / "labs"))
       labs.push_back(entry.path().stem().string());
     std::sort(labs.begin(), labs.end());
+  } else if (asked) {
+    std::istringstream names(asked);
+    labs.assign(std::istream_iterator<std::string>(names), {});
   }
   const char* folder = std::getenv("THTRAIN_DATA");  // which a workshop takes away
   const std::string data = asked && folder ? str("THTRAIN_DATA='", folder, "' ") : "";
