@@ -1,6 +1,6 @@
 #include "compiler/ops/factor/cublas_triangles.h"
 
-#include "compiler/ops/candidates.h"
+#include "compiler/ops/device_candidates.h"
 #include "compiler/ops/factor/column_matrices.h"
 #include "compiler/ops/factor/factor_functions.h"
 #include "compiler/ops/factor/matrices.h"
@@ -91,6 +91,10 @@ void call_cublas_triangles(StepBuilder& b, const TriangleKey& key, const kernel:
                    PointerTo{b.input(0).index}, PointerTo{b.output().index}}});
 }
 
+bool has_triangle_kernel(const std::string& properties) {
+  return is_float(read_triangle_key(properties)->dtype);
+}
+
 std::optional<Candidate> find_triangles(const ChoiceKey& key, const std::string& name, const Target& target) {
   const std::optional<TriangleKey> k = read_triangle_key(key.properties);
   if (!k || !target.is_device()) return std::nullopt;
@@ -105,25 +109,15 @@ std::optional<Candidate> find_triangles(const ChoiceKey& key, const std::string&
 // Of floats there is a kernel; complex equations the host solves where cuBLAS is not installed, which is not worth a
 // trial.
 const Computation& triangular_equations() {
-  static const Computation computation{kTriangles, kOwnTriangles, example_of_triangles,
-                                       [](const ChoiceKey& key, const Target&, int, double) {
-                                         const bool has_kernel = is_float(read_triangle_key(key.properties)->dtype);
-                                         return std::string(has_kernel ? kOwnTriangles : kCublasTriangles);
-                                       }};
+  static const Computation computation{
+      kTriangles, kOwnTriangles, example_of_triangles, [](const ChoiceKey& key, const Target&, int, double) {
+        return std::string(has_triangle_kernel(key.properties) ? kOwnTriangles : kCublasTriangles);
+      }};
   return computation;
 }
 
 CandidateSource triangle_candidates() {
-  return {kTriangles,
-          [](const ChoiceKey& key, const Target& target) {
-            std::vector<Candidate> out;
-            for (const char* name : {kOwnTriangles, kCublasTriangles})
-              if (name != kOwnTriangles || is_float(read_triangle_key(key.properties)->dtype))
-                if (const std::optional<Candidate> found = find_triangles(key, name, target)) out.push_back(*found);
-            return out;
-          },
-          find_triangles,
-          {kOwnTriangles, kCublasTriangles}};
+  return own_and_library(kTriangles, kOwnTriangles, kCublasTriangles, find_triangles, has_triangle_kernel);
 }
 
 void lower_chosen_triangles(StepBuilder& b, const Triangle& triangle, const kernel::RuntimeCheck& check,

@@ -1,6 +1,6 @@
 #include "compiler/ops/factor/cusolver_lu.h"
 
-#include "compiler/ops/candidates.h"
+#include "compiler/ops/device_candidates.h"
 #include "compiler/ops/factor/column_matrices.h"
 #include "compiler/ops/factor/factor.h"
 #include "compiler/ops/factor/factor_functions.h"
@@ -90,6 +90,10 @@ void call_cusolver_lu(StepBuilder& b) {
   order_rows(b, k, exchanges);
 }
 
+bool has_lu_kernel(const std::string& properties) {
+  return is_float(read_lu_key(properties)->dtype);
+}
+
 std::optional<Candidate> find_lu(const ChoiceKey& key, const std::string& name, const Target& target) {
   const std::optional<LuKey> k = read_lu_key(key.properties);
   if (!k || !target.is_device()) return std::nullopt;
@@ -109,23 +113,13 @@ std::optional<Candidate> find_lu(const ChoiceKey& key, const std::string& name, 
 const Computation& lu_factors() {
   static const Computation computation{kLuFactors, kOwnLu, example_of_lu,
                                        [](const ChoiceKey& key, const Target&, int, double) {
-                                         const bool has_kernel = is_float(read_lu_key(key.properties)->dtype);
-                                         return std::string(has_kernel ? kOwnLu : kCusolverLu);
+                                         return std::string(has_lu_kernel(key.properties) ? kOwnLu : kCusolverLu);
                                        }};
   return computation;
 }
 
 CandidateSource lu_candidates() {
-  return {kLuFactors,
-          [](const ChoiceKey& key, const Target& target) {
-            std::vector<Candidate> out;
-            for (const char* name : {kOwnLu, kCusolverLu})
-              if (name != kOwnLu || is_float(read_lu_key(key.properties)->dtype))
-                if (const std::optional<Candidate> found = find_lu(key, name, target)) out.push_back(*found);
-            return out;
-          },
-          find_lu,
-          {kOwnLu, kCusolverLu}};
+  return own_and_library(kLuFactors, kOwnLu, kCusolverLu, find_lu, has_lu_kernel);
 }
 
 void lower_chosen_lu(StepBuilder& b, void (*otherwise)(StepBuilder&)) {

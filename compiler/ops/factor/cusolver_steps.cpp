@@ -1,7 +1,7 @@
 #include "compiler/ops/factor/cusolver_steps.h"
 
 #include "compiler/kernel/schedule/device.h"
-#include "compiler/ops/candidates.h"
+#include "compiler/ops/device_candidates.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/factor/column_matrices.h"
 #include "compiler/ops/factor/cusolver_qr.h"
@@ -254,6 +254,10 @@ int64_t solver_workspace(const FactorKey& k) {
   return elements * bytes + 2 * k.count * static_cast<int64_t>(sizeof(int32_t));
 }
 
+bool has_factor_kernel(const std::string& properties) {
+  return has_kernel(*read_factor_key(properties));
+}
+
 std::optional<Candidate> find_factors(const ChoiceKey& key, const std::string& name, const Target& target) {
   const std::optional<FactorKey> k = read_factor_key(key.properties);
   if (!k || !target.is_device()) return std::nullopt;
@@ -274,25 +278,15 @@ std::optional<Candidate> find_factors(const ChoiceKey& key, const std::string& n
 }  // namespace
 
 const Computation& matrix_factors() {
-  static const Computation computation{
-      kFactors, kOwn, example_of_factors, [](const ChoiceKey& key, const Target&, int, double) {
-        return std::string(has_kernel(*read_factor_key(key.properties)) ? kOwn : kCusolver);
-      }};
+  static const Computation computation{kFactors, kOwn, example_of_factors,
+                                       [](const ChoiceKey& key, const Target&, int, double) {
+                                         return std::string(has_factor_kernel(key.properties) ? kOwn : kCusolver);
+                                       }};
   return computation;
 }
 
-// What the host computes is not worth a trial: it is the answer where cuSOLVER is not installed.
 CandidateSource device_factors() {
-  return {kFactors,
-          [](const ChoiceKey& key, const Target& target) {
-            std::vector<Candidate> out;
-            for (const char* name : {kOwn, kCusolver})
-              if (name != kOwn || has_kernel(*read_factor_key(key.properties)))
-                if (const std::optional<Candidate> found = find_factors(key, name, target)) out.push_back(*found);
-            return out;
-          },
-          find_factors,
-          {kOwn, kCusolver}};
+  return own_and_library(kFactors, kOwn, kCusolver, find_factors, has_factor_kernel);
 }
 
 void lower_decomposition(StepBuilder& b, const kernel::RuntimeCheck& check, void (*otherwise)(StepBuilder&)) {

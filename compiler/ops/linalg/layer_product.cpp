@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ops/candidates.h"
+#include "compiler/ops/device_candidates.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/key_reader.h"
@@ -223,15 +223,7 @@ const Computation& layer_product() {
 }
 
 CandidateSource layer_products() {
-  return {kLayers,
-          [](const ChoiceKey& key, const Target& target) {
-            std::vector<Candidate> out;
-            for (const char* name : {kOwnLayer, kCublasLt})
-              if (const std::optional<Candidate> found = find_layer(key, name, target)) out.push_back(*found);
-            return out;
-          },
-          find_layer,
-          {kOwnLayer, kCublasLt, kCublasLtTf32}};
+  return own_and_library(kLayers, kOwnLayer, kCublasLt, find_layer, nullptr, {kCublasLtTf32});
 }
 
 }  // namespace thtrain

@@ -1,6 +1,6 @@
 #include "compiler/ops/nnet/softmax_candidates.h"
 
-#include "compiler/ops/candidates.h"
+#include "compiler/ops/device_candidates.h"
 #include "compiler/ops/key_reader.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/shape/copy_loops.h"
@@ -99,15 +99,7 @@ const Computation& softmax_choice() {
 }
 
 CandidateSource softmax_candidates() {
-  return {kSoftmax,
-          [](const ChoiceKey& key, const Target& target) {
-            std::vector<Candidate> out;
-            for (const char* name : {kOwnSoftmax, kCudnnSoftmax})
-              if (const std::optional<Candidate> found = find_softmax(key, name, target)) out.push_back(*found);
-            return out;
-          },
-          find_softmax,
-          {kOwnSoftmax, kCudnnSoftmax}};
+  return own_and_library(kSoftmax, kOwnSoftmax, kCudnnSoftmax, find_softmax);
 }
 
 kernel::LibraryFunction cudnn_softmax_function(const Target& target, DType dtype) {
