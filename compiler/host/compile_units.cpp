@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/base/ceil_div.h"
 #include "compiler/base/content_hash.h"
 #include "compiler/base/str.h"
 #include "compiler/codegen/entry_helpers.h"
@@ -66,7 +67,8 @@ std::vector<std::vector<size_t>> deal_kernels(const std::vector<size_t>& kernels
   const size_t all = std::accumulate(kernels.begin(), kernels.end(), size_t{0},
                                      [&](size_t sum, size_t kernel) { return sum + work_of(kernel); });
   const size_t worth = std::clamp<size_t>(all / kLeastOfUnit, 1, processes);
-  const size_t count = std::min(kernels.size(), std::max(worth, all / kMostOfUnit));
+  // As many for each process, which then end at about the same time.
+  const size_t count = std::min(kernels.size(), worth * std::max<size_t>(1, ceil_div(all / kMostOfUnit, worth)));
 
   std::vector<size_t> order = kernels;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return work_of(a) > work_of(b); });

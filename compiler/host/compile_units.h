@@ -26,7 +26,7 @@ size_t compile_work(const KernelText& kernel);
 bool is_short(const SourceText& source);
 
 /// Deals kernels out to units of about equal work: one for each of `processes` where that is worth starting the
-/// compiler, and more where units became too long to keep all processes busy.
+/// compiler, and more for each where units became too long to keep all processes busy.
 std::vector<std::vector<size_t>> deal_kernels(const std::vector<size_t>& kernels, const SourceText& source,
                                               size_t processes);
 

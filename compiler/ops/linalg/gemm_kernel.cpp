@@ -5,6 +5,7 @@
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/kernel/tile_cycles.h"
+#include "compiler/ops/linalg/gemm_panel.h"
 
 namespace thtrain {
 namespace {
@@ -15,9 +16,6 @@ using kernel::Prefetch;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kLineBytes = 64;
-// Rows of B between the one that is used and the one that is prefetched: a row takes about 12 cycles, memory some 200.
-constexpr int64_t kPrefetchDistance = 16;
 constexpr int64_t kFewBlocks = 32;
 
 class Gemm {
@@ -29,8 +27,9 @@ class Gemm {
         p_(call.product),
         tiling_(tiling),
         lanes_(builder.lanes_of(p_.dtype)),
-        line_(kLineBytes / static_cast<int64_t>(size_of(p_.dtype))),
-        tile_columns_(int64_t{lanes_} * tiling.vectors) {}
+        line_(gemm_line(p_.dtype)),
+        tile_columns_(int64_t{lanes_} * tiling.vectors),
+        panel_(builder, call, depth()) {}
 
   void run() {
     int64_t tiles = ceil_div(p_.n, tile_columns_), last = p_.n - (tiles - 1) * tile_columns_;
@@ -42,14 +41,20 @@ class Gemm {
       beta_ = factor(call_.beta);
     }
     if (tiling_.by_rows) return run_by_rows(tiles, last);
-    panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, depth() * tile_columns_).node().name;
+    panel_.allocate(depth() * tile_columns_);
     code_.loop("tile", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term tile) {
       if (!call_.batch.empty()) tile = tile_of_matrix(tile, tiles);
-      if (tiles == 1) return column_tile(0, last);
+      if (tiles == 1) return column_tile(0, Columns(last));
       Term column = code_.let("column", tile * Term(tile_columns_));
-      if (last == tile_columns_) return column_tile(column, last);
+      if (last == tile_columns_) return column_tile(column, Columns(last));
+      const Term is_last = tile == Term(tiles - 1);
+      // One code for all tiles, where the panel has any numbers in place of the columns that the last one lacks.
+      if (ceil_div(last, lanes_) == tiling_.vectors && (p_.trans_b || block_rows(tiling_.vectors) < p_.m)) {
+        const Term count = code_.let("columns", select(is_last, Term(last), Term(tile_columns_)));
+        return column_tile(column, Columns(tile_columns_, last, count));
+      }
       code_.if_(
-          tile < Term(tiles - 1), [&] { column_tile(column, tile_columns_); }, [&] { column_tile(column, last); });
+          is_last, [&] { column_tile(column, Columns(last)); }, [&] { column_tile(column, Columns(tile_columns_)); });
     });
     Dim grain = std::max<int64_t>(1, ceil_div(builder_.target().grain_of_products(), 2 * p_.m * p_.k * tile_columns_));
     const int64_t parts = tiles * std::max<int64_t>(p_.count, 1);
@@ -58,15 +63,10 @@ class Gemm {
   }
 
  private:
-  struct Block {
-    int rows, vectors;
-    int64_t columns;  // at most vectors * lanes
-  };
-  // Products k0, ..., k0 + length - 1 of the tile that starts at `column`; is it the first slab, the last?
-  struct Slab {
-    Term column, k0, length, first, last;
-  };
-  enum class Source { kMatrix, kMatrixAndFillPanel, kPanel };
+  using Columns = GemmColumns;
+  using Block = GemmBlock;
+  using Slab = GemmSlab;
+  enum class Source { kMatrix, kPanel };
 
   int64_t depth() const { return std::min(tiling_.depth, p_.k); }
 
@@ -116,6 +116,7 @@ class Gemm {
     }
     a_begin_ = code_.let("a_begin", a);
     b_begin_ = code_.let("b_begin", b);
+    panel_.of_matrix_at(b_begin_);
     c_begin_ = code_.let("c_begin", c);
     return in_matrix;
   }
@@ -124,8 +125,8 @@ class Gemm {
   void run_by_rows(int64_t tiles, int64_t last_columns) {
     const int64_t rows = std::min<int64_t>(tiling_.rows, p_.m), blocks = ceil_div(p_.m, rows);
     const int64_t last_rows = p_.m - (blocks - 1) * rows;
-    panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, p_.k * tiles * tile_columns_).node().name;
-    each_tile(tiles, last_columns, 1, [&](const Block& block, const Slab& s) { fill_panel(block, s); });
+    panel_.allocate(p_.k * tiles * tile_columns_);
+    each_tile(tiles, last_columns, 1, [&](const Block& block, const Slab& s) { panel_.fill(block, s); });
     auto row_of_tiles = [&](const Term& i, int64_t height) {
       each_tile(tiles, last_columns, height,
                 [&](const Block& block, const Slab& s) { rows_block(block, s, i, Source::kPanel); });
@@ -144,8 +145,9 @@ class Gemm {
   void each_tile(int64_t tiles, int64_t last_columns, int64_t rows,
                  const std::function<void(const Block&, const Slab&)>& body) {
     auto tile = [&](const Term& column, int64_t columns) {
-      panel_begin_ = column * Term(p_.k);
-      body({static_cast<int>(rows), static_cast<int>(ceil_div(columns, lanes_)), columns}, {column, 0, p_.k, 1, 1});
+      panel_.begin_at(column * Term(p_.k));
+      body({static_cast<int>(rows), static_cast<int>(ceil_div(columns, lanes_)), Columns(columns)},
+           {column, 0, p_.k, 1, 1});
     };
     const int64_t whole = last_columns == tile_columns_ ? tiles : tiles - 1;
     if (whole > 0)
@@ -154,14 +156,19 @@ class Gemm {
     if (whole < tiles) tile(whole * tile_columns_, last_columns);
   }
 
+  // Of a block so many vectors wide. Up to a quarter fewer rows cost little, and blocks of one height half the code.
+  int64_t block_rows(int64_t vectors) const {
+    const int64_t most = std::min<int64_t>(tiling_.rows * tiling_.vectors / vectors, kMaxBlockRows);
+    const int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most));
+    for (int64_t fewer = rows; 4 * fewer >= 3 * rows; --fewer)
+      if (p_.m % fewer == 0) return fewer;
+    return rows;
+  }
+
   // One tile of C: `columns` of them from `column` on, all rows.
-  void column_tile(const Term& column, int64_t columns) {
-    int vectors = static_cast<int>(ceil_div(columns, lanes_));
-    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMaxBlockRows);
-    int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most_rows));
-    // One row less costs little, and blocks of one height half the code.
-    if (p_.m % rows != 0 && rows > 2 && p_.m % (rows - 1) == 0) --rows;
-    Block block{static_cast<int>(rows), vectors, columns};
+  void column_tile(const Term& column, const Columns& columns) {
+    const int64_t vectors = ceil_div(columns.most, lanes_);
+    const Block block{static_cast<int>(block_rows(vectors)), static_cast<int>(vectors), columns};
     if (depth() == p_.k) return slab(block, {column, 0, p_.k, 1, 1});
     code_.loop("k0", 0, p_.k, depth(), LoopMark::kSequential, [&](Term k0) {
       Term length = depth();
@@ -175,83 +182,24 @@ class Gemm {
     // As even as can be: some blocks of `rows`, then some of one row less.
     int64_t blocks = ceil_div(p_.m, block.rows), high = p_.m - blocks * (block.rows - 1);
     Block lower{block.rows - 1, block.vectors, block.columns};
-    auto rest = [&](const Block& b, int64_t begin, int64_t end) {
+    if (blocks == 1 && !p_.trans_b) return rows_block(block, s, 0, Source::kMatrix);
+    if (p_.trans_b) panel_.fill(block, s);
+    auto each_block = [&](const Block& b, int64_t begin, int64_t end) {
       if (begin < end)
         code_.loop("i", begin, end, b.rows, LoopMark::kSequential,
-                   [&](Term i) { rows_block(b, s, i, Source::kPanel); });
+                   [&](Term i) { rows_block(b, s, i, Source::kPanel, begin == 0 && !p_.trans_b); });
     };
-    if (p_.trans_b) {
-      fill_panel(block, s);
-      rest(block, 0, high * block.rows);
-    } else {
-      rows_block(block, s, 0, blocks == 1 ? Source::kMatrix : Source::kMatrixAndFillPanel);
-      rest(block, block.rows, high * block.rows);
-    }
-    rest(lower, high * block.rows, p_.m);
+    each_block(block, 0, high * block.rows);
+    each_block(lower, high * block.rows, p_.m);
   }
 
-  // B is copied row by row, B^T a vector's lanes of columns after the other: rows of B are read as they lie, and become
-  // columns of the panel in squares. Loops, since written for each of the tile's vectors this would be most of the
-  // kernel.
-  void fill_panel(const Block& block, const Slab& s) {
-    if (!p_.trans_b) {
-      code_.loop("p", 0, s.length, 1, LoopMark::kSequential, [&](Term p) {
-        for (int w = 0; w < block.vectors; ++w) fill_row(block, s, p, Term(w * lanes_), count(block, w));
-      });
-      return;
-    }
-    const int64_t whole = block.columns / lanes_ * lanes_;
-    if (whole > 0)
-      code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { fill_columns(block, s, j, lanes_); });
-    if (whole < block.columns) fill_columns(block, s, Term(whole), block.columns - whole);
-  }
-
-  void fill_columns(const Block& block, const Slab& s, const Term& j, int64_t columns) {
-    const bool any_square = depth() >= lanes_;
-    const bool any_rest = !any_square || p_.k % lanes_ != 0 || (depth() < p_.k && depth() % lanes_ != 0);
-    Term whole = any_square ? code_.let("whole", s.length / Term(lanes_) * Term(lanes_)) : Term(0);
-    if (any_square)
-      code_.loop("p", 0, whole, Term(lanes_), LoopMark::kSequential, [&](Term p) {
-        std::vector<Term> square;
-        for (int64_t column = 0; column < lanes_; ++column)
-          square.push_back(
-              column < columns
-                  ? code_.let("b", builder_.load(call_.b, b_index(s.k0 + p, s.column + j + Term(column)), lanes_))
-                  : kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_));
-        square = transposed(code_, std::move(square));
-        for (int q = 0; q < lanes_; ++q)
-          code_.store(panel_, panel_index(block, p + Term(q), j), 1, square[static_cast<size_t>(q)]);
-      });
-    if (any_rest)
-      code_.loop("p", whole, s.length, 1, LoopMark::kSequential,
-                 [&](Term p) { fill_row(block, s, p, j, columns < lanes_ ? Term(columns) : Term()); });
-  }
-
-  // Columns j, j + 1, ... of row p of the panel: a vector, or the first `lanes` of one.
-  void fill_row(const Block& block, const Slab& s, const Term& p, const Term& j, const Term& lanes) {
-    code_.store(
-        panel_, panel_index(block, p, j), 1,
-        builder_.load(call_.b, b_index(s.k0 + p, s.column + j), lanes_, p_.trans_b ? Term(call_.ldb) : Term(1), lanes));
-  }
-
-  Term panel_index(const Block& block, const Term& p, const Term& j) const {
-    return panel_begin_ + p * Term(int64_t{lanes_} * block.vectors) + j;
-  }
-  Term b_index(const Term& p, const Term& column) const {
-    return b_begin_ + (p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column);
-  }
   Term a_index(const Term& row, const Term& p) const {
     return a_begin_ + (p_.trans_a ? p * Term(call_.lda) + row : row * Term(call_.lda) + p);
   }
   Term c_index(const Term& row, const Term& column) const { return c_begin_ + (row * Term(call_.ldc) + column); }
-  // Lanes of vector w that exist; no term where all do.
-  Term count(const Block& block, int w) const {
-    int64_t left = block.columns - int64_t{w} * lanes_;
-    return left < lanes_ ? Term(left) : Term();
-  }
-
-  // The accumulators of rows [i, i + rows) of the tile, over the slab, and their way into C.
-  void rows_block(const Block& block, const Slab& s, const Term& i, Source source) {
+  // The accumulators of rows [i, i + rows) of the tile, over the slab, and their way into C. With `fills` the first
+  // block, i = 0, writes each row of the panel before it reads it.
+  void rows_block(const Block& block, const Slab& s, const Term& i, Source source, bool fills = false) {
     std::vector<std::vector<Term>> sums(static_cast<size_t>(block.rows));
     Term zero = kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_);
     for (int r = 0; r < block.rows; ++r)
@@ -264,18 +212,29 @@ class Gemm {
     Term next = prefetches_next ? next_line(block, s, i) : Term();
     code_.loop("p", s.length, [&](Term p) {
       Term inner = s.k0 + p;
+      auto prefetch_next = [&] {
+        if (next) builder_.prefetch(call_.b, next + p * Term(call_.ldb), Prefetch::kL2);
+      };
       std::vector<Term> b;
-      for (int w = 0; w < block.vectors; ++w)
-        b.push_back(code_.let(str("b", w), kernel::held(builder_.target(), b_vector(block, s, p, inner, w, source), w,
-                                                        block.rows, block.vectors)));
-      if (source == Source::kMatrixAndFillPanel) {
+      if (fills) {
+        for (int w = 0; w < block.vectors; ++w) b.push_back(code_.var(str("row", w), zero));
+        code_.if_(
+            i == Term(0), [&] { panel_.fill_row(block, s, p, b); },
+            [&] {
+              for (int w = 0; w < block.vectors; ++w)
+                code_.assign(b[static_cast<size_t>(w)], panel_.vector(block, p, w));
+              prefetch_next();
+            });
+      } else {
         for (int w = 0; w < block.vectors; ++w)
-          code_.store(panel_, panel_index(block, p, Term(w * lanes_)), 1, b[static_cast<size_t>(w)]);
-        for (int64_t at = 0; at < block.columns; at += line_)
-          prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(at));
-        prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(block.columns - 1));
+          b.push_back(source == Source::kPanel ? panel_.vector(block, p, w)
+                                               : panel_.of_matrix(s, inner, w, panel_.count(block.columns.most, w)));
+        prefetch_next();
       }
-      if (next) builder_.prefetch(call_.b, next + p * Term(call_.ldb), Prefetch::kL2);
+      for (int w = 0; w < block.vectors; ++w) {
+        Term& vector = b[static_cast<size_t>(w)];
+        vector = code_.let(str("b", w), kernel::held(builder_.target(), vector, w, block.rows, block.vectors));
+      }
       if (p_.trans_a && source != Source::kMatrix)  // the columns of A that the next block reads
         builder_.prefetch(call_.a, a_index(i + Term(2 * block.rows - 1), inner), Prefetch::kL1);
       for (int r = 0; r < block.rows; ++r) {
@@ -292,31 +251,23 @@ class Gemm {
       write(block, s, i, sums);
   }
 
-  Term b_vector(const Block& block, const Slab& s, const Term& p, const Term& inner, int w, Source source) {
-    if (source == Source::kPanel)
-      return kernel::load(panel_, p_.dtype, lanes_, panel_index(block, p, Term(w * lanes_)), 1);
-    return builder_.load(call_.b, b_index(inner, s.column + Term(w * lanes_)), lanes_, 1, count(block, w));
-  }
-
-  void prefetch_b(const Term& p, const Term& column) { builder_.prefetch(call_.b, b_index(p, column), Prefetch::kL1); }
-
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
     auto line = [&](const Term& row, const Term& column) {
       if (call_.epilogue) return call_.epilogue->prefetch(index(row, column));
       builder_.prefetch(call_.c, c_index(row, column), Prefetch::kWrite);
     };
     code_.loop("r", i, i + Term(block.rows), 1, LoopMark::kSequential, [&](const Term& row) {
-      for (int64_t at = 0; at < block.columns; at += line_) line(row, s.column + Term(at));
-      line(row, s.column + Term(block.columns - 1));
+      for (int64_t at = 0; at < block.columns.most; at += line_) line(row, s.column + Term(at));
+      line(row, s.column + block.columns.count - Term(1));
     });
   }
 
   // Where the line lies of the next slab's (or tile's) first row that this block prefetches: one line for each p, and
   // with the later blocks all of them.
   Term next_line(const Block& block, const Slab& s, const Term& i) {
-    Term next = s.column + Term(block.columns);
+    Term next = s.column + block.columns.count;
     if (depth() < p_.k) next = select(s.last, next, (s.k0 + Term(depth())) * Term(call_.ldb) + s.column);
-    Term line = (i / Term(block.rows) - Term(1)) * Term(line_), end = Term(block.columns - 1);
+    Term line = (i / Term(block.rows) - Term(1)) * Term(line_), end = block.columns.count - Term(1);
     return code_.let("next", b_begin_ + next + select(line < end, line, end));
   }
 
@@ -333,14 +284,14 @@ class Gemm {
   void write(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
     // A row of few lanes is loaded with those of the next one, and would wait for its store: then all are computed
     // first.
-    const bool is_apart = block.columns % lanes_ == 0;
-    auto each = [&](bool first) {
+    auto each = [&](bool first, int64_t columns) {
+      const bool is_apart = columns % lanes_ == 0;
       Sums results(sums.size());
       auto each_vector = [&](const std::function<void(size_t, size_t, const Term&, const Term&, const Term&)>& body) {
         for (int r = 0; r < block.rows; ++r)
           for (int w = 0; w < block.vectors; ++w)
             body(static_cast<size_t>(r), static_cast<size_t>(w), i + Term(r), s.column + Term(w * lanes_),
-                 count(block, w));
+                 panel_.count(columns, w));
       };
       auto store = [&](const Term& value, const Term& row, const Term& column, const Term& lanes) {
         builder_.store(call_.c, c_index(row, column), value, 1, lanes);
@@ -355,9 +306,11 @@ class Gemm {
         store(results[r][w], row, column, lanes);
       });
     };
-    if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true);
-    code_.if_(
-        s.first, [&] { each(true); }, [&] { each(false); });
+    panel_.each_width(block, [&](int64_t columns) {
+      if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true, columns);
+      code_.if_(
+          s.first, [&] { each(true, columns); }, [&] { each(false, columns); });
+    });
   }
 
   // A loop of its own: written for each of the block's vectors, an epilogue with a tanh would be most of the kernel.
@@ -374,7 +327,6 @@ class Gemm {
           code_.store(sums_, at, 1, first ? sum : load(at) + sum);
         }
     };
-    const int64_t whole = block.columns / lanes_ * lanes_;
     auto finish = [&] {
       code_.loop("r", 0, block.rows, 1, LoopMark::kSequential, [&](Term r) {
         Term row = code_.let("row", i + r);
@@ -382,8 +334,11 @@ class Gemm {
           Term sum = code_.let("sum", load(location(r, at)));
           call_.epilogue->write(sum, index(row, code_.let("at", s.column + at)), count);
         };
-        if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
-        if (whole < block.columns) vector(Term(whole), Term(block.columns - whole));
+        panel_.each_width(block, [&](int64_t columns) {
+          const int64_t whole = columns / lanes_ * lanes_;
+          if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
+          if (whole < columns) vector(Term(whole), Term(columns - whole));
+        });
       });
     };
     if (is_one_slab(tiling_, p_)) {
@@ -419,8 +374,8 @@ class Gemm {
   Term a_begin_ = 0, b_begin_ = 0, c_begin_ = 0;  // of the matrices of a batch that are multiplied
   std::vector<Term> batch_index_;                 // and their position
   Term alpha_, beta_;
-  std::string panel_, sums_;
-  Term panel_begin_ = 0;  // of the tile's panel
+  std::string sums_;
+  GemmPanel panel_;
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 // With an epilogue (a bias and an activation, the steps of an optimizer) the accumulators go into a small array
 // instead, slab after slab, and from there, while it is in the first cache, to the epilogue.
 //
-// A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous) while it
-// computes with it, so that arithmetic hides the latency of the copy; the later blocks read the panel, and prefetch the
+// A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous), row by row
+// as it comes to them, so that arithmetic hides the latency of the copy; all blocks read the panel, and prefetch the
 // next tile meanwhile. Where C is large and the inner length short, as in a weight's gradient, the stores to C are the
 // bottleneck: "by rows" copies all of B into panels first (the second cache holds them), and then computes C row by
 // row, which is its order in memory.
