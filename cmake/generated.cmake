@@ -65,3 +65,6 @@ add_custom_command(
   COMMENT "Texts for generated programs"
   VERBATIM)
 set(THTRAIN_EMBEDDED_SOURCES ${generated}/codegen/embedded_text.cpp)
+# By themselves: the first is written anew with each change of the compiler.
+set_source_files_properties(${THTRAIN_BUILD_INFO_SOURCES} ${THTRAIN_EMBEDDED_SOURCES}
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -178,7 +178,7 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
       self.launch_all(place);
       self.arguments_.end_call();
       std::ranges::sort(self.launched_);
-      self.launched_.erase(std::ranges::unique(self.launched_).begin(), self.launched_.end());
+      self.launched_.erase(std::unique(self.launched_.begin(), self.launched_.end()), self.launched_.end());
       self.on_.memory.leave(self);
     });
   };
@@ -265,6 +265,7 @@ void DeviceCalls::launch_work(int place, std::vector<cuda::Work> work) {
 }
 
 void DeviceCalls::start_timing() {
+  // NOLINTNEXTLINE(modernize-make-unique): an event does not move
   clock_.reset(new Clock{cuda::Event(on_.device, true), cuda::Event(on_.device, true)});
   seconds_ = 0;
 }
@@ -304,7 +305,7 @@ void DeviceCalls::finish() {
   } catch (InternalError& error) {
     constexpr size_t kMostNamed = 8;
     std::ranges::sort(kernels);
-    kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
     if (kernels.empty()) throw;
     Message message = error.messages().front();
     message.got = str("after ",

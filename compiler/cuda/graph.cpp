@@ -91,7 +91,7 @@ std::vector<unsigned> Dependencies::add(std::span<const Access> accesses) {
       if (access.is_written) out.insert(out.end(), memory.readers.begin(), memory.readers.end());
     }
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   // Whom one of these waits for already need not be named.
   const std::vector<unsigned> all = out;
   std::erase_if(out, [&](unsigned before) {

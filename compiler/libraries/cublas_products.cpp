@@ -19,32 +19,32 @@ struct OfCublas;
 template <>
 struct OfCublas<float, false> {
   using Number = float;
-  static constexpr auto gemm = &Cublas::cublasSgemm_v2;
-  static constexpr auto of_batch = &Cublas::cublasSgemmStridedBatched;
-  static constexpr auto trsm = &Cublas::cublasStrsm_v2;
-  static constexpr auto gemv = &Cublas::cublasSgemv_v2;
+  static constexpr auto kGemm = &Cublas::cublasSgemm_v2;
+  static constexpr auto kOfBatch = &Cublas::cublasSgemmStridedBatched;
+  static constexpr auto kTrsm = &Cublas::cublasStrsm_v2;
+  static constexpr auto kGemv = &Cublas::cublasSgemv_v2;
 };
 template <>
 struct OfCublas<double, false> {
   using Number = double;
-  static constexpr auto gemm = &Cublas::cublasDgemm_v2;
-  static constexpr auto of_batch = &Cublas::cublasDgemmStridedBatched;
-  static constexpr auto trsm = &Cublas::cublasDtrsm_v2;
-  static constexpr auto gemv = &Cublas::cublasDgemv_v2;
+  static constexpr auto kGemm = &Cublas::cublasDgemm_v2;
+  static constexpr auto kOfBatch = &Cublas::cublasDgemmStridedBatched;
+  static constexpr auto kTrsm = &Cublas::cublasDtrsm_v2;
+  static constexpr auto kGemv = &Cublas::cublasDgemv_v2;
 };
 template <>
 struct OfCublas<float, true> {
   using Number = float2;
-  static constexpr auto gemm = &Cublas::cublasCgemm_v2;
-  static constexpr auto of_batch = &Cublas::cublasCgemmStridedBatched;
-  static constexpr auto trsm = &Cublas::cublasCtrsm_v2;
+  static constexpr auto kGemm = &Cublas::cublasCgemm_v2;
+  static constexpr auto kOfBatch = &Cublas::cublasCgemmStridedBatched;
+  static constexpr auto kTrsm = &Cublas::cublasCtrsm_v2;
 };
 template <>
 struct OfCublas<double, true> {
   using Number = double2;
-  static constexpr auto gemm = &Cublas::cublasZgemm_v2;
-  static constexpr auto of_batch = &Cublas::cublasZgemmStridedBatched;
-  static constexpr auto trsm = &Cublas::cublasZtrsm_v2;
+  static constexpr auto kGemm = &Cublas::cublasZgemm_v2;
+  static constexpr auto kOfBatch = &Cublas::cublasZgemmStridedBatched;
+  static constexpr auto kTrsm = &Cublas::cublasZtrsm_v2;
 };
 
 // A known factor as cuBLAS reads it, on the host.
@@ -90,7 +90,7 @@ void call_batched_gemm(cuda::LibraryHandles& libraries, const cuda::LibraryStrea
   libraries.with_cublas(at, Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
     const Factor<Number, T> left(alpha), right(beta);
     for (long i = 0; i < outer.count; ++i)
-      cuda::check_math((c_blas.*Of::of_batch)(
+      cuda::check_math((c_blas.*Of::kOfBatch)(
                            handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k), left.at(),
                            numbers<Number>(b + i * outer.b * kParts), count_of(ldb), inner.b,
                            numbers<Number>(a + i * outer.a * kParts), count_of(lda), inner.a, right.at(),
@@ -106,7 +106,7 @@ void call_gemm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, i
   using Number = typename Of::Number;
   libraries.with_cublas(at, Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
     const Factor<Number, T> left(alpha), right(beta);
-    cuda::check_math((c_blas.*Of::gemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
+    cuda::check_math((c_blas.*Of::kGemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
                                         left.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a), count_of(lda),
                                         right.at(), numbers<Number>(c), count_of(ldc)),
                      "cublas gemm");
@@ -117,7 +117,7 @@ template <class T>
 void call_gemv(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, int trans_a, long m, long n, T alpha,
                const T* a, long lda, const T* x, long incx, T beta, T* y, long incy) {
   libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
-    cuda::check_math((c_blas.*OfCublas<T, false>::gemv)(handle, op_of(!trans_a), count_of(n), count_of(m), &alpha, a,
+    cuda::check_math((c_blas.*OfCublas<T, false>::kGemv)(handle, op_of(!trans_a), count_of(n), count_of(m), &alpha, a,
                                                         count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
                      "cublas gemv");
   });
@@ -133,7 +133,7 @@ void call_trsm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, l
   libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
     const Factor<Number, T> one(1);
     for (long i = 0; i < count; ++i)
-      cuda::check_math((c_blas.*Of::trsm)(handle, cuda::CUBLAS_SIDE_RIGHT,
+      cuda::check_math((c_blas.*Of::kTrsm)(handle, cuda::CUBLAS_SIDE_RIGHT,
                                           lower ? cuda::CUBLAS_FILL_MODE_UPPER : cuda::CUBLAS_FILL_MODE_LOWER,
                                           op_of(transposed), unit ? cuda::CUBLAS_DIAG_UNIT : cuda::CUBLAS_DIAG_NON_UNIT,
                                           count_of(k), count_of(n), one.at(), numbers<Number>(a + i * n * n * kParts),

@@ -124,26 +124,26 @@ struct OfQ;
 template <>
 struct OfQ<float, false> {
   using Number = float;
-  static constexpr auto size = &Cusolver::cusolverDnSorgqr_bufferSize;
-  static constexpr auto make = &Cusolver::cusolverDnSorgqr;
+  static constexpr auto kSize = &Cusolver::cusolverDnSorgqr_bufferSize;
+  static constexpr auto kMake = &Cusolver::cusolverDnSorgqr;
 };
 template <>
 struct OfQ<double, false> {
   using Number = double;
-  static constexpr auto size = &Cusolver::cusolverDnDorgqr_bufferSize;
-  static constexpr auto make = &Cusolver::cusolverDnDorgqr;
+  static constexpr auto kSize = &Cusolver::cusolverDnDorgqr_bufferSize;
+  static constexpr auto kMake = &Cusolver::cusolverDnDorgqr;
 };
 template <>
 struct OfQ<float, true> {
   using Number = float2;
-  static constexpr auto size = &Cusolver::cusolverDnCungqr_bufferSize;
-  static constexpr auto make = &Cusolver::cusolverDnCungqr;
+  static constexpr auto kSize = &Cusolver::cusolverDnCungqr_bufferSize;
+  static constexpr auto kMake = &Cusolver::cusolverDnCungqr;
 };
 template <>
 struct OfQ<double, true> {
   using Number = double2;
-  static constexpr auto size = &Cusolver::cusolverDnZungqr_bufferSize;
-  static constexpr auto make = &Cusolver::cusolverDnZungqr;
+  static constexpr auto kSize = &Cusolver::cusolverDnZungqr_bufferSize;
+  static constexpr auto kMake = &Cusolver::cusolverDnZungqr;
 };
 
 template <class T, bool IsComplex>
@@ -175,13 +175,13 @@ void cusolver_q(ThContext* context, int place, TH_DEVICE_Q_PARAMETERS(T)) {
     const auto all = reinterpret_cast<Number*>(matrices);
     const auto of_all = reinterpret_cast<const Number*>(factors);
     int elements = 0;
-    cuda::check_math((c.*Of::size)(handle, rows, columns, columns, all, rows, of_all, &elements),
+    cuda::check_math((c.*Of::kSize)(handle, rows, columns, columns, all, rows, of_all, &elements),
                      "cusolverDn orgqr_bufferSize");
     SolverBuffers buffers{.device_bytes = static_cast<size_t>(elements) * sizeof(T) * kParts};
     buffers.allocate(at);
     for (long i = 0; i < count; ++i)
       cuda::check_math(
-          (c.*Of::make)(handle, rows, columns, columns, reinterpret_cast<Number*>(matrices + kParts * i * m * n), rows,
+          (c.*Of::kMake)(handle, rows, columns, columns, reinterpret_cast<Number*>(matrices + kParts * i * m * n), rows,
                         reinterpret_cast<const Number*>(factors + kParts * i * n), static_cast<Number*>(buffers.device),
                         elements, info + i),
           "cusolverDn orgqr");

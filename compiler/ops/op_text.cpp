@@ -145,7 +145,7 @@ void add_bounds(const Op& op, const OpCase& c, std::map<DType, Bounds>& out) {
 // Rounded up to two digits: "12", "1.3", "2600".
 std::string two_digits(double x) {
   const double step = std::pow(10, std::floor(std::log10(x)) - 1), digits = std::ceil(x / step - 1e-3);
-  return step >= 1 ? str(static_cast<int64_t>(digits * step + 0.5)) : str(std::round(digits * 10 * step) / 10);
+  return step >= 1 ? str(std::llround(digits * step)) : str(std::round(digits * 10 * step) / 10);
 }
 
 std::string bound_text(const Bounds& b) {

@@ -1,7 +1,7 @@
 #include "compiler/plan/merge_kernels.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <functional>
 #include <span>
 #include <unordered_map>
@@ -141,7 +141,7 @@ struct Group {
 
 bool are_equal(const Term& a, const Term& b) {
   const TermNode &x = a.node(), &y = b.node();
-  return x.integer == y.integer && std::memcmp(&x.number, &y.number, sizeof x.number) == 0;
+  return x.integer == y.integer && std::bit_cast<uint64_t>(x.number) == std::bit_cast<uint64_t>(y.number);
 }
 
 // The constants at one index, of all functions of a group.

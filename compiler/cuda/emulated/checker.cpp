@@ -104,7 +104,7 @@ ThChecks Checker::hooks() {
 Access Checker::now(int thread, const void* from, bool is_atomic) const {
   return {.block = static_cast<uint32_t>(block_),
           .interval = interval_,
-          .clock = clocks_[static_cast<size_t>(thread * kWarp + thread % kWarp)],
+          .clock = clocks_[static_cast<size_t>(thread) * kWarp + thread % kWarp],
           .from = static_cast<int32_t>(static_cast<const char*>(from) - kernel_),
           .thread = static_cast<uint16_t>(thread),
           .is_there = true,
@@ -140,7 +140,7 @@ void Checker::meeting(int first, unsigned mask) {
   uint32_t all[kWarp] = {};
   const auto of_each = [&](auto visit) {
     for (int lane = 0; lane < kWarp; ++lane)
-      if (mask >> lane & 1) visit(lane, &clocks_[static_cast<size_t>((first + lane) * kWarp)]);
+      if (mask >> lane & 1) visit(lane, &clocks_[static_cast<size_t>(first + lane) * kWarp]);
   };
   of_each([&](int, const uint32_t* clocks) {
     for (int i = 0; i < kWarp; ++i) all[i] = std::max(all[i], clocks[i]);

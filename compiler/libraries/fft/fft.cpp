@@ -373,7 +373,8 @@ void columns_of(long count, long n, long inner, bool inverse, T scale, const T* 
 
 template <class T>
 void transform(Kind kind, const Axes& axes, bool inverse, T scale, const T* in, T* out, int threads) {
-  const auto& [count, n, inner] = axes;
+  const auto& n = axes.n;
+  const long count = axes.count, inner = axes.inner;
   if (axes.numbers() == 0) {  // a spectrum of no numbers has one element
     if (kind == Kind::kRealToHalf && axes.n[2] == 0)
       std::fill_n(out, 2 * axes.count * axes.n[0] * axes.n[1] * axes.inner, T(0));

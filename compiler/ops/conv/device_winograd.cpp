@@ -199,15 +199,15 @@ class WinogradKernels {
   void positions(const kernel::Operand& results) {
     const int64_t count = shape_.product.rows * shape_.tiles;
     each("positions", str("out0 = ", name_of(c_.pass), "(in0, in1)").c_str(), count, [&](const Term& i) {
-      const auto [output, tile] = pair(i, shape_.tiles);
-      const TilePlace place = tile_place(tile);
+      const std::array<Term, 2> of = pair(i, shape_.tiles);
+      const TilePlace place = tile_place(of[1]);
       const kernel::Operand& out = b_.output();
       transforms_.inverse(code_, from(results, count, i), [&](int64_t r, int64_t k, const Term& y) {
         const Term row = code_.let("r", place.row + conv_.constant(r)),
                    column = code_.let("k", place.column + conv_.constant(k));
         code_.if_(row < conv_.constant(shape_.height) && column < conv_.constant(shape_.width), [&] {
           b_.store(out,
-                   conv_.along(out, 0, place.n) + conv_.along(out, 1, output) + conv_.along(out, 2, row) +
+                   conv_.along(out, 0, place.n) + conv_.along(out, 1, of[0]) + conv_.along(out, 2, row) +
                        conv_.along(out, 3, column),
                    y);
         });

@@ -122,7 +122,7 @@ class CsrDot {
     const auto add = [&](const Term& e, int run) {
       const Term a = code_.let("a", b_.load(data_, e)), j = stored_index(b_, indices_, e, x_.type.dims[0]);
       for (int v = 0; v < vectors; ++v) {
-        const Term& sum = sums[static_cast<size_t>(run * vectors + v)];
+        const Term& sum = sums[static_cast<size_t>(run) * vectors + v];
         code_.assign(
             sum, multiply_add(kernel::splat(a, lanes_), b_.load(x_, at(j, column, v), lanes_, 1, count_of(v)), sum));
       }
@@ -135,7 +135,7 @@ class CsrDot {
     if (runs > 1) code_.loop("e", whole, row.end, 1, LoopMark::kSequential, [&](const Term& e) { add(e, 0); });
     for (int v = 0; v < vectors; ++v) {
       std::vector<Term> of_runs;
-      for (int run = 0; run < runs; ++run) of_runs.push_back(sums[static_cast<size_t>(run * vectors + v)]);
+      for (int run = 0; run < runs; ++run) of_runs.push_back(sums[static_cast<size_t>(run) * vectors + v]);
       for (; of_runs.size() > 1; of_runs.resize(of_runs.size() / 2))
         for (size_t k = 0; k < of_runs.size() / 2; ++k) of_runs[k] = of_runs[k] + of_runs[k + of_runs.size() / 2];
       Term sum = of_runs[0];
