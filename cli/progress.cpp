@@ -20,7 +20,7 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
   std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
                         std::string(kBar - filled, ' '), "] ", part < 0.995 ? " " : "", part < 0.095 ? " " : "",
-                        static_cast<int>(100 * part + 0.5), " %  loss ", loss_text(batch.train_loss, 4), "  ",
+                        std::lround(100 * part), " %  loss ", loss_text(batch.train_loss, 4), "  ",
                         count_text(static_cast<int64_t>(by_steps ? batch.steps_per_second : batch.examples_per_second)),
                         by_steps ? " steps/s" : " examples/s");
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));

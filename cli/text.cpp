@@ -55,7 +55,7 @@ std::string loss_text(double loss, int decimals) {
 std::string seconds_text(double seconds) {
   if (seconds < 10) return str(fixed(seconds, 3), " s");
   if (seconds < 100) return str(fixed(seconds, 1), " s");
-  auto whole = static_cast<int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole < 3600) return str(whole / 60, " min ", whole % 60, " s");
   return str(whole / 3600, " h ", whole % 3600 / 60, " min");
 }

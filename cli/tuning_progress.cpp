@@ -1,6 +1,7 @@
 #include "cli/tuning_progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/progress.h"
@@ -19,7 +20,7 @@ std::string tuning_text(const TuningLocation& location, const TrialProgress& pro
   const auto filled = static_cast<size_t>(part * kBar);
   std::string out =
       str("tuning ", location.choice, knows_all ? str('/', location.choices) : std::string(), " [",
-          std::string(filled, '='), std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part + 0.5), " %  ");
+          std::string(filled, '='), std::string(kBar - filled, ' '), "] ", std::lround(100 * part), " %  ");
   if (part > kLeastToGuess)
     out += str(seconds_text(location.seconds * (1 - part) / part), knows_all ? " left  " : " left for this one  ");
   out += str(progress.doing, " ", progress.candidate, " for ", progress.key.text());

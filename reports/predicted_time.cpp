@@ -1,6 +1,7 @@
 #include "reports/predicted_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace thtrain {
@@ -28,14 +29,14 @@ static PredictedTime predicted(const Profile& profile, double flops, const std::
   for (const StepProfile& step : profile.steps) {
     const double runs = static_cast<double>(step.calls) / static_cast<double>(std::max<int64_t>(profile.calls, 1));
     if (of_device && !step.is_on_device) {
-      out.host_steps += static_cast<int64_t>(runs + 0.5);
+      out.host_steps += std::llround(runs);
       continue;
     }
     const double arithmetic = step.flops / flops, memory = step.bytes > 0 ? step.bytes / stream_rate(step.bytes) : 0;
     (arithmetic > memory ? out.seconds_of_arithmetic : out.seconds_of_memory) += runs * std::max(arithmetic, memory);
     out.flops += runs * step.flops;
     out.bytes += runs * step.bytes;
-    out.steps += static_cast<int64_t>(runs + 0.5);
+    out.steps += std::llround(runs);
   }
   out.seconds = out.seconds_of_arithmetic + out.seconds_of_memory;
   return out;

@@ -132,7 +132,7 @@ int run_paper(const BenchArguments& arguments) {
     throw UserError(Message{.what = "bench paper: more than one dtype or number of threads is given",
                             .expected = "one of each: the figures show one setting"});
   std::string folder = arguments.figures.empty() ? "" : arguments.figures + "/";
-  AtomicFile(folder + "fig5.png");  // a file that cannot be written is told before the work
+  { const AtomicFile can_be_written(folder + "fig5.png"); }  // else this is told before the work
   std::vector<Measurement> all;
   std::vector<std::string> figures;
   // Fig. 5 has batch 60, Fig. 6 batch 1; the other numbers that the authors published are in the table.

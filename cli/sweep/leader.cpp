@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -32,8 +33,7 @@ std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left
           " finished, ", count_text(count_of(runs, State::kRunning)), " running");
   if (const int64_t failed = count_of(runs, State::kFailed)) out += str(", ", count_text(failed), " failed");
   if (seconds_left >= 0) {
-    const std::string left =
-        seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
+    const std::string left = seconds_left < 100 ? str(std::llround(seconds_left), " s") : seconds_text(seconds_left);
     out += str(", about ", left, " left");
   }
   return first_characters(out, width);
