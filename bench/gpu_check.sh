@@ -54,6 +54,7 @@ pack() {
     [ -e "$folder/lib/${library##*/}" ] || cp -L "$library" "$folder/lib/"
   done
   cp -r "$root/configs/labs" "$folder/configs/"
+  cp -r "$root/bench/peers" "$folder/"
   cp "$root/bench/gpu_check.sh" "$folder/"
   tar -C "$folder" -c . | xz -T0 "${GPU_CHECK_XZ:--6}" >"$file"
   bytes=$(wc -c <"$file")
@@ -128,7 +129,7 @@ run() {
   echo "## Speed"
   echo
   # shellcheck disable=SC2086  # nothing or one option
-  within 150 "$here/bin/thtrain" bench device "$device" $quick 2>&1 || echo "failed"
+  within 150 "$here/bin/thtrain" bench device "$device" $quick --only thtrain 2>&1 || echo "failed"
   echo
   echo "## Tests"
   echo
@@ -159,6 +160,12 @@ run() {
     lab rnn_reber trainer.epochs=1
     lab rbm_digits trainer.epochs=1
     lab dae_digits trainer.epochs=1
+  fi
+  if [ -z "$quick" ] && [ "$(left)" -gt 30 ]; then
+    echo
+    echo "## Speed, with other libraries, as far as the time goes"
+    echo
+    within "$(left)" "$here/bin/thtrain" bench device "$device" --peers "$here/peers" 2>&1 || echo "not all"
   fi
   echo
   echo "done in $(($(now) - began)) s"

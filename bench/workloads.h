@@ -1,6 +1,7 @@
 // What thtrain and the ceilings run for a case of a benchmark. The peers' side is bench/peers/.
 #pragma once
 
+#include <array>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "bench/measurement.h"
+#include "compiler/ir/node.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/target.h"
 #include "compiler/ops/conv/convolution.h"
@@ -213,6 +215,9 @@ std::vector<double> rnn_costs(const std::string& text, const WorkloadOptions& op
 Workload rbm_workload(const std::string& text, const WorkloadOptions& options);
 Tensor rbm_weights(const std::string& text, const WorkloadOptions& options, int calls);
 
+/// The operands of a pass, x and w, dy and w, or x and dy; and what it gives of them.
+std::array<Shape, 2> conv_shapes(const ConvCase& c);
+Expr conv_of(const ConvCase& c, const Expr& first, const Expr& second);
 /// A pass of a convolution whose lengths are all known (bench/peers/conv.py); units are 10^9 operations, and `chosen`
 /// is the candidate that computes it. conv_result(): what it gives.
 Workload conv_workload(const std::string& text, const WorkloadOptions& options);

@@ -9,7 +9,7 @@ of channels_last, `torch_mkldnn` those of oneDNN's own choice, which stay in tha
 """
 import importlib.util
 
-from worker import Form
+from worker import Form, to_device, torch_array
 
 MOST_OF_SCIPY = 2e7  # elements of what the transformed images of all pairs have together
 
@@ -107,7 +107,7 @@ def scipy_fft(task):
 def torch_calls(task, convert):
     """`convert` gives an operand the layout that is measured."""
     import torch
-    given = {name: convert(torch.from_numpy(getattr(task, name))) for name in task.operands}
+    given = {name: convert(torch_array(getattr(task, name))) for name in task.operands}
     if task.which == "fprop":
         x, w = given["x"], given["w"]
 
@@ -118,7 +118,7 @@ def torch_calls(task, convert):
     # What is not given is asked for its shape only.
     for name in ("x", "w"):
         if name not in given:
-            given[name] = convert(torch.empty(task.shapes[name], dtype=getattr(torch, task.dtype)))
+            given[name] = convert(to_device(torch.empty(task.shapes[name], dtype=getattr(torch, task.dtype))))
     at = 0 if task.which == "inputs" else 1
     mask = [at == 0, at == 1, False]
 

@@ -11,7 +11,7 @@ are the same numbers, flipped.
 """
 import importlib.util
 
-from worker import Form, torch_compile
+from worker import Form, to_device, torch_array, torch_compile
 
 # image, filters, windows of the poolings, maps, hidden units, examples, learning rate
 NETWORKS = {"convsmall": (32, 5, (2, 2), (6, 16), 120, 600, 0.01), "convmed": (96, 7, (3, 3), (6, 16), 120, 120, 0.01),
@@ -146,7 +146,7 @@ def numpy_plain(task):
 def torch_data(task, is_last):
     """The examples and the values, each image and filter in channels_last if asked for."""
     import torch
-    x, y, values = torch.from_numpy(task.x), torch.from_numpy(task.y), [torch.from_numpy(v) for v in task.values]
+    x, y, values = torch_array(task.x), torch_array(task.y), [torch_array(v) for v in task.values]
     if is_last:
         values[:4:2] = [v.to(memory_format=torch.channels_last) for v in values[:4:2]]
         x = x.to(memory_format=torch.channels_last)
@@ -176,7 +176,7 @@ def torch_network(task, is_last):
                 x = torch.tanh(torch.nn.functional.max_pool2d(x, window))
             return self.dense2(torch.tanh(self.dense1(x.flatten(1))))
 
-    model = Network()
+    model = to_device(Network())
     layers = (model.conv1, model.conv2, model.dense1, model.dense2)
     with torch.no_grad():
         for i, layer in enumerate(layers):

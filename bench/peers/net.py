@@ -6,7 +6,7 @@ hidden layers returns its cost at each call as a Python number; one without (log
 """
 import importlib.util
 
-from worker import Form, torch_compile
+from worker import Form, to_device, torch_array, torch_compile
 
 EXAMPLES, RATE = 6000, 0.01
 
@@ -130,15 +130,14 @@ def numpy_in_place(task, fold_updates):
 
 
 def torch_data(task):
-    import torch
-    return torch.from_numpy(task.x), torch.from_numpy(task.y)
+    return torch_array(task.x), torch_array(task.y)
 
 
 def torch_model(task):
     import torch
     layers = []
     for i, (W, b) in enumerate(zip(task.W, task.b)):
-        layer = torch.nn.Linear(*W.shape).to(getattr(torch, task.dtype))
+        layer = to_device(torch.nn.Linear(*W.shape).to(getattr(torch, task.dtype)))
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(W.T.copy()))
             layer.bias.copy_(torch.from_numpy(b))

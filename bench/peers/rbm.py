@@ -9,7 +9,7 @@ examples a second.
 """
 import importlib.util
 
-from worker import Form, torch_compile
+from worker import Form, torch_array, torch_compile
 
 RATE = 0.01
 
@@ -96,7 +96,7 @@ def numpy_in_place(task, draw=None):
 
 def torch_step(task, how, draw=None):
     import torch
-    v0, W, b, c = map(torch.from_numpy, (task.v, task.W, task.b, task.c))
+    v0, W, b, c = map(torch_array, (task.v, task.W, task.b, task.c))
     torch.manual_seed(1)
     rate = RATE / task.batch
 

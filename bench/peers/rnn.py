@@ -9,7 +9,7 @@ learning rate is 1e-5. The same minibatch comes in each call. Rates are sequence
 import importlib
 import importlib.util
 
-from worker import Form, torch_compile
+from worker import Form, to_device, torch_array, torch_compile
 
 RATE = 1e-5
 
@@ -187,14 +187,14 @@ def torch_module(task, compiled):
     """torch.nn.RNN or torch.nn.LSTM, and torch.optim.SGD. The second bias is zero and stays so."""
     import torch
     kind = torch.nn.LSTM if task.kind == "lstm" else torch.nn.RNN
-    model = kind(task.inputs, task.hidden).to(getattr(torch, task.dtype))
+    model = to_device(kind(task.inputs, task.hidden).to(getattr(torch, task.dtype)))
     with torch.no_grad():
         model.weight_ih_l0.copy_(torch.from_numpy(task.Wx.T.copy()))
         model.weight_hh_l0.copy_(torch.from_numpy(task.Wh.T.copy()))
         model.bias_ih_l0.copy_(torch.from_numpy(task.b))
         model.bias_hh_l0.zero_()
     model.bias_hh_l0.requires_grad_(False)
-    x, target = torch.from_numpy(task.x), torch.from_numpy(task.target)
+    x, target = torch_array(task.x), torch_array(task.target)
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=RATE)
 
     def loss(x, target):

@@ -33,6 +33,19 @@ class Form:
         self.make, self.kind, self.needs, self.form, self.rate = make, kind, needs, form, None
 
 
+DEVICE = "cpu"  # where PyTorch computes; bench/peers/device.py has a GPU
+
+
+def to_device(x):
+    """An array or a module of PyTorch, which the CPU leaves as it is."""
+    return x.to(DEVICE)
+
+
+def torch_array(array):
+    import torch
+    return to_device(torch.from_numpy(array))
+
+
 def form_of_task(task_of, make, kind, needs, form="none"):
     """Of a benchmark whose `task_of(case, dtype)` has what is computed and its `units`: `make(task, threads)` gives
     what computes it once."""
@@ -142,13 +155,14 @@ def prepare(needs, dtype, threads):
         import scipy.linalg  # noqa: F401  (so that describe() finds its library)
 
 
-def torch_compile(function):
-    """torch.compile, each case by itself: no code for shapes in general because others were met before."""
+def torch_compile(function, mode=None):
+    """torch.compile, each case by itself: no code for shapes in general because others were met before. On a GPU a call
+    is a CUDA graph, unless another mode is asked for."""
     import torch
     if not hasattr(torch, "compile"):
         raise RuntimeError(f"torch {torch.__version__} has no torch.compile")
     torch.compiler.reset()
-    return torch.compile(function)
+    return torch.compile(function, mode=mode or ("default" if DEVICE == "cpu" else "reduce-overhead"))
 
 
 def serve(family, name, dtype, threads, isa):
@@ -163,7 +177,7 @@ def serve(family, name, dtype, threads, isa):
     try:
         if isa:
             instructions.restrict(isa)
-        prepare(form.needs, dtype, threads)
+        getattr(family, "prepare", prepare)(form.needs, dtype, threads)
         description = describe(form.needs)
         if isa:
             instructions.verify(form.needs, isa, loaded_blas())
@@ -191,7 +205,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=("net", "elementwise", "gemm", "loops", "random_numbers", "language", "rnn",
                                            "rbm", "conv", "pool", "convnet", "sparse", "fft", "factor",
-                                           "compile"))
+                                           "device", "compile"))
     parser.add_argument("implementation", nargs="?")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")

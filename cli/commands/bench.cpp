@@ -221,13 +221,23 @@ int run_device(const BenchArguments& arguments) {
       throw UserError(Message{.what = str("bench device: ", option, " has no effect"),
                               .expected = "nothing, or the name of a device: thtrain bench device emulated"});
   const kernel::Target target = device_named(arguments.configs.empty() ? "cuda" : arguments.configs.front());
-  std::vector<DeviceMeasurement> all;
-  measure_device(target, o.quick ? 0.02 : o.seconds, o.quick, show, [&](const DeviceMeasurement& m) {
-    all.push_back(m);
-    if (arguments.json) print_text(json_line(m) + "\n");
+  const double seconds = o.quick ? 0.02 : o.seconds;
+  // Nobody else computes on the emulated device.
+  std::optional<DevicePeers> peers;
+  if (!target.is_emulated() || !o.peers_folder.empty()) peers.emplace(o, show);
+  const DevicePeers* const others = peers ? &*peers : nullptr;
+  const auto print = [&](const std::string& text) {
+    show("");
+    print_text(text);
+    std::fflush(stdout);
+  };
+  if (!arguments.json) print(device_head(target, others));
+  measure_device(target, seconds, o.quick, show, [&](DeviceMeasurement m) {
+    if (peers) peers->measure(m, seconds);
+    print(arguments.json ? json_line(m) + "\n" : device_row(m, others));
   });
-  show("");
-  if (!arguments.json) print_text(device_table(target, all));
+  if (peers && !arguments.json)
+    for (const std::string& note : peers->notes()) print(note + "\n");
   return kDone;
 }
 

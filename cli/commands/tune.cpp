@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "bench/device.h"
 #include "cli/command.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
@@ -33,6 +34,7 @@ struct TuneArguments {
   ExperimentArguments experiment;
   std::vector<std::string> only = {}, include = {}, exclude = {};  // besides those of the experiment
   std::string export_to = {}, import_from = {};                    // files of times
+  std::string device = {};                                         // whose times these are; empty: the processor's
   bool json = false;
 };
 
@@ -144,6 +146,11 @@ Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, i
   return out;
 }
 
+// Where times are of.
+std::string where_text(const kernel::Target& target, int threads) {
+  return target.is_device() ? " on " + device_facts(target)[0].second : " for " + count_text(threads, "thread");
+}
+
 // `--export FILE` or `--import FILE`, instead of measuring.
 int exchange_times(const TuneArguments& arguments) {
   const bool is_export = !arguments.export_to.empty();
@@ -158,24 +165,27 @@ int exchange_times(const TuneArguments& arguments) {
     throw UserError(Message{.what = str("thtrain tune: ", option, " takes no other option"),
                             .expected = str("thtrain tune ", option, " FILE")});
   const int threads = thread_count(0);
+  const kernel::Target target = arguments.device.empty() ? machine() : device_named(arguments.device, "thtrain tune");
   if (!is_export) {
-    const TuningTable table = imported_times(read_file(arguments.import_from), arguments.import_from, threads);
+    const TuningTable table = imported_times(read_file(arguments.import_from), arguments.import_from, threads, target);
     if (tuning_store().is_replaced())
       throw UserError(Message{.what = "thtrain tune: the cache cannot keep what is imported",
                               .expected = "a cache folder that can be written",
                               .hint = "THTRAIN_CACHE_DIR names another one"});
-    remember(table, threads);
-    print_text(str("times of ", count_text(std::ssize(table.times()), "choice"), " for ", count_text(threads, "thread"),
+    remember(table, threads, target);
+    print_text(str("times of ", count_text(std::ssize(table.times()), "choice"), where_text(target, threads),
                    " taken over from ", printable(arguments.import_from), "\n"));
     return kDone;
   }
-  const std::string times = exported_times(threads);
+  const std::string times = exported_times(threads, target);
   const int64_t count = std::ssize(TuningTable::parse(times).times());
   if (count == 0)
     throw UserError(
-        Message{.what = str("thtrain tune: nothing is remembered of this machine for ", count_text(threads, "thread")),
+        Message{.what = str("thtrain tune: nothing is remembered of this machine", where_text(target, threads)),
                 .expected = "times to export",
-                .hint = "`thtrain tune lab.toml` measures them; OMP_NUM_THREADS is the number of threads"});
+                .hint = target.is_device()
+                            ? str("`thtrain tune lab.toml compiler.device=", arguments.device, "` measures them")
+                            : "`thtrain tune lab.toml` measures them; OMP_NUM_THREADS is the number of threads"});
   std::error_code error;
   if (std::filesystem::exists(arguments.export_to, error))
     if (const std::string& path = arguments.export_to; !is_file_of_times(InputFile(path).beginning(1000)))
@@ -186,7 +196,7 @@ int exchange_times(const TuneArguments& arguments) {
   AtomicFile file(arguments.export_to);
   file.write(times);
   file.commit();
-  print_text(str("times of ", count_text(count, "choice"), " for ", count_text(threads, "thread"), " written to ",
+  print_text(str("times of ", count_text(count, "choice"), where_text(target, threads), " written to ",
                  printable(arguments.export_to), "\n"));
   return kDone;
 }
@@ -201,6 +211,10 @@ static int run_tune(const TuneArguments& arguments) {
                      .got = machine().text(),
                      .hint = "unset THTRAIN_TARGET to time the implementations of this machine"});
   if (!arguments.export_to.empty() || !arguments.import_from.empty()) return exchange_times(arguments);
+  if (!arguments.device.empty())
+    throw UserError(Message{.what = "thtrain tune: --device has no effect",
+                            .expected = "--export or --import with a file",
+                            .hint = "compiler.device=cuda behind the experiment file times its candidates there"});
   if (arguments.experiment.config.empty())
     throw UserError(
         Message{.what = "thtrain tune: CONFIG|DIR is missing",
@@ -242,9 +256,8 @@ static int run_tune(const TuneArguments& arguments) {
   }
   const bool is_reference = loaded.experiment.compiler.mode == CompilerConfig::Mode::kReference;
   const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
-  const std::string where =
-      target.is_device() ? " on " + device_facts(target)[0].second : " for " + count_text(threads, "thread");
-  print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"), where,
+  print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"),
+                 where_text(target, threads),
                  tuned.empty()                  ? nothing
                  : tuning_store().is_replaced() ? ", forgotten when this program ends: see the warning\n"
                                                 : str(", remembered in ", cache_folder_text(), "\n")));
@@ -272,6 +285,10 @@ static Command declare_tune(CLI::App& command, const Invocation&) {
       .add_option("--import", arguments->import_from,
                   "take over the times of a machine with the same processor; measure nothing")
       ->type_name("FILE");
+  command
+      .add_option("--device", arguments->device,
+                  "cuda, cuda:1 or emulated: whose times are written or taken over; without it the processor's")
+      ->type_name("NAME");
   command.add_flag("--json", arguments->json, "print one JSON object");
   return [arguments] { return run_tune(*arguments); };
 }

@@ -204,4 +204,15 @@ void CudnnHandle::softmax(const LibraryStream& at, const CudnnSoftmax& of, const
   TH_MATH(f, cudnnSoftmaxForward, handle_, of.algorithm, CUDNN_SOFTMAX_MODE_CHANNEL, &one, rows, x, &zero, rows, y);
 }
 
+void CudnnHandle::batch_norm(const LibraryStream& at, const CudnnBatchNorm& of, const void* x, const void* scale,
+                             const void* shift, const void* mean, const void* variance, void* y) {
+  const std::lock_guard lock(mutex_);
+  const Cudnn& f = use(at);
+  cudnnTensorStruct* const all = descriptor_of(f, {of.dtype, 4, {of.lengths[0], of.lengths[1], of.lengths[2], 1}});
+  cudnnTensorStruct* const channels = descriptor_of(f, {of.dtype, 4, {1, of.lengths[1], 1, 1}});
+  const Factor one = factor_of(of.dtype, 1), zero = factor_of(of.dtype, 0);
+  TH_MATH(f, cudnnBatchNormalizationForwardInference, handle_, CUDNN_BATCHNORM_SPATIAL, &one, &zero, all, x, all, y,
+          channels, scale, shift, mean, variance, 0.0);
+}
+
 }  // namespace thtrain::cuda

@@ -42,6 +42,12 @@ struct CudnnSoftmax {
   std::array<int, 3> lengths = {};
 };
 
+/// Normalized along all but the middle one of three axes, the channels.
+struct CudnnBatchNorm {
+  int dtype = CUDNN_DATA_FLOAT;
+  std::array<int, 3> lengths = {};
+};
+
 /// In the place of an algorithm: the first that cuDNN's heuristics name which is deterministic, adds the products as
 /// they are, uses no tensor cores where the math is CUDNN_FMA_MATH, and works in at most kMostPickedBytes.
 inline constexpr int kFirstPick = -1;
@@ -64,6 +70,9 @@ class CudnnHandle {
   void pool_gradient(const LibraryStream& at, const CudnnPooling& p, const void* x, const void* dy, void* dx);
   /// y may be x.
   void softmax(const LibraryStream& at, const CudnnSoftmax& of, const void* x, void* y);
+  /// y = scale (x - mean) / sqrt(variance) + shift, each of the four an address of as many as there are channels.
+  void batch_norm(const LibraryStream& at, const CudnnBatchNorm& of, const void* x, const void* scale,
+                  const void* shift, const void* mean, const void* variance, void* y);
 
  private:
   struct Array {

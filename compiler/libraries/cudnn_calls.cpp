@@ -1,10 +1,11 @@
-// What programs call of cuDNN: the three convolutions, pooling and softmax.
+// What programs call of cuDNN: the three convolutions, pooling, softmax and batch normalization.
 #include "compiler/cpu/conv/conv_functions.h"
 #include "compiler/cpu/pool/cudnn_pooling.h"
 #include "compiler/cuda/cudnn_handle.h"
 #include "compiler/cuda/device_program.h"
 #include "compiler/cuda/emulated/math_libraries.h"
 #include "compiler/libraries/device_functions.h"
+#include "compiler/ops/nnet/normalize_candidates.h"
 #include "compiler/ops/nnet/softmax_candidates.h"
 
 namespace thtrain {
@@ -131,6 +132,21 @@ void cudnn_softmax(ThContext* context, const int* uses, int use_count, TH_CUDNN_
   DeviceCalls::ask_library<call_softmax<T>>(context, {uses, static_cast<size_t>(use_count)}, of, x, y);
 }
 
+template <class T>
+void call_batch_norm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, cuda::CudnnBatchNorm of,
+                     const T* x, const T* parameters, T* y) {
+  const long channels = of.lengths[1];
+  libraries.cudnn.batch_norm(at, of, x, parameters, parameters + channels, parameters + 2 * channels,
+                             parameters + 3 * channels, y);
+}
+
+template <class T>
+void cudnn_batch_norm(ThContext* context, const int* uses, int use_count, TH_CUDNN_BATCH_NORM_PARAMETERS(T)) {
+  const cuda::CudnnBatchNorm of{.dtype = number_of(kDTypeOf<T>),
+                                .lengths = {number_of(outer), number_of(channels), number_of(inner)}};
+  DeviceCalls::ask_library<call_batch_norm<T>>(context, {uses, static_cast<size_t>(use_count)}, of, x, parameters, y);
+}
+
 }  // namespace
 
 NamedFunctions cudnn_functions() {
@@ -150,6 +166,8 @@ NamedFunctions cudnn_functions() {
   add("pool_gradient_f64", cudnn_pool_gradient<double>);
   add("softmax_f32", cudnn_softmax<float>);
   add("softmax_f64", cudnn_softmax<double>);
+  add("batch_norm_f32", cudnn_batch_norm<float>);
+  add("batch_norm_f64", cudnn_batch_norm<double>);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/gather.h"
+#include "compiler/ops/nnet/normalize_candidates.h"
 #include "compiler/ops/nnet/softmax_candidates.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_op.h"
@@ -180,7 +181,9 @@ class ReductionFuser : public RegionFuser {
 
 // softmax(x) -> e / sum(e) with e = exp(x - max(x))
 std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs, const PassContext& context) {
-  if (!node.op->expand || is_softmax_of_library(node, context.target, context.chooser)) return {};
+  if (!node.op->expand || is_softmax_of_library(node, context.target, context.chooser) ||
+      is_normalize_of_library(node, context.target, context.chooser))
+    return {};
   InheritOrigin origin(node.origin);
   Expr value = node.op->expand(node, inputs);
   return value.has_value() ? std::vector<Expr>{value} : std::vector<Expr>{};

@@ -55,7 +55,9 @@ TuningTable imported_times(std::string_view text, const std::string& file, int t
           .what = str(printable(file), ": these times are of another machine"),
           .expected = head.substr(2),
           .got = printable(line.substr(2, kMostShown)),
-          .hint = "times are exchanged between machines with one kind of processor, for equal OMP_NUM_THREADS"});
+          .hint = target.is_device()
+                      ? "times are exchanged between devices of one kind, with one driver and compiler of kernels"
+                      : "times are exchanged between machines with one kind of processor, for equal OMP_NUM_THREADS"});
     }
     if (str(line, '\n') == end_of(out) && begin == text.size()) return out;
     const TuningTable one = TuningTable::parse(line);

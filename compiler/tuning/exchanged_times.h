@@ -10,8 +10,8 @@
 namespace thtrain {
 
 /// What is remembered of this machine for that many threads: a comment that names processor, instructions and threads,
-/// the lines of TuningTable::text() of thtrain's own candidates, and a comment that says how many there are. Refusals,
-/// and candidates of shared objects, are left out.
+/// or the device, its driver and the compiler of its kernels, the lines of TuningTable::text() of thtrain's own
+/// candidates, and a comment that says how many there are. Refusals, and candidates of shared objects, are left out.
 std::string exported_times(int threads, const kernel::Target& target = machine());
 
 /// The times in such a text, which can hold nothing else. UserError, which begins with `file` and the line: it was

@@ -1,4 +1,7 @@
 // `thtrain bench`, shortened: what it prints and writes, and how it speaks with its workers.
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "compiler/base/str.h"
@@ -132,27 +135,72 @@ TEST_F(CliBench, ACaseThatIsNoneEndsTheProgramBeforeAnythingIsMeasured) {
 
 TEST_F(CliBench, DeviceComparesResultsAndCountsLaunches) {
   const std::vector<Line> found = rows({"device", "emulated"});
-  ASSERT_EQ(found.size(), 13U);
+  ASSERT_EQ(found.size(), 25U);
   for (Line row : found) {
     EXPECT_GT(std::stod(row["seconds"]), 0) << row["case"];
     EXPECT_GT(std::stod(row["value"]), 0) << row["case"];
     EXPECT_EQ(row["host_steps"], "0") << row["case"];
-    const bool is_formula = row["unit"] != "examples/s";
-    EXPECT_EQ(row.contains("difference"), is_formula) << row["case"];
-    if (is_formula) {
+    const bool is_training = row["unit"] == "examples/s", is_drawn = row["unit"] == "1e9 numbers/s";
+    EXPECT_EQ(row.contains("difference"), !is_training && !is_drawn) << row["case"];
+    EXPECT_EQ(row.contains("of_copy"), row["unit"] == "GB/s") << row["case"];
+    if (row.contains("difference")) {
+      EXPECT_LT(std::stod(row["difference"]), 5e-6) << row["case"];
+    }
+    if (row["unit"] == "GB/s") {
       EXPECT_EQ(row["kernels"], "1") << row["case"];
-      EXPECT_LT(std::stod(row["difference"]), 2e-6) << row["case"];
-    } else {
+    }
+    if (row["case"].starts_with("conv/")) {
+      EXPECT_EQ(row["by"], "cuDNN") << row["case"];
+    }
+    if (is_training) {
       EXPECT_EQ(row["graphs"], "1") << row["case"];
       EXPECT_GE(std::stod(row["nodes"]), 5) << row["case"];
     }
   }
-  const Ended table = workshop.run({"bench", "device", "emulated", "--quick"});
-  EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_TRUE(
-      table.out.starts_with("device: emulated device, sm_75; driver: 12.4; kernels by: the host's compiler\n\n"
-                            "| float32 | us | rate | kernels | graphs | nodes | on the host | off by |\n"))
-      << table.out;
+}
+
+// Scripts that are given are asked on the emulated device too: one that has some cases, one that fails, and one that is
+// not installed.
+TEST_F(CliBench, DevicePeersAreInTheRowsOfTheirCases) {
+  const std::string folder = workshop.path("peers");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/worker.py") << R"(import json, sys
+def say(**what): print(json.dumps(what), flush=True)
+name = sys.argv[2]
+if name == "--list":
+    for one in ("fast", "broken", "absent"): say(name=one, kind="user", form="none", needs="numpy")
+    sys.exit()
+if name == "absent":
+    say(missing="no module")
+    sys.exit()
+say(ready=name, version=name + " 1.0", setting="")
+for line in sys.stdin:
+    if name == "broken": say(error="out of order" if line.startswith("copy") else "not measured")
+    elif line.startswith("mlp"): say(error="not measured")
+    else: say(value=1.0, low=1.0, high=1.0)
+)";
+  const Ended ended = workshop.run({"bench", "device", "emulated", "--quick", "--peers", folder});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(ended.out.starts_with(
+      "device: emulated device, sm_75; driver: 12.4; kernels by: the host's compiler\n"
+      "others: fast (fast 1.0), broken (broken 1.0): us, and how many times as long as thtrain; "
+      "nobody uses TF32\n\n"
+      "| float32 | us | rate | of the copy | by | kernels | graphs | nodes | on the host | off by "
+      "| fast | broken |\n"))
+      << ended.out;
+  std::istringstream lines(ended.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| copy/")) {
+      EXPECT_TRUE(std::regex_search(line, std::regex(R"( \d+\.\d \(\d+\.\d\d\) \| \|$)"))) << line;
+    }
+    if (line.starts_with("| mlp/")) {
+      EXPECT_TRUE(line.ends_with(" | | |")) << line;
+    }
+  }
+  EXPECT_TRUE(ended.out.ends_with("\nabsent: not measured: no module\nbroken: copy/1000: out of order\n")) << ended.out;
+  EXPECT_EQ(workshop.run({"bench", "device", "emulated", "--quick", "--peers", folder, "--only", "slow,fast"}).err,
+            "error: bench device: --only: nobody is called slow\n"
+            "  expected: absent, broken, fast, thtrain\n");
 }
 
 TEST_F(CliBench, DevicesThatThereAreNot) {

@@ -63,6 +63,13 @@ TEST_F(CliCommands, CheckPredictsTheTimeOfAStep) {
                  "\"softmax\"\n[trainer]\nbatch_size = 20\n");
   const Ended logistic = workshop.run({"check", "logistic.toml", "--predict", "h100"});
   EXPECT_EQ(logistic.code, 0) << logistic.err;
+  // Calls of cuDNN are launches too.
+  workshop.write("conv.toml",
+                 "[data]\nsource = \"digits\"\nn_train = 40\nn_valid = 20\nn_test = 20\n[[model.layers]]\ntype = "
+                 "\"conv\"\nunits = 2\nsize = 5\n[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\n");
+  const Ended conv = workshop.run({"check", "conv.toml", "--predict", "h100", "--json", "compiler.mode=native"});
+  EXPECT_EQ(conv.code, 0) << conv.err;
+  EXPECT_GE(std::stod(one_json_line(conv.out)["predicted.steps"]), 5);
   EXPECT_EQ(a100["predicted.host_steps"], "0");
   EXPECT_EQ(a100["predicted.flops"], t4["predicted.flops"]);
   EXPECT_GT(std::stod(t4["predicted.memory"]), std::stod(a100["predicted.memory"]));

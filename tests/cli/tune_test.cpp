@@ -62,6 +62,35 @@ TEST(CliTune, TimesAreExchanged) {
   EXPECT_EQ(workshop.read("again.times"), workshop.read("node.times"));
 }
 
+// Those of the emulated device are of that alone.
+TEST(CliTune, TimesOfADeviceAreExchanged) {
+  Workshop workshop;
+  workshop.write("tiny.toml",
+                 "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 40\nn_test = 40\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\n");
+  {
+    EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("first").c_str());
+    EXPECT_EQ(workshop.run({"tune", "--export", "gpu.times", "--device", "emulated"}).err,
+              "error: thtrain tune: nothing is remembered of this machine on emulated device, sm_75\n"
+              "  expected: times to export\n"
+              "  hint:     `thtrain tune lab.toml compiler.device=emulated` measures them\n");
+    const Ended tuned = workshop.run({"tune", "tiny.toml", "compiler.device=emulated", "--only", "cuBLAS"});
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+    const Ended out = workshop.run({"tune", "--export", "gpu.times", "--device", "emulated"});
+    EXPECT_TRUE(std::regex_match(
+        out.out, std::regex("times of [0-9]+ choices on emulated device, sm_75 written to gpu.times\n")))
+        << out.out << out.err;
+  }
+  EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("second").c_str());
+  const Ended in = workshop.run({"tune", "--import", "gpu.times", "--device", "emulated"});
+  EXPECT_TRUE(std::regex_match(
+      in.out, std::regex("times of [0-9]+ choices on emulated device, sm_75 taken over from gpu.times\n")))
+      << in.out << in.err;
+  EXPECT_EQ(workshop.run({"tune", "--import", "gpu.times"}).code, 2) << "of another machine";
+  ASSERT_EQ(workshop.run({"tune", "--export", "again.times", "--device", "emulated"}).code, 0);
+  EXPECT_EQ(workshop.read("again.times"), workshop.read("gpu.times"));
+}
+
 TEST(CliTune, MeasuresEveryProductAndRemembersTheFastest) {
   Workshop workshop;  // with a cache of its own: what is measured again is remembered
   EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());

@@ -17,16 +17,6 @@ using kernel::PointerTo;
 
 constexpr int64_t kBatchBytes = 64 << 20;  // of spectra of images and results
 
-// The next product of 2, 3, 5 and 7, a multiple of `step`.
-int64_t smooth_length(int64_t least, int64_t step) {
-  for (int64_t length = ceil_div(least, step) * step;; length += step) {
-    int64_t rest = length;
-    for (int64_t prime : {2, 3, 5, 7})
-      while (rest % prime == 0) rest /= prime;
-    if (rest == 1) return length;
-  }
-}
-
 int64_t rounded(int64_t elements) {
   constexpr int64_t kUnit = 16;
   return ceil_div(elements, kUnit) * kUnit;
@@ -58,16 +48,8 @@ int64_t fft_spectrum_elements(const FftWork& work) {
   return rounded(2 * work.frequencies());
 }
 
-bool has_fft(const Convolution& c) {
-  return std::all_of(c.axes.begin(), c.axes.end(),
-                     [](const ConvAxis& axis) { return axis.stride == 1 && axis.dilation == 1; });
-}
-
 FftWork fft_work(const Convolution& c) {
-  FftWork out{};
-  // Real numbers of an even length are half as many complex ones.
-  for (size_t i = 0; i < 3; ++i)
-    out.lengths[i] = smooth_length(c.axes[i].padded(), i == 2 && c.axes[i].padded() > 1 ? 2 : 1);
+  FftWork out{.lengths = fft_lengths(c), .batch = 1};
   const int64_t of_image = (c.c + c.f) * 2 * out.frequencies() * static_cast<int64_t>(size_of(c.dtype));
   out.batch = even_part(c.n, std::max<int64_t>(1, kBatchBytes / of_image));
   return out;
@@ -76,10 +58,7 @@ FftWork fft_work(const Convolution& c) {
 double fft_error_bound(const Convolution& c) {
   const double unit = c.dtype == DType::kFloat32 ? 0x1p-24 : 0x1p-53,
                length = static_cast<double>(fft_work(c).elements());
-  const int64_t terms = c.pass == ConvPass::kForward         ? c.channels()
-                        : c.pass == ConvPass::kInputGradient ? c.filters()
-                                                             : c.n;
-  return unit * std::sqrt(length) * (21 * std::max(1.0, std::log2(length)) + 2 * static_cast<double>(terms + 4));
+  return unit * std::sqrt(length) * (21 * std::max(1.0, std::log2(length)) + 2 * static_cast<double>(fft_terms(c) + 4));
 }
 
 int64_t fft_workspace(const Convolution& c) {

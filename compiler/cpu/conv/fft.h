@@ -1,16 +1,9 @@
-// Convolutions by fast Fourier transforms: products of spectra, for strides and dilations of 1.
-//
-//   forward                   Y = X conj(W), summed over channels
-//   gradient to the images    dX = W dY, summed over filters
-//   gradient to the filters   dW = X conj(dY), summed over images
-//
-// where X is the transform of an image with its zeros, and for each frequency the sum is a product of matrices. Each
-// spectrum belongs to two of the three passes. Where a step transforms all images at once, a later step of the program
-// that needs the same spectra of the same value takes them over (kernel::StepBuilder::derived).
+// Convolutions by fast Fourier transforms (ops/conv/fft_lengths.h). Where a step transforms all images at once, a later
+// step of the program that needs the same spectra of the same value takes them over (kernel::StepBuilder::derived).
 #pragma once
 
 #include "compiler/kernel/step_builder.h"
-#include "compiler/ops/conv/convolution.h"
+#include "compiler/ops/conv/fft_lengths.h"
 
 namespace thtrain {
 
@@ -30,8 +23,6 @@ constexpr int64_t kFftWalkers = 16;  // at most so many threads transform
 int64_t fft_plane_elements(const FftWork& work);
 int64_t fft_spectrum_elements(const FftWork& work);
 
-/// Are strides and dilations 1?
-bool has_fft(const Convolution& c);
 FftWork fft_work(const Convolution& c);
 /// What the error of no result exceeds, over max |a| sum |b|: a the images (for the gradient to them dy), the sum over
 /// what one channel of the result takes of the other operand. Three transforms of L elements, each within

@@ -196,6 +196,7 @@ const Opened<Cudnn>& cudnn() {
     add_convolutions(out.functions);
     add_poolings(out.functions);
     add_softmax(out.functions);
+    add_batch_norm(out.functions);
     return out;
   }();
   return once;

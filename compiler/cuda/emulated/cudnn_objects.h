@@ -99,5 +99,6 @@ void write_cudnn_results(const CUctx_st& context, const CudnnArray& array, const
 void add_convolutions(Cudnn& cudnn);
 void add_poolings(Cudnn& cudnn);
 void add_softmax(Cudnn& cudnn);
+void add_batch_norm(Cudnn& cudnn);
 
 }  // namespace thtrain::cuda::emulated

@@ -103,7 +103,7 @@ Status make_plan(int handle, int rank, long long* lengths, long long* in_lengths
     const Shape in = made.shape(made.takes_half()), out = made.shape(made.gives_half());
     const bool has_gaps = !std::equal(in.begin() + 1, in.end(), in_lengths, in_lengths + rank) ||
                           !std::equal(out.begin() + 1, out.end(), out_lengths, out_lengths + rank);
-    if (in_stride < 1 || in_stride != out_stride || has_gaps || (made.takes_half() && rank > 1) || plan.allocates)
+    if (in_stride < 1 || in_stride != out_stride || has_gaps || plan.allocates)
       return refuse(CUFFT_INVALID_VALUE, "a plan that thtrain does not make");
     made.is_made = true;
     made.workspace_bytes = *workspace_bytes = static_cast<size_t>(256 + 16 * count);
@@ -172,11 +172,15 @@ struct Numbers {
 Tensor transformed(const Plan& plan, const Tensor& in, bool inverse) {
   const Expr x = make_input({.dtype = in.dtype(), .dims = Dims(in.shape().begin(), in.shape().end())}, "x");
   const auto axes = static_cast<int64_t>(plan.lengths.size()), norm = int64_t{0};
-  const Expr y =
-      plan.takes_half() ? apply(irfft_op(), {x}, {{"length", Dims{plan.lengths.back()}}, {"norm", norm}})
-      : plan.gives_half()
-          ? apply(rfft_op(), {x}, {{"axes", axes}, {"norm", norm}})
-          : apply(fft_op(), {x}, {{"axes", axes}, {"after", int64_t{0}}, {"inverse", inverse}, {"norm", norm}});
+  const auto complex = [&](int64_t of, int64_t after) {
+    return apply(fft_op(), {x}, {{"axes", of}, {"after", after}, {"inverse", inverse}, {"norm", norm}});
+  };
+  const auto to_real = [&](const Expr& half) {
+    return apply(irfft_op(), {half}, {{"length", Dims{plan.lengths.back()}}, {"norm", norm}});
+  };
+  const Expr y = plan.takes_half()   ? to_real(axes == 1 ? x : complex(axes - 1, 1))
+                 : plan.gives_half() ? apply(rfft_op(), {x}, {{"axes", axes}, {"norm", norm}})
+                                     : complex(axes, 0);
   return evaluate({y}, {{x, in}})[0];
 }
 

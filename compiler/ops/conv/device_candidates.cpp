@@ -6,8 +6,10 @@
 
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/device_direct.h"
+#include "compiler/ops/conv/device_fft.h"
 #include "compiler/ops/conv/device_patches.h"
 #include "compiler/ops/conv/device_winograd.h"
+#include "compiler/ops/fft/fft_functions.h"
 
 namespace thtrain {
 namespace {
@@ -19,6 +21,7 @@ using kernel::Target;
 
 constexpr std::string_view kPatches = "patches ", kWinograd = "winograd ";
 constexpr int64_t kWinogradTiles[] = {2, 4};
+constexpr const char *kFft = "FFT", *kCufft = "cuFFT";
 
 Candidate by_patches(const Convolution& c, const DeviceTiling& tiling) {
   return {.name = str(kPatches, name_of(tiling)),
@@ -38,6 +41,30 @@ Candidate by_winograd(const Convolution& c, int64_t tile) {
           .lower = [c, tile](StepBuilder& b) { lower_device_winograd(b, c, tile); }};
 }
 
+Candidate by_fft(const Convolution& c) {
+  return {.name = kFft,
+          .rounding = RoundingClass::kOther,
+          .error_bound = device_fft_error_bound(c),
+          .workspace_bytes = device_fft_workspace(c, false),
+          .lower = [c](StepBuilder& b) { lower_device_fft(b, c, false); }};
+}
+
+Candidate by_cufft(const Convolution& c, const Target& target) {
+  return {.name = kCufft,
+          .rounding = RoundingClass::kOther,
+          .error_bound = device_fft_error_bound(c),
+          .workspace_bytes = device_fft_workspace(c, true),
+          .functions = {cufft_function(target, c.dtype).name},
+          .lower = [c](StepBuilder& b) { lower_device_fft(b, c, true); },
+          .is_of_device = true};
+}
+
+// Of fewer taps transforms never pay; a trial takes no more memory than cuDNN may (cuda/cudnn_handle.h).
+bool is_worth_transforms(const Convolution& c) {
+  constexpr int64_t kLeastTaps = 25, kMostBytes = int64_t{1} << 30;
+  return has_fft(c) && c.taps() >= kLeastTaps && device_fft_workspace(c, false) <= kMostBytes;
+}
+
 std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
   constexpr double kNear = 2;
   std::vector<Candidate> out;
@@ -47,6 +74,7 @@ std::vector<Candidate> offer(const ChoiceKey& key, const Target& target) {
   for (const DeviceTiling& tiling : patch_tilings(c, target, kNear)) out.push_back(by_patches(c, tiling));
   for (const int64_t tile : kWinogradTiles)
     if (is_device_winograd(c)) out.push_back(by_winograd(c, tile));
+  if (is_worth_transforms(c)) out.insert(out.end(), {by_fft(c), by_cufft(c, target)});
   return out;
 }
 
@@ -57,6 +85,8 @@ std::optional<Candidate> find(const ChoiceKey& key, const std::string& name, con
     return is_possible(*direct, c, target) ? std::optional(by_definition(c, *direct)) : std::nullopt;
   for (const int64_t tile : kWinogradTiles)
     if (is_device_winograd(c) && name == str(kWinograd, tile)) return by_winograd(c, tile);
+  if (has_fft(c) && name == kFft) return by_fft(c);
+  if (has_fft(c) && name == kCufft) return by_cufft(c, target);
   if (name.starts_with(kPatches)) {
     const std::optional<DeviceTiling> tiling = kernel::device_tiling_named(name.substr(kPatches.size()));
     if (tiling && kernel::is_possible(*tiling, c.dtype)) return by_patches(c, *tiling);
@@ -65,7 +95,7 @@ std::optional<Candidate> find(const ChoiceKey& key, const std::string& name, con
 }
 
 CandidateSource device_kernels(ConvPass pass) {
-  std::vector<std::string> names = {str(kPatches, "tile #x#")};
+  std::vector<std::string> names = {str(kPatches, "tile #x#"), kFft, kCufft};
   for (const int64_t tile : kWinogradTiles) names.push_back(str(kWinograd, tile));
   if (pass != ConvPass::kWeightGradient) names.emplace_back("direct #x#");
   return {name_of(pass), offer, find, std::move(names)};

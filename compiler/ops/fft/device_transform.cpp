@@ -26,18 +26,25 @@ std::vector<int64_t> radices_of(int64_t n) {
   return out;
 }
 
+Dim all_numbers(const Transform& t) {
+  return t.count * t.elements() * t.inner;
+}
+
 // Complex numbers are pairs of numbers in workspaces and in the operands of a step.
 class DeviceTransform {
  public:
-  DeviceTransform(kernel::StepBuilder& b, Transform transform)
-      : b_(b), code_(b.code()), transform_(std::move(transform)), dtype_(real_dtype(b.output().type.dtype)) {}
+  DeviceTransform(kernel::StepBuilder& b, Transform transform, const kernel::Operand& in, const kernel::Operand& out)
+      : b_(b),
+        code_(b.code()),
+        transform_(std::move(transform)),
+        in_(in),
+        out_(out),
+        dtype_(real_dtype(out.type.dtype)) {}
 
-  void lower() {
-    const Dim all = transform_.count * transform_.elements() * transform_.inner;
+  void lower(const LineMemory& memory) {
     const bool is_in_output = transform_.kind == Transform::kComplex;
-    const kernel::Operand numbers = is_in_output ? b_.output() : b_.workspace(dtype_, Dim(2) * all);
-    load_numbers(numbers, all);
-    const kernel::Operand other = b_.workspace(dtype_, Dim(2) * all);
+    const kernel::Operand &numbers = is_in_output ? out_ : memory.numbers, &other = memory.other;
+    load_numbers(numbers, all_numbers(transform_));
     Dim outer = transform_.count, inner = transform_.inner;
     for (size_t axis = 3; axis-- > 0; inner = inner * transform_.n[axis]) {
       outer = transform_.count;
@@ -76,16 +83,16 @@ class DeviceTransform {
                scale = code_.let("scale", transform_.norm == 0   ? kernel::constant(dtype_, 1)
                                           : transform_.norm == 1 ? kernel::constant(dtype_, 1) / sqrt(elements)
                                                                  : kernel::constant(dtype_, 1) / elements);
-    each(all, "fft_numbers", "the complex numbers of in0", [&](const Term& i) {
+    each(all, "fft_numbers", "the complex numbers of what is transformed", [&](const Term& i) {
       Parts x;
       if (transform_.kind == Transform::kComplex) {
-        x = load(b_.input(0), i);
+        x = load(in_, i);
       } else if (transform_.kind == Transform::kRealToHalf) {
-        x = {b_.load(b_.input(0), i), zero()};
+        x = {b_.load(in_, i), zero()};
       } else {
         const Term row = code_.let("row", i / n), k = code_.let("k", i - row * n),
                    is_conjugate = code_.let("is_conjugate", k + k > n);
-        x = load(b_.input(0), row * (n / Term(2) + Term(1)) + select(is_conjugate, n - k, k));
+        x = load(in_, row * (n / Term(2) + Term(1)) + select(is_conjugate, n - k, k));
         x.im = select(k == Term(0) || k + k == n, zero(), select(is_conjugate, -x.im, x.im));
       }
       store(to, i, {x.re * scale, x.im * scale});
@@ -93,19 +100,18 @@ class DeviceTransform {
   }
 
   void store_results(const kernel::Operand& from) {
-    const Type& type = b_.output().type;
     if (transform_.kind == Transform::kHalfToReal)
-      return each(type.elements(), "fft_real", "out0 = the real parts",
-                  [&](const Term& i) { b_.store(b_.output(), i, load(from, i).re); });
+      return each(all_numbers(transform_), "fft_real", "the real parts",
+                  [&](const Term& i) { b_.store(out_, i, load(from, i).re); });
     const Dim of_row = transform_.n[2], half = floor_div(of_row, 2) + 1;
     const Term n = b_.length(of_row), results = b_.length(half);
-    each(transform_.count * transform_.n[0] * transform_.n[1] * half, "fft_half", "out0 = half of the results",
+    each(transform_.count * transform_.n[0] * transform_.n[1] * half, "fft_half", "half of the results",
          [&](const Term& i) {
            const Term row = code_.let("row", i / results);
            code_.if_(
-               n > Term(0), [&] { store(b_.output(), i, load(from, row * n + (i - row * results))); },
+               n > Term(0), [&] { store(out_, i, load(from, row * n + (i - row * results))); },
                [&] {
-                 store(b_.output(), i, {zero(), zero()});
+                 store(out_, i, {zero(), zero()});
                });
          });
   }
@@ -178,13 +184,30 @@ class DeviceTransform {
   kernel::StepBuilder& b_;
   kernel::Code& code_;
   const Transform transform_;
+  const kernel::Operand &in_, &out_;
   DType dtype_;
 };
 
 }  // namespace
 
-void lower_transform_lines(kernel::StepBuilder& builder) {
-  DeviceTransform(builder, transform_of(builder.node())).lower();
+void transform_lines(kernel::StepBuilder& b, const Transform& transform, const kernel::Operand& in,
+                     const kernel::Operand& out, const LineMemory& memory) {
+  DeviceTransform(b, transform, in, out).lower(memory);
+}
+
+void lower_transform_lines(kernel::StepBuilder& b) {
+  const Transform transform = transform_of(b.node());
+  const DType dtype = real_dtype(b.output().type.dtype);
+  const Dim parts = Dim(2) * all_numbers(transform);
+  const kernel::Operand numbers = transform.kind == Transform::kComplex ? b.output() : b.workspace(dtype, parts),
+                        other = b.workspace(dtype, parts);
+  transform_lines(b, transform, b.input(0), b.output(), {numbers, other});
+}
+
+int64_t line_roots(const std::array<int64_t, 3>& lengths) {
+  int64_t out = 0;
+  for (const int64_t n : lengths) out += n == 1 ? 0 : 2 * n;
+  return out;
 }
 
 }  // namespace thtrain

@@ -21,14 +21,24 @@ struct Transform {
 };
 Transform transform_of(const Node& node);
 
-/// Calls a function with fft's parameters (fft_functions.h) for the step, on the numbers of `in`.
+/// Calls a function with fft's parameters (fft_functions.h), from the numbers of `in` to those of `out`.
 void call_transform(kernel::StepBuilder& builder, const kernel::LibraryFunction& function, const Transform& transform,
-                    const kernel::Operand& in);
+                    const kernel::Operand& in, const kernel::Operand& out);
 /// The step on a device: by the chosen candidate where the lengths of the axes are known, else by
 /// lower_transform_lines.
 void lower_on_device(kernel::StepBuilder& builder);
 /// Kernels of a device in which a block of threads takes a line. Along an axis of known length each prime factor p
 /// takes n p products of complex numbers, and 4 takes two factors 2; along others the definition is computed, n^2.
 void lower_transform_lines(kernel::StepBuilder& builder);
+
+/// Room for the complex numbers of such a transform, twice; one of complex numbers leaves the first alone.
+struct LineMemory {
+  kernel::Operand numbers, other;
+};
+/// The same kernels from `in` to `out`, which may be one where they are complex.
+void transform_lines(kernel::StepBuilder& builder, const Transform& transform, const kernel::Operand& in,
+                     const kernel::Operand& out, const LineMemory& memory);
+/// Elements that transform_lines() takes itself: the roots of 1 along each axis of known length.
+int64_t line_roots(const std::array<int64_t, 3>& lengths);
 
 }  // namespace thtrain

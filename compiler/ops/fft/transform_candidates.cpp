@@ -97,10 +97,9 @@ int64_t spectrum_bytes(const TransformKey& k) {
 // first one for what is no output.
 int64_t line_bytes(const TransformKey& k) {
   const int64_t of_number = 2 * static_cast<int64_t>(size_of(k.dtype));
-  int64_t roots = 0;
-  for (const int64_t n : {k.n0, k.n1, k.n2}) roots += n == 1 ? 0 : n;
-  const int64_t places = k.kind == Transform::kComplex ? 1 : 2;
-  return of_number * (roots + (k.count < 0 ? 0 : places * k.count * k.n0 * k.n1 * k.n2 * k.inner));
+  const int64_t places = k.kind == Transform::kComplex ? 1 : 2,
+                numbers = k.count < 0 ? 0 : places * k.count * k.n0 * k.n1 * k.n2 * k.inner;
+  return of_number * numbers + line_roots({k.n0, k.n1, k.n2}) * static_cast<int64_t>(size_of(k.dtype));
 }
 
 double scale_of_known(const Transform& t) {
@@ -140,8 +139,8 @@ void call_cufft(StepBuilder& b) {
   const Transform t = transform_of(b.node());
   const kernel::LibraryFunction function = cufft_function(b.target(), real_dtype(b.output().type.dtype));
   const double scale = scale_of_known(t);
-  if (t.kind == Transform::kHalfToReal) return call_transform(b, function, t, copied_spectrum(b, t, scale));
-  call_transform(b, function, t, b.input(0));
+  if (t.kind == Transform::kHalfToReal) return call_transform(b, function, t, copied_spectrum(b, t, scale), b.output());
+  call_transform(b, function, t, b.input(0), b.output());
   if (t.norm != 0) scale_results(b, scale);
 }
 

@@ -167,7 +167,7 @@ std::vector<Tensor> error_of_transform(const ErrorArgs& args) {
 void lower_transform(kernel::StepBuilder& b) {
   if (b.target().is_device()) return lower_on_device(b);
   const Transform transform = transform_of(b.node());
-  call_transform(b, fft_function(real_dtype(b.output().type.dtype)), transform, b.input(0));
+  call_transform(b, fft_function(real_dtype(b.output().type.dtype)), transform, b.input(0), b.output());
 }
 
 Cost cost_of_transform(const Node& node) {
@@ -297,11 +297,11 @@ Transform transform_of(const Node& node) {
 }
 
 void call_transform(kernel::StepBuilder& b, const kernel::LibraryFunction& function, const Transform& transform,
-                    const kernel::Operand& in) {
-  b.call_library({function,
-                  {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2],
-                   transform.inner, Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{in.index},
-                   kernel::PointerTo{b.output().index}}});
+                    const kernel::Operand& in, const kernel::Operand& out) {
+  b.call_library(
+      {function,
+       {Dim(transform.kind), transform.count, transform.n[0], transform.n[1], transform.n[2], transform.inner,
+        Dim(transform.inverse), Dim(transform.norm), kernel::PointerTo{in.index}, kernel::PointerTo{out.index}}});
 }
 
 const kernel::LibraryFunction& fft_function(DType dtype) {

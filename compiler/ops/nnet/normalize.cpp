@@ -6,6 +6,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/nnet/normalize_candidates.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -140,7 +141,7 @@ const Op& normalize_op() {
       .infer = infer,
       .reference = reference,
       .gradient = gradient,
-      .lower = lower,
+      .lower = [](kernel::StepBuilder& b) { lower_chosen_normalize(b, lower); },
       .access = [](const Node&, size_t) { return Access::kElement; },
       .expand = [](const Node&, std::span<const Expr> inputs) { return plain(inputs); },
       .iterations = &kLaterAxesOfIterations,

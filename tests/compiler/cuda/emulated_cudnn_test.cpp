@@ -309,5 +309,32 @@ TEST_F(EmulatedCudnn, SoftmaxIsAlongTheSecondAxis) {
   EXPECT_EQ(of(CUDNN_SOFTMAX_LOG, x, y), CUDNN_STATUS_BAD_PARAM) << "another dtype";
 }
 
+// Of each channel; epsilon is added to the variances.
+TEST_F(EmulatedCudnn, BatchNormalizationIsWithTheGivenMoments) {
+  x_ = y_ = tensor({2, 2, 1, 2});
+  cudnnTensorStruct* of_channels = tensor({1, 2, 1, 1});
+  float *x = put(Floats{1, 2, 3, 4, 5, 6, 7, 8}), *y = put(Floats(8, NAN)), *scale = put(Floats{2, -1}),
+        *shift = put(Floats{0, 10}), *mean = put(Floats{1, 3}), *variance = put(Floats{3, 15});
+  const auto of = [&](const float* from, float* to, const float* variances, double epsilon = 1,
+                      int mode = CUDNN_BATCHNORM_SPATIAL, float alpha = 1, float beta = 0) {
+    return f_.cudnnBatchNormalizationForwardInference(handle_, mode, &alpha, &beta, x_, from, y_, to, of_channels,
+                                                      scale, shift, mean, variances, epsilon);
+  };
+  ASSERT_EQ(of(x, y, variance), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 8), (Floats{0, 1, 10, 9.75F, 4, 5, 9, 8.75F}));
+  ASSERT_EQ(of(x, y, variance, 1, CUDNN_BATCHNORM_SPATIAL, 2, 1), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(got(y, 8)[4], 12);
+  ASSERT_EQ(of(x, y, put(Floats{4, 16}), 0), CUDNN_STATUS_SUCCESS) << "the least epsilon";
+  EXPECT_EQ(got(y, 8)[1], 1);
+  for (const Status status : {of(x, y, variance, -1e-9), of(x, y, variance, 1, 0), of(x, y, nullptr),
+                              of(nullptr, y, variance), of(x, x, variance)})
+    EXPECT_EQ(status, CUDNN_STATUS_BAD_PARAM);
+  EXPECT_EQ(of(x, y + 1, variance), CUDNN_STATUS_EXECUTION_FAILED) << "beyond the end";
+  of_channels = tensor({1, 2, 1, 2});
+  EXPECT_EQ(of(x, y, variance), CUDNN_STATUS_BAD_PARAM) << "more than one of a channel";
+  of_channels = tensor({1, 2, 1, 1}, CUDNN_DATA_DOUBLE);
+  EXPECT_EQ(of(x, y, variance), CUDNN_STATUS_BAD_PARAM) << "another dtype";
+}
+
 }  // namespace
 }  // namespace thtrain::cuda_emulated_cudnn_test

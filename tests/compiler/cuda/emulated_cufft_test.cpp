@@ -88,6 +88,17 @@ TEST_F(EmulatedCufft, RealNumbersHaveHalfASpectrumWhichIsOverwrittenOnTheWayBack
   EXPECT_TRUE(std::isnan(got(z, 1)[0].real()));
 }
 
+// Back along two axes, of which the last has half a spectrum.
+TEST_F(EmulatedCufft, HalfASpectrumOfTwoAxesBecomesTheRealNumbers) {
+  const std::vector<float> numbers{1, 2, 3, 4, 5, 7, 11, 13, 0, -1, 2, 8};
+  float* x = put<float>(numbers);
+  Complex* y = put<Complex>(std::vector<Complex>(9));
+  ASSERT_EQ(f_.cufftExecR2C(made(CUFFT_R2C, {3, 4}, 1), x, theirs(y)), CUFFT_SUCCESS);
+  ASSERT_EQ(f_.cufftExecC2R(made(CUFFT_C2R, {3, 4}, 1), theirs(y), x), CUFFT_SUCCESS);
+  const std::vector<float> back = got(x, 12);
+  for (size_t i = 0; i < back.size(); ++i) EXPECT_NEAR(back[i], 12 * numbers[i], 1e-4) << i;
+}
+
 TEST_F(EmulatedCufft, MisuseHasItsStatus) {
   int plan = 0;
   EXPECT_EQ(make(plan, CUFFT_C2C, {0}, 1), CUFFT_INVALID_SIZE);

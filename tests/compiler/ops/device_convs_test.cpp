@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "compiler/api.h"
@@ -10,11 +11,14 @@
 #include "compiler/ir/compare.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/convolution.h"
+#include "tests/support/datasets_support.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/numbers.h"
 
 namespace thtrain::device_convs_test {
 namespace {
+
+using kernel::ChoiceKey;
 
 // Strides, paddings at one side, dilations, groups, one to three axes, one position, sums on two levels (81 terms), and
 // a gradient to filters of two parts: as few products as these need, since each access is checked.
@@ -104,6 +108,18 @@ TEST_P(DeviceConvs, ByWinogradAreTheDefinition) {
   }
 }
 
+// Zeros at one side, groups, several images, one to three axes, one position; by thtrain's transforms and by cuFFT.
+TEST_P(DeviceConvs, ByTransformsOfFourierAreTheDefinition) {
+  for (const char* candidate : {"FFT", "cuFFT"})
+    for (const char* dtype : {"float32", "float64"}) {
+      Convs convs;
+      for (const char* shape : {"b3 i4x4x5 k6x3x2 p1:1x0:2 g2", "b2 i3x9 k4x4", "b1 i2x3x4x3 k3x2x3x2 p1:0x0:0x1:1",
+                                "b1 i1x1x1 k1x1x1", "b2 i9x4x3 k5x3x3 p1:1x1:1"})
+        convs.add(GetParam(), str(dtype, " ", shape));
+      expect_definition(convs, GetParam(), candidate, "fft_products", 1 << 10);
+    }
+}
+
 TEST_P(DeviceConvs, AreOfferedAndFoundWhereTheyApply) {
   const auto names = [](const std::string& properties) {
     std::vector<std::string> out;
@@ -124,12 +140,76 @@ TEST_P(DeviceConvs, AreOfferedAndFoundWhereTheyApply) {
                                  doubles = names("float64 b64 i256x56x56 k256x1x1");
   EXPECT_TRUE(has(square, "winograd 2") && has(square, "winograd 4"));
   EXPECT_FALSE(has(few, "winograd 2"));
+  EXPECT_FALSE(has(square, "FFT")) << "9 taps";
+  EXPECT_FALSE(has(few, "FFT")) << "strides";
+  EXPECT_TRUE(has(names("float64 b2 i3x32x32 k20x5x5"), "FFT"));
+  EXPECT_FALSE(has(names("float32 b64 i64x256x256 k64x5x5"), "FFT")) << "more than a gigabyte";
+  EXPECT_TRUE(find_candidate({name_of(GetParam()), "float32 b64 i64x256x256 k64x5x5"}, "cuFFT", device_under_test()));
   EXPECT_EQ(few[0].starts_with("direct "), !is_weight) << few[0];
   EXPECT_TRUE(square[0].starts_with("patches tile ")) << square[0];
   EXPECT_FALSE(has(doubles, "patches tile 128x128")) << "its sums and totals are more than the registers";
   for (const char* name :
        {"patches tile 128x127", "patches tile 128", "direct 5x2", "winograd 3", "filters 6x4", "rows 6x4"})
     EXPECT_FALSE(find_candidate({name_of(GetParam()), "float32 b2 i3x8x8 k4x3x3"}, name, device_under_test())) << name;
+}
+
+// The forward pass makes the spectra of images and filters, the first gradient that of the results' gradient, and the
+// second one none; filters are read backwards, in two groups.
+TEST(DeviceConvsByFft, PassesOfAStepShareSpectra) {
+  const EnvironmentVariable apart("THTRAIN_DEVICE_GRAPHS", "0");  // no kernels of several steps
+  const Expr x = tensor("x", {3, 4, 9, 10}, DType::kFloat32), w = tensor("w", {6, 2, 5, 3}, DType::kFloat32),
+             dy = tensor("dy", {3, 6, 7, 8}, DType::kFloat32),
+             y = conv2d(x, w, {.padding = ConvPadding::zeros({{0, 2}, {0, 0}}), .groups = 2}), cost = sum(y * dy);
+  const std::vector<Out> outputs{y, grad(cost, x), grad(cost, w)};
+  const std::vector<Tensor> values{numbers(x.type(), 1), numbers(w.type(), 2), numbers(dy.type(), 3)};
+  const std::vector<Tensor> expected = function({x, w, dy}, outputs, {}, {.mode = Mode::kReference})(values);
+  for (const char* name : {"FFT", "cuFFT"}) {
+    FunctionOptions options{.target = device_under_test()};
+    for (const ConvPass pass : kPasses) options.candidates.emplace_back(name_of(pass), name);
+    Function f = function({x, w, dy}, outputs, {}, options);
+    const std::string program = f.explain().program;
+    const auto times = [&](const std::string& what) {
+      int out = 0;
+      for (size_t at = program.find(what); at != std::string::npos; at = program.find(what, at + 1)) ++out;
+      return out;
+    };
+    EXPECT_EQ(times("kernel fft_planes,"), 3) << program;
+    EXPECT_EQ(times("kernel fft_products,"), 3) << program;
+    const std::vector<Tensor> got = f(values);
+    for (size_t k = 0; k < got.size(); ++k)
+      EXPECT_EQ(difference(got[k], expected[k], 1 << 10).value_or(""), "") << name << ", result " << k;
+  }
+}
+
+// Of lengths with the radices 4, 5 and 7; the norm is the largest |image| times the largest sum of a filter's |w|.
+TEST(DeviceConvsByFft, ErrorsAreWithinTheStatedBound) {
+  const ChoiceKey key{"conv", "float32 b1 i3x35x27 k2x5x5"};
+  const Graph graph = find_computation(key.computation)->example(key.properties).value();
+  const Tensor x = numbers(graph.inputs[0].type(), 1), w = numbers(graph.inputs[1].type(), 2);
+  const auto largest = [](const Tensor& of, int64_t terms) {
+    double out = 0;
+    for (int64_t i = 0; i < of.size(); i += terms) {
+      double sum = 0;
+      for (int64_t k = 0; k < terms; ++k) sum += std::fabs(of.as_double(i + k));
+      out = std::max(out, sum);
+    }
+    return out;
+  };
+  const double norm = largest(x, 1) * largest(w, w.size() / 2);
+  const Expr wide_x = tensor("x", graph.inputs[0].dims(), DType::kFloat64),
+             wide_w = tensor("w", graph.inputs[1].dims(), DType::kFloat64);
+  const Tensor expected = function({wide_x, wide_w}, {conv2d(wide_x, wide_w, {.flip = false})}, {},
+                                   {.mode = Mode::kReference})({x.cast(DType::kFloat64), w.cast(DType::kFloat64)})[0];
+  for (const char* name : {"FFT", "cuFFT"}) {
+    const double bound = find_candidate(key, name, device_under_test())->error_bound;
+    EXPECT_LT(bound, 1e-3);
+    const Tensor got = function({graph.inputs[0], graph.inputs[1]}, {graph.outputs[0]}, {},
+                                {.target = device_under_test(), .candidates = {{"conv", name}}})({x, w})[0];
+    double most = 0;
+    for (int64_t i = 0; i < got.size(); ++i) most = std::max(most, std::fabs(got.as_double(i) - expected.as_double(i)));
+    EXPECT_LE(most, bound * norm) << name;
+    EXPECT_GT(most, 0) << name;
+  }
 }
 
 // By the rule where cuDNN is missing; a processor's kernel of the same name would end with the expressions behind it.

@@ -1,5 +1,5 @@
-// Pooling and softmax of programs on a device by cuDNN against their definitions, in all dtypes and forms, where they
-// are chosen, and what cuDNN does not have.
+// Pooling, softmax and batch normalization of programs on a device by cuDNN against their definitions, in all dtypes
+// and forms, where they are chosen, and what cuDNN does not have.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ using kernel::ChoiceKey;
 
 FunctionOptions by_cudnn() {
   FunctionOptions out{.target = device_under_test()};
-  out.candidates = {{"pool", "cuDNN"}, {"pool", "cuDNN any maximum"}, {"softmax", "cuDNN"}};
+  out.candidates = {{"pool", "cuDNN"}, {"pool", "cuDNN any maximum"}, {"softmax", "cuDNN"}, {"normalize", "cuDNN"}};
   return out;
 }
 
@@ -178,6 +178,54 @@ TEST(DeviceSoftmax, LengthsThatAre0OrNotKnownAreOfKernels) {
 TEST(DeviceSoftmax, IsAKernelWithoutMeasurements) {
   const Expr x = tensor("x", {5, 3}, DType::kFloat32);
   EXPECT_EQ(called_libraries(function({x}, {softmax(x)}, {}, {.target = device_under_test(), .tune = Tune::kNever})),
+            "none");
+}
+
+// ---- batch normalization
+
+// Rows of features, and images of one to three axes; scale and shift of a channel's own, or one for all.
+TEST(DeviceBatchNorm, IsItsDefinition) {
+  for (const auto& [dims, of_scale] : std::vector<std::pair<Dims, Dims>>{
+           {{7, 3}, {3}}, {{3, 4, 5}, {}}, {{2, 3, 4, 5}, {3}}, {{1, 2, 1, 3, 2}, {2}}, {{1, 1}, {1}}})
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      SCOPED_TRACE(dims_text(dims));
+      const Expr x = tensor("x", dims, dtype), scale = tensor("scale", of_scale, dtype),
+                 shift = tensor("shift", of_scale, dtype);
+      std::vector<int64_t> axes{0};
+      for (size_t axis = 2; axis < dims.size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
+      const Expr y = batch_normalization_training(x, scale, shift, axes).output;
+      expect_definition({x, scale, shift}, y,
+                        dtype == DType::kFloat64 ? "cudnn_batch_norm_f64" : "cudnn_batch_norm_f32", 256);
+    }
+}
+
+// In another order of its axes; where channels come last; and with gradients, which are kernels.
+TEST(DeviceBatchNorm, OfAViewAndWithGradients) {
+  const Expr x = tensor("x", {4, 5, 3}, DType::kFloat32), scale = tensor("scale", {3}, DType::kFloat32),
+             shift = tensor("shift", {3}, DType::kFloat32);
+  expect_definition({x, scale, shift},
+                    batch_normalization_training(transpose(x, {1, 2, 0}), scale, shift, {0, 2}).output,
+                    "cudnn_batch_norm_f32", 256);
+  const Expr y = batch_normalization_training(x, scale, shift, {0, 1}).output;
+  expect_definition({x, scale, shift}, y, "cudnn_batch_norm_f32", 256);
+  const std::vector<Out> outputs{y, grad(sum(y * y * y), x), grad(sum(y * y), scale)};
+  const std::vector<Tensor> values{numbers(x.type(), 1), numbers(scale.type(), 2), numbers(shift.type(), 3)};
+  const std::vector<Tensor> got = function({x, scale, shift}, outputs, {}, by_cudnn())(values),
+                            expected = function({x, scale, shift}, outputs, {}, {.mode = Mode::kReference})(values);
+  for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(difference(got[k], expected[k], 4096).value_or(""), "") << k;
+}
+
+TEST(DeviceBatchNorm, OtherNormalizationsAreOfKernels) {
+  const Expr x = tensor("x", {4, 5, 3}, DType::kFloat32), none = tensor("none", {0, 4}, DType::kFloat32),
+             any = tensor("any", {"n", 4}, DType::kFloat64), one = tensor("one", {4}, DType::kFloat32),
+             wide = tensor("wide", {4}, DType::kFloat64), own = tensor("own", {5, 3}, DType::kFloat32);
+  expect_definition({x}, layer_normalization(x), "none", 256);
+  expect_definition({x, own}, batch_normalization_training(x, own, own, {0}).output, "none", 256);
+  expect_definition({none, one}, batch_normalization_training(none, one, one, {0}).output, "none", 0);
+  expect_definition({any, wide}, batch_normalization_training(any, wide, wide, {0}).output, "none",
+                    {numbers({.dtype = DType::kFloat64, .dims = {3, 4}}, 1), numbers(wide.type(), 2)}, 256);
+  EXPECT_EQ(called_libraries(function({x, own}, {batch_normalization_training(x, own, own, {0}).output}, {},
+                                      {.target = device_under_test(), .tune = Tune::kNever})),
             "none");
 }
 

@@ -427,8 +427,8 @@ TEST(UserCandidates, MistakesAreNamed) {
             }),
             "error: candidates for the computation matmul, which there is not\n"
             "  expected: matrix_product, batched_product, matrix_vector_product, layer_product, fourier_transform, "
-            "sparse_product, matrix_factors, lu_factors, triangular_equations, softmax, conv, conv_input_gradient, "
-            "conv_weight_gradient, pool, pooled_conv");
+            "sparse_product, matrix_factors, lu_factors, triangular_equations, softmax, normalize, conv, "
+            "conv_input_gradient, conv_weight_gradient, pool, pooled_conv");
   EXPECT_EQ(text_without_node([] { add_library_function("my_gemm", nullptr); }),
             "error: there is a library function my_gemm already");
   EXPECT_EQ(text_without_node([] { add_library_function("my gemm", nullptr); }),
