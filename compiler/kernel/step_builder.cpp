@@ -187,6 +187,16 @@ Term gather(const std::string& buffer, DType dtype, Term indices, Term count) {
   return Term(std::move(node));
 }
 
+Term is_aligned(const std::string& buffer, Term index, size_t bytes) {
+  auto node = std::make_shared<TermNode>();
+  node->prim = Prim::kIsAligned;
+  node->type = {DType::kBool, 1, 0};
+  node->name = buffer;
+  node->integer = static_cast<int64_t>(bytes);
+  node->args = {std::move(index)};
+  return Term(std::move(node));
+}
+
 static constexpr int kThreads = 256;  // of a block
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, Target target,
@@ -252,6 +262,10 @@ Term StepBuilder::load(const Operand& operand, Term index, int lanes, Term strid
 
 Term StepBuilder::gather(const Operand& operand, Term indices, Term count) {
   return kernel::gather(buffer(operand, false), operand.type.dtype, std::move(indices), std::move(count));
+}
+
+Term StepBuilder::is_aligned(const Operand& operand, Term index, size_t bytes) {
+  return kernel::is_aligned(buffer(operand, false), std::move(index), bytes);
 }
 
 void StepBuilder::store(const Operand& operand, Term index, Term value, Term stride, Term count) {

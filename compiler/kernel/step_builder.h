@@ -84,10 +84,14 @@ std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results);
 std::vector<Term> transposed(Code& code, std::vector<Term> rows);
 
 /// `lanes` elements from `index` on, `stride` apart; with stride 0 one element in all lanes, loaded each time anew. Of
-/// the lanes `count` exist; the others are 1.
+/// the lanes `count` exist; the others are 1. On a device they lie side by side, all exist, and their address is a
+/// multiple of their size, of 16 bytes at most: is_aligned() asks.
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
 /// The elements at a vector of indices (int64), of which `count` lanes exist; the others are 1.
 Term gather(const std::string& buffer, DType dtype, Term indices, Term count = {});
+
+/// On a device: is the address of buffer[index] a multiple of so many bytes, a power of two?
+Term is_aligned(const std::string& buffer, Term index, size_t bytes);
 
 /// A check inside a kernel: what the message says when it fails.
 struct RuntimeCheck {
@@ -205,6 +209,7 @@ class StepBuilder {
   Term index_of(const Operand& operand, const std::vector<Term>& index);
   Term load(const Operand& operand, Term index, int lanes = 1, Term stride = 1, Term count = {});
   Term gather(const Operand& operand, Term indices, Term count = {});
+  Term is_aligned(const Operand& operand, Term index, size_t bytes);
   void store(const Operand& operand, Term index, Term value, Term stride = 1, Term count = {});
   void prefetch(const Operand& operand, Term index, Prefetch kind);
   void atomic(const Operand& operand, Term index, Term value, AtomicKind kind);

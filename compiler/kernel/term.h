@@ -68,7 +68,8 @@ enum class Prim : uint8_t {
   kEvenLanes,
   kOddLanes,
   kZipLow,
-  kZipHigh,  // pairs side by side, to two vectors and back
+  kZipHigh,    // pairs side by side, to two vectors and back
+  kIsAligned,  // may a device load `integer` bytes from buffer[index] on at once?
 };
 
 struct TermNode;

@@ -33,6 +33,7 @@ PrimCost cost_of(Prim prim) {
     case Prim::kAnd:
     case Prim::kOr:
     case Prim::kNot:
+    case Prim::kIsAligned:
       return {.flops = 0, .work = 1};
     case Prim::kFma:
       return {.flops = 2, .work = 1};

@@ -1,5 +1,6 @@
 #include "compiler/kernel/verify.h"
 
+#include <bit>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -12,7 +13,8 @@ namespace thtrain::kernel {
 namespace {
 
 constexpr int64_t kStackBytes = 512 << 10;
-constexpr int kWidening = 16;  // registers of the widest vector: compilers take such vectors apart
+constexpr int kWidening = 16;         // registers of the widest vector: compilers take such vectors apart
+constexpr size_t kDeviceVector = 16;  // bytes that a thread of a device loads or stores at once
 constexpr TermType kIndex{DType::kInt64, 1, 0};
 
 // constant + the sum of factors times loops' variables.
@@ -218,6 +220,11 @@ class Verifier {
 
   void vector(const TermType& type) const {
     const size_t element = type.mask_bytes ? static_cast<size_t>(type.mask_bytes) : size_of(type.dtype);
+    if (function_.is_of_device()) {
+      const size_t bytes = static_cast<size_t>(type.lanes) * element;
+      return require(!type.is_vector() || (std::has_single_bit(bytes) && bytes <= kDeviceVector), "a vector of ", bytes,
+                     " bytes on a device");
+    }
     require(!type.is_vector() || type.lanes <= kWidening * target_.lanes_of_bytes(element), "a vector of ",
             type.lanes * static_cast<int64_t>(element), " bytes");
   }
@@ -242,6 +249,13 @@ class Verifier {
     }
     vector(node.type);
     for (const Term& arg : node.args) term(arg);
+    if (node.prim == Prim::kIsAligned) {
+      of_device("the alignment of an address");
+      number(node.args[0], "an index");
+      require(find(node.name).kind >= Name::Kind::kArray, "the address of ", node.name, ", which is no buffer");
+    }
+    require(!function_.is_of_device() || !node.type.is_vector() || node.prim == Prim::kLoad,
+            "a vector that a device computes");
     if (node.prim != Prim::kLoad && node.prim != Prim::kGather) return;
     const Name& from = find(node.name);
     require(from.kind >= Name::Kind::kArray, "a load of ", node.name, ", which is no buffer");

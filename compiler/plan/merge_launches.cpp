@@ -50,7 +50,9 @@ struct Contents {
       fails = fails || std::holds_alternative<kernel::Fail>(s);
       waits_in_warp = waits_in_warp || barrier || std::holds_alternative<kernel::Shuffle>(s);
       waits_in_block = waits_in_block || (barrier && barrier->scope == kernel::Scope::kBlock);
-      if (array) local_bytes += array->count * static_cast<int64_t>(size_of(array->type.dtype));
+      // A compiler keeps vectors in registers.
+      if (array && !array->type.is_vector())
+        local_bytes += array->count * static_cast<int64_t>(size_of(array->type.dtype));
     }
   }
 };

@@ -104,6 +104,7 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
       return pairs_text(n, a);
     case Prim::kConstant:
     case Prim::kVariable:
+    case Prim::kIsAligned:
       break;
   }
   TH_CHECK(false, "a term without a printed form");

@@ -41,8 +41,48 @@ std::string atomic_type(DType dtype, AtomicKind kind) {
   return {};
 }
 
+size_t bytes_of(const TermType& type) {
+  return size_of(type.dtype) * static_cast<size_t>(type.lanes);
+}
+
+std::string address(const std::string& buffer, const std::string& index) {
+  return index == "0L" ? buffer : str("(", buffer, " + ", index, ")");
+}
+
 class CudaDialect : public c::ScalarDialect {
  public:
+  // A vector is elements side by side that one instruction loads or stores; nothing is computed with it.
+  std::string type(const TermType& t, Helpers& h) const override {
+    if (!t.is_vector()) return ScalarDialect::type(t, h);
+    const c::ElementName element = name_of_element(t.dtype);
+    std::string out = str(element.brief, "x", t.lanes);
+    if (h.need(out))
+      h.add(str("struct alignas(", bytes_of(t), ") ", out, " {\n  ", element.c, " x[", t.lanes, "];\n};\n"));
+    return out;
+  }
+
+  std::string term(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const override {
+    if (n.prim == Prim::kIsAligned)
+      return str("((unsigned long)", address(n.name, a[0]), " % ", n.integer, "UL == 0UL)");
+    if (n.prim != Prim::kLoad || !n.type.is_vector()) return ScalarDialect::term(n, a, h);
+    TH_CHECK(is_constant(n.args[1], 1) && n.args.size() == 2, "a vector of a device whose lanes are not side by side");
+    return str("*(const ", type(n.type, h), "*)", address(n.name, a[0]));
+  }
+
+  std::string store(const Store& s, const StoreText& text, Helpers& h) const override {
+    const TermType& of = s.value.type();
+    if (!of.is_vector()) return ScalarDialect::store(s, text, h);
+    TH_CHECK(is_constant(s.stride, 1) && !static_cast<bool>(s.count),
+             "a vector of a device whose lanes are not side by side");
+    return str("*(", type(of, h), "*)", address(s.buffer, text.index.operand()), " = ", text.value.alone(), ";");
+  }
+
+  std::string local_array(const LocalArray& s, Helpers& h) const override {
+    if (!s.type.is_vector()) return ScalarDialect::local_array(s, h);
+    return str("alignas(", bytes_of(s.type), ") ", name_of_element(s.type.dtype).c, " ", s.name, "[",
+               s.count * s.type.lanes, "];");
+  }
+
   std::string constant(const TermNode& node) const override {
     static const c::SpecialFloats singles{"__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"},
         doubles{"__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"};

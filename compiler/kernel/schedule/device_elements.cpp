@@ -1,8 +1,10 @@
-// Nests without reductions on a device, and what the schedules for devices share.
+// Nests without reductions on a device, and what the schedules for devices share. A thread takes an element, or a piece
+// of elements side by side.
 #include <algorithm>
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
+#include "compiler/kernel/schedule/device_pieces.h"
 #include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
@@ -48,10 +50,17 @@ class DeviceElements {
       for (LoopAxis& axis : parallel_) axis.kind = AxisKind::kParallel;
     parallel_ = collapse(parallel_);
     in_order_ = collapse(in_order_);
+    choose_pieces();
   }
 
   void run(std::string name, std::string comment) {
     const Dim count = product_of(parallel_);
+    if (pieces_) {
+      pieces_or_elements(count);
+      const int64_t of_block = pieces_->width() * kDeviceThreads;
+      return b_.finish_device_kernel(std::move(name), std::move(comment), blocks_for(count, of_block), kDeviceThreads,
+                                     str("a thread for ", pieces_->width(), " elements side by side"));
+    }
     const int threads = threads_for(b_, count);
     const Dim blocks = blocks_for(count, threads);
     const bool is_whole = count.is_known() && count.value() % threads == 0;
@@ -100,6 +109,72 @@ class DeviceElements {
            });
   }
 
+  // ---- pieces of the innermost axis
+
+  // Where there are some for a whole block.
+  void choose_pieces() {
+    if (parallel_.empty() || !in_order_.empty() || sum_ || !nest_.bounds.empty()) return;
+    const LoopAxis& axis = parallel_.back();
+    varies_ = tracks_.varying(axis);
+    pieces_.emplace(b_, nest_, tracks_, axis, varies_);
+    for (size_t v = 0; v < nest_.values().size(); ++v) pieces_->add_value(v);
+    for (size_t s = 0; s < nest_.stores().size(); ++s) pieces_->add_store(s);
+    multiples_ = pieces_->distances({parallel_.begin(), parallel_.end() - 1});
+    if (parallel_.size() > 1 && std::ranges::find(multiples_, axis.length) == multiples_.end())
+      multiples_.push_back(axis.length);
+    const Dim count = product_of(parallel_);
+    const int64_t most = pieces_->choose_width();
+    if (most == 1 || (count.is_known() && count.value() < most * kDeviceThreads) ||
+        pieces_->choose_width(multiples_) == 1)
+      pieces_.reset();
+  }
+
+  // A block of whole pieces takes them; others take their elements one by one, which lie side by side for its threads.
+  void pieces_or_elements(const Dim& count) {
+    const int64_t of_block = pieces_->width() * kDeviceThreads;
+    const Term first = code_.let("first", b_.block() * Term(of_block)),
+               next = code_.let("next", first + Term(of_block)), end = b_.length(count);
+    Term may_be = pieces_->are_aligned(tracks_.firsts());
+    for (const Dim& d : multiples_)
+      if (!d.is_known()) may_be = b_.length(d) % Term(pieces_->width()) == Term(0) && may_be;
+    const bool is_whole = count.is_known() && count.value() % of_block == 0;
+    code_.if_(
+        is_whole ? may_be : next <= end && may_be, [&] { piece(); },
+        [&] {
+          const Term last = is_whole ? next : code_.let("last", select(next < end, next, end));
+          code_.loop("i", first + b_.thread(), last, kDeviceThreads, LoopMark::kSequential,
+                     [&](const Term& i) { body(unravelled(b_, parallel_, tracks_.firsts(), i), true); });
+        });
+  }
+
+  void piece() {
+    std::vector<LoopAxis> axes = parallel_;
+    axes.back().length = floor_div(axes.back().length, pieces_->width());
+    for (Dim& stride : axes.back().strides) stride = stride * pieces_->width();
+    const Term number = code_.let("piece", b_.block() * Term(kDeviceThreads) + b_.thread());
+    const std::vector<Term> at = unravelled(b_, axes, tracks_.firsts(), number);
+    const std::vector<bool> in_lanes(nest_.values().size(), false);
+    std::vector<Term> values(nest_.values().size());
+    for (size_t v = 0; v < values.size(); ++v)
+      if (!varies_[v]) tracks_.compute(b_, v, {.at = at}, in_lanes, values);
+    pieces_->declare();
+    pieces_->load(at, values);
+    const std::vector<Term> of_piece = values;
+    code_.loop("k", 0, pieces_->width(), 1, LoopMark::kUnrolled, [&](const Term& k) {
+      const LocationInLoops here{.at = at, .inner = &parallel_.back(), .i = k};
+      for (size_t v = 0; v < values.size(); ++v)
+        if (pieces_->loads(v))
+          values[v] = pieces_->loaded(v, k);
+        else if (varies_[v])
+          tracks_.compute(b_, v, here, in_lanes, values);
+      for (size_t s = 0; s < nest_.stores().size(); ++s)
+        pieces_->keep(s, k, bound(nest_, nest_.stores()[s].value, values));
+    });
+    pieces_->store(at, of_piece);
+  }
+
+  // ---- elements
+
   void loops(size_t depth, const std::vector<Term>& at) {
     if (depth == in_order_.size()) return bounded(at);
     const LoopAxis& axis = in_order_[depth];
@@ -140,6 +215,9 @@ class DeviceElements {
   Tracks tracks_;
   std::vector<LoopAxis> parallel_, in_order_;
   std::optional<Sum> sum_ = {};
+  std::vector<bool> varies_ = {};            // values that differ along the innermost axis
+  std::optional<DevicePieces> pieces_ = {};  // of that axis, where a thread takes some
+  Dims multiples_ = {};                      // what must be a multiple of a piece
 };
 
 }  // namespace

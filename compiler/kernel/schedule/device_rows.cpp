@@ -1,12 +1,13 @@
 // Rows on a device. One thread takes a row where neighbouring rows lie side by side, where rows are short, and where
 // something is checked for each element; else a warp takes a row of up to 1024 elements, and a block a longer one. A
-// thread combines every 32nd, or 256th, element; then the threads combine what they have in a tree. Of few long rows
-// each is cut in parts, which are combined by a second kernel.
+// thread combines every 32nd, or 256th, element, or piece of elements side by side; then the threads combine what they
+// have in a tree. Of few long rows each is cut in parts, which are combined by a second kernel.
 #include <algorithm>
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
-#include "compiler/kernel/schedule/device_best.h"
+#include "compiler/kernel/schedule/device_pieces.h"
+#include "compiler/kernel/schedule/device_row_threads.h"
 #include "compiler/kernel/schedule/locations.h"
 #include "compiler/kernel/schedule/nest_copy.h"
 #include "compiler/kernel/schedule/row_plan.h"
@@ -29,6 +30,7 @@ class DeviceRows {
  public:
   DeviceRows(StepBuilder& b, const Nest& nest, bool may_be_cut)
       : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, tracks_), in_lanes_(nest.values().size()) {
+    for (size_t v = 0; v < nest.values().size(); ++v) varies_.push_back(plan_.varies(v));
     for (LoopAxis& axis : tracks_.axes())
       (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
     kept_ = collapse(kept_);
@@ -36,12 +38,14 @@ class DeviceRows {
     count_ = product_of(reduced_);
     warp_ = b.target().device.warp;
     choose_threads();
+    threads_of_row_.set_count(of_row_);
     part_ = count_;
     if (may_be_cut && is_worth_a_cut() && is_reduction()) cut();
     if (partial_.empty() && of_row_ > 1 && count_.is_known()) of_thread_ = (count_.value() + of_row_ - 1) / of_row_;
     if (of_thread_ > 0 && of_thread_ * std::max<int64_t>(static_cast<int64_t>(nest.widest()), 4) <= kKeptBytes)
       plan_.cache_rows([&](size_t v) { return of_thread_ * static_cast<int64_t>(size_of(value(v).variable.dtype())); },
                        [](size_t) { return kLoadWork; });
+    choose_width();
   }
 
   void run(std::string name, std::string comment) {
@@ -71,7 +75,8 @@ class DeviceRows {
             of_row_ == 1       ? "thread"
             : of_row_ == warp_ ? "warp"
                                : "block",
-            partial_.empty() ? " for each row" : " for each part of a row", has_two_levels_ ? ", on two levels" : ""));
+            partial_.empty() ? " for each row" : " for each part of a row", has_two_levels_ ? ", on two levels" : "",
+            width_ > 1 ? str(", ", width_, " elements at once") : ""));
     if (!partial_.empty()) combine_parts();
   }
 
@@ -180,14 +185,10 @@ class DeviceRows {
     values_.assign(nest_.values().size(), {});
     between_loops(0, at);
     row_loop(0, at);
-    const auto store = [&] {
+    by_one([&] {
       for (const auto& [v, to] : partial_)
         b_.store(to, row_number * b_.length(part_count_) + part, cast(values_[v], to.type.dtype));
-    };
-    if (of_row_ == 1)
-      store();
-    else
-      code_.if_(lane_ == Term(0), store);
+    });
   }
 
   // The second kernel: a row is what its parts gave.
@@ -245,15 +246,17 @@ class DeviceRows {
     if (!stores_rows) return;
     // What one thread stores may lie where the others still read.
     if (of_row_ > 1 && loads_rows) code_.barrier(of_row_ > warp_ ? Scope::kBlock : Scope::kWarp);
-    const auto store = [&] {
+    by_one([&] {
       for (size_t s = 0; s < nest_.stores().size(); ++s)
         if (!plan_.stores_elements(s))
           tracks_.store(b_, s, {.at = at}, bound(nest_, nest_.stores()[s].value, values_), values_);
-    };
-    if (of_row_ == 1)
-      store();
-    else
-      code_.if_(lane_ == Term(0), store);
+    });
+  }
+
+  // By the first thread of the row.
+  void by_one(const std::function<void()>& store) {
+    if (of_row_ == 1) return store();
+    code_.if_(lane_ == Term(0), store);
   }
 
   void between_loops(size_t loops, const std::vector<Term>& at) {
@@ -285,7 +288,12 @@ class DeviceRows {
     }
     has_two_levels_ = has_two_levels_ || two_levels;
     const Term begin = partial_.empty() ? Term(0) : first_, count = partial_.empty() ? b_.length(count_) : last_;
-    const auto some = [&](const Term& first, const Term& last) {
+    std::optional<DevicePieces> pieces;
+    if (width_ > 1) add_loop(pieces.emplace(b_, nest_, tracks_, reduced_[0], varies_, width_), p);
+    const Term are_aligned = pieces ? code_.let("are_aligned", pieces->are_aligned(at)) : Term();
+    const auto some = [&](const Term& from, const Term& last) {
+      if (pieces) return in_pieces(*pieces, p, at, are_aligned, from, last, accumulators);
+      const Term first = from + lane_;
       if (!own_.empty())  // in registers: their numbers are known where the loop is unrolled
         return code_.loop("k", 0, of_thread_, 1, LoopMark::kUnrolled, [&](const Term& k) {
           const Term j = code_.let("j", first + k * Term(of_row_));
@@ -297,12 +305,12 @@ class DeviceRows {
     if (two_levels)
       code_.loop("run", begin, count, Term(run_elements()), LoopMark::kSequential, [&](const Term& first) {
         const Term stop = code_.let("stop", first + Term(run_elements()));
-        some(first + lane_, code_.let("last", select(stop < count, stop, count)));
+        some(first, code_.let("last", select(stop < count, stop, count)));
         for (Accumulator& a : accumulators)
           if (static_cast<bool>(a.total)) a.flush(code_, true);
       });
     else
-      some(begin + lane_, count);
+      some(begin, count);
     for (Accumulator& a : accumulators) {
       if (a.how->combine_pairs) {
         const TermPair pair = a.combined_pair(code_, true);
@@ -312,22 +320,63 @@ class DeviceRows {
       }
       const Term own = static_cast<bool>(a.total) ? a.total : a.parts[0];
       const auto combine = [&](const Term& x, const Term& y) { return code_.let("part", a.how->combine(x, y)); };
-      const Term all = of_all(a.value, own, combine);
+      const Term all = threads_of_row_.combined(a.value, own, combine);
       values_[a.value] = partial_.empty() ? code_.let(value(a.value).name, cast(all, a.how->dtype)) : all;
     }
-    for (const auto& [v, best] : extrema) values_[v] = where_best(v, best);
+    for (const auto& [v, best] : extrema)
+      values_[v] = threads_of_row_.where_best(v, *value(v).how, best, b_.length(count_));
   }
 
-  // What loop `p` does with element `j` of the row.
+  // One width for all loops, so that a thread has the same elements in each: what it stores may lie where it loads.
+  // There are pieces where there are enough for the threads of a row.
+  void choose_width() {
+    const auto is_best = [](const Nest::Value& value) { return value.how && value.how->better; };
+    if (of_row_ == 1 || !plan_.cached().empty() || reduced_.size() != 1 || std::ranges::any_of(nest_.values(), is_best))
+      return;
+    DevicePieces all(b_, nest_, tracks_, reduced_[0], varies_);
+    for (size_t p = 0; p < plan_.loops(); ++p) add_loop(all, p);
+    width_ = all.choose_width();
+    if (part_.is_known() && part_.value() < width_ * of_row_) width_ = 1;
+  }
+  void add_loop(DevicePieces& pieces, size_t p) const {
+    for (size_t v : plan_.needed(p)) pieces.add_value(v);
+    for (size_t s = 0; s < nest_.stores().size(); ++s)
+      if (p + 1 == plan_.loops() && plan_.stores_elements(s)) pieces.add_store(s);
+  }
+
+  // Pieces by the threads in turn, of a row that begins anywhere: only one whose address is a multiple of a piece's
+  // size is loaded at once. Then the elements that are left, fewer than a piece has, by a thread each.
+  void in_pieces(DevicePieces& pieces, size_t p, const std::vector<Term>& at, const Term& are_aligned,
+                 const Term& begin, const Term& last, std::vector<Accumulator>& accumulators) {
+    const Term width = pieces.width();
+    code_.loop("j", begin + lane_ * width, last - (width - Term(1)), width * Term(of_row_), LoopMark::kSequential,
+               [&](const Term& j) {
+                 const std::vector<Term> here = unravelled(b_, reduced_, at, j);
+                 pieces.declare();
+                 pieces.load(here, values_, are_aligned);
+                 code_.loop("k", 0, width, 1, LoopMark::kUnrolled,
+                            [&](const Term& k) { element(p, at, j + k, accumulators, {}, k, &pieces); });
+                 pieces.store(here, values_, are_aligned);
+               });
+    if (count_.is_known() && count_.value() % pieces.width() == 0) return;  // so do parts
+    const Term rest = code_.let("rest", begin + (last - begin) / width * width + lane_);
+    code_.if_(rest < last, [&] { element(p, at, rest, accumulators, {}); });
+  }
+
+  // What loop `p` does with element `j` of the row; element k of the thread's own part of it, or of a piece.
   void element(size_t p, const std::vector<Term>& at, const Term& j, std::vector<Accumulator>& accumulators,
-               const std::vector<std::pair<size_t, Best>>& extrema, const Term& k = 0) {
+               const std::vector<std::pair<size_t, Best>>& extrema, const Term& k = 0,
+               const DevicePieces* pieces = nullptr) {
     const LocationInLoops here{.at = unravelled(b_, reduced_, at, j)};
     std::vector<Term> values = values_;
     for (const auto& [v, array] : own_)
       if (plan_.read(p).count(v))
         values[v] = code_.let("kept", kernel::load(array, value(v).variable.dtype(), 1, k, 1));
     for (size_t v : plan_.needed(p)) {
-      tracks_.compute(b_, v, here, in_lanes_, values);
+      if (pieces && pieces->loads(v))
+        values[v] = pieces->loaded(v, k);
+      else
+        tracks_.compute(b_, v, here, in_lanes_, values);
       for (const auto& [own, array] : own_)
         if (own == v) code_.store(array, k, 1, values[v]);
     }
@@ -346,76 +395,29 @@ class DeviceRows {
       });
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s)
-      if (p + 1 == plan_.loops() && plan_.stores_elements(s))
-        tracks_.store(b_, s, here, bound(nest_, nest_.stores()[s].value, values), values);
+      if (p + 1 == plan_.loops() && plan_.stores_elements(s)) {
+        const Term x = bound(nest_, nest_.stores()[s].value, values);
+        if (pieces)
+          pieces->keep(s, k, x);
+        else
+          tracks_.store(b_, s, here, x, values);
+      }
   }
 
   // ---- among the threads of a row ----------------------------------------------------------------------------------
 
-  // A location for each warp's part, for each number that is combined by a block.
   void declare_parts() {
-    if (of_row_ <= warp_) return;
     for (size_t v = 0; v < nest_.values().size(); ++v) {
       if (value(v).kind != Kind::kReduction) continue;
       const Accumulation& how = *value(v).how;
-      const DType dtype = how.better ? value_dtype(v) : has_total(how) ? wide_of(how.dtype) : how.dtype;
-      parts_.emplace_back(v, code_.shared_array("parts", dtype, of_row_ / warp_));
-      if (how.better) locations_.emplace_back(v, code_.shared_array("locations", DType::kInt64, of_row_ / warp_));
+      threads_of_row_.declare(v,
+                              how.better       ? value_dtype(v)
+                              : has_total(how) ? wide_of(how.dtype)
+                                               : how.dtype,
+                              static_cast<bool>(how.better));
     }
   }
-
-  static const std::string& of(const std::vector<std::pair<size_t, std::string>>& arrays, size_t v) {
-    return std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == v; })->second;
-  }
-
-  // The numbers of all threads of the row, combined in a tree. All of them have the result.
-  Term of_all(size_t v, Term own, const std::function<Term(const Term&, const Term&)>& combine) {
-    if (of_row_ == 1) return own;
-    for (int behind = warp_ / 2; behind > 0; behind /= 2)
-      own = combine(own, code_.shuffle("other", own, LaneChoice::kBehind, behind));
-    if (of_row_ == warp_) return code_.shuffle("all", own, LaneChoice::kNumber, 0);
-    share(of(parts_, v), own);
-    code_.barrier();
-    std::vector<Term> parts;
-    for (int w = 0; w < of_row_ / warp_; ++w) parts.push_back(shared(of(parts_, v), own.dtype(), w));
-    for (; parts.size() > 1; parts.resize(parts.size() / 2))
-      for (size_t i = 0; 2 * i < parts.size(); ++i) parts[i] = combine(parts[2 * i], parts[2 * i + 1]);
-    return parts[0];
-  }
-
-  // The first lane of each warp stores its warp's number.
-  void share(const std::string& array, const Term& own) {
-    code_.if_(b_.thread() % Term(warp_) == Term(0), [&] { code_.store(array, b_.thread() / Term(warp_), 1, own); });
-  }
-  Term shared(const std::string& array, DType dtype, int64_t number) {
-    return code_.let("part", kernel::load(array, dtype, 1, Term(number), 1));
-  }
-
-  // ---- extrema -----------------------------------------------------------------------------------------------------
-
   DType value_dtype(size_t v) const { return is_bool(value(v).term.dtype()) ? DType::kUInt8 : value(v).term.dtype(); }
-  Best better_of(size_t v, const Best& a, const Best& b) {
-    return kernel::better_of(code_, *value(v).how, a, b, b_.length(count_));
-  }
-
-  Term where_best(size_t v, Best own) {
-    if (of_row_ == 1) return own.where;
-    for (int behind = warp_ / 2; behind > 0; behind /= 2) {
-      const Best other{code_.shuffle("other", own.value, LaneChoice::kBehind, behind),
-                       code_.shuffle("other", own.where, LaneChoice::kBehind, behind)};
-      own = better_of(v, own, other);
-    }
-    if (of_row_ == warp_) return code_.shuffle("all", own.where, LaneChoice::kNumber, 0);
-    share(of(parts_, v), own.value);
-    share(of(locations_, v), own.where);
-    code_.barrier();
-    std::vector<Best> parts;
-    for (int w = 0; w < of_row_ / warp_; ++w)
-      parts.push_back({shared(of(parts_, v), own.value.dtype(), w), shared(of(locations_, v), DType::kInt64, w)});
-    for (; parts.size() > 1; parts.resize(parts.size() / 2))
-      for (size_t i = 0; 2 * i < parts.size(); ++i) parts[i] = better_of(v, parts[2 * i], parts[2 * i + 1]);
-    return parts[0].where;
-  }
 
   StepBuilder& b_;
   Code& code_;
@@ -423,6 +425,8 @@ class DeviceRows {
   Tracks tracks_;
   RowPlan plan_;
   std::vector<bool> in_lanes_;  // none: there are no lanes of vectors
+  std::vector<bool> varies_;    // values along the row
+  int64_t width_ = 1;           // elements of a piece
   std::vector<LoopAxis> kept_, reduced_;
   Dim count_ = 1;  // elements of a row
   int warp_ = 32, of_row_ = 1, threads_ = 1;
@@ -433,8 +437,8 @@ class DeviceRows {
   int64_t of_thread_ = 0;                            // elements of a whole row that a thread has, where that is known
   std::vector<std::pair<size_t, std::string>> own_;  // by value: the thread's part of a row, for later loops
   Term lane_;                                        // the thread's number among those of its row
-  std::vector<std::pair<size_t, std::string>> parts_, locations_;  // by reduction: shared arrays
-  std::vector<Term> values_;                                       // of the row
+  RowThreads threads_of_row_{b_};
+  std::vector<Term> values_;  // of the row
 };
 
 }  // namespace

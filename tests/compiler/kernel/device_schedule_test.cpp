@@ -59,11 +59,23 @@ TEST(GoldenCode, ElementsOnADevice) {
                 "code/cuda_elements.txt");
 }
 
+// A thread takes the elements that 16 bytes hold, where there are some for each of its block.
+TEST(GoldenCode, PiecesOnADevice) {
+  const Expr x = floats({"n"}), pixels = tensor("pixels", {4096}, DType::kUInt8);
+  expect_golden(
+      text_of({floats({1023}) * 2.0, floats({1024}) * 2.0, floats({1025}) * 2.0, x[{Slice{.start = 1}}] * 2.0,
+               floats({"n", "m"}) * floats({"m"}, "row"),
+               floats({1025}) > cast(tensor("y", {1025}, DType::kInt8), DType::kFloat32),
+               cast(pixels, DType::kFloat32) * 2.0, take(floats({10, 64}), tensor("at", {"m"}, DType::kInt64))}),
+      "code/cuda_pieces.txt");
+}
+
 TEST(GoldenCode, RowsOnADevice) {
   const auto row_sums = [](const Dims& dims) { return sum(floats(dims), {1}); };
-  expect_golden(text_of({row_sums({5, 0}), row_sums({0, 32}), row_sums({5, 1}), row_sums({5, 32}), row_sums({5, 33}),
-                         row_sums({5, 1024}), row_sums({5, 1025}), row_sums({"n", "m"})}),
-                "code/cuda_rows.txt");
+  expect_golden(
+      text_of({row_sums({5, 0}), row_sums({0, 32}), row_sums({5, 1}), row_sums({5, 32}), row_sums({5, 33}),
+               row_sums({5, 127}), row_sums({5, 128}), row_sums({5, 1024}), row_sums({5, 1025}), row_sums({"n", "m"})}),
+      "code/cuda_rows.txt");
 }
 
 TEST(GoldenCode, ColumnsOnADevice) {
@@ -72,7 +84,9 @@ TEST(GoldenCode, ColumnsOnADevice) {
 }
 
 TEST(GoldenCode, ChainsOfRowsOnADevice) {
-  expect_golden(text_of({softmax(floats({"n", 100})), softmax(floats({"n", 2000})), argmax(floats({7, 2000}), {1})}),
+  const Expr x = floats({300, 9000});
+  expect_golden(text_of({softmax(floats({"n", 100})), softmax(floats({"n", 2000})), argmax(floats({7, 2000}), {1}),
+                         x - mean(x, {1}, true)}),
                 "code/cuda_row_chains.txt");
 }
 
@@ -137,8 +151,9 @@ TEST(DeviceSchedule, ExplainPrintsTheChoices) {
     EXPECT_NE(program_text(planned(e)).find(choices), std::string::npos) << program_text(planned(e));
   };
   prints(floats({1000}) * 2.0, ", blocks: 4 of 256 threads, a thread for each element");
-  prints(floats({"n"}) * 2.0, ", blocks: floor_div(n + 255, 256) of 256 threads, a thread for each element");
-  prints(sum(floats({50, 700}), {1}), ", blocks: 13 of 128 threads, a warp for each row");
+  prints(floats({5000}) * 2.0, ", blocks: 5 of 256 threads, a thread for 4 elements side by side");
+  prints(floats({"n"}) * 2.0, ", blocks: floor_div(n + 1023, 1024) of 256 threads, a thread for 4 elements");
+  prints(sum(floats({50, 700}), {1}), ", blocks: 13 of 128 threads, a warp for each row, 4 elements at once");
   prints(sum(floats({50, 70000}), {1}), ", blocks: 900 of 256 threads, a block for each part of a row");
   prints(sum(floats({600, 70000}), {1}), ", blocks: 600 of 256 threads, a block for each row, on two levels");
   prints(sum(floats({200, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");

@@ -73,6 +73,11 @@ TEST(GoldenCode, EveryStatementOfDevices) {
     code.atomic(counts, b.thread() / Term(32), b.thread(), kind);
   code.loop("u", 0, 4, 1, LoopMark::kUnrolled,
             [&](const Term& u) { b.store(b.output(), u, load(part, DType::kFloat32, 1, u, 1)); });
+  code.if_(b.is_aligned(b.input(0), 4, 16) && b.is_aligned(b.output(), 0, 8), [&] {
+    const std::string own = code.local_array("own", {DType::kFloat32, 4, 0}, 1).node().name;
+    code.store(own, 0, 1, code.let("piece", b.load(b.input(0), 4, 4)));
+    b.store(b.output(), b.thread() * Term(2), load(own, DType::kFloat32, 2, 0, 1));
+  });
   b.require(b.length("n") < Term(10), {"too many", "at most {limit}, got {value}", {}}, b.length("n"), 10);
   b.finish_device_kernel("every_statement", "one of each statement of devices", 3, 64, "");
   expect_golden(printed(b), "code/every_statement_of_devices.txt");

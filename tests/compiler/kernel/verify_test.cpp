@@ -288,13 +288,31 @@ TEST(VerifyDevice, AtomicOperationsAreThoseOfLargeIntegersThatAreWritten) {
             "an atomic operation with an element of int32 on out0 of float32");
 }
 
+// A device loads and stores them, of 16 bytes at most, and computes with none.
+TEST(VerifyDevice, VectorsAreLoadedAndStored) {
+  const auto copied = [](int lanes, const std::function<Term(Term)>& made) {
+    return [lanes, made](Code& code) {
+      code.local_array("own", {DType::kFloat32, lanes, 0}, 1);
+      code.if_(is_aligned("in0", 0, 16), [&] { code.store("own", 0, 1, made(in(0, lanes))); });
+    };
+  };
+  const auto as_it_is = [](Term x) { return x; };
+  EXPECT_EQ(device_fault(copied(4, as_it_is)), "none");
+  EXPECT_EQ(device_fault(copied(8, as_it_is)), "a vector of 32 bytes on a device");
+  EXPECT_EQ(device_fault(copied(3, as_it_is)), "a vector of 12 bytes on a device");
+  EXPECT_EQ(device_fault(copied(4, [](Term x) { return x + x; })), "a vector that a device computes");
+  EXPECT_EQ(device_fault([](Code& code) { code.if_(is_aligned("n", 0, 16), [] {}); }),
+            "the address of n, which is no buffer");
+}
+
 TEST(VerifyDevice, StatementsOfDevicesAreForDevicesAlone) {
   const std::vector<std::pair<std::function<void(Code&)>, std::string>> kinds{
       {[](Code& code) { code.barrier(); }, "a barrier"},
       {[](Code& code) { code.shared_array("a", DType::kFloat32, 8); }, "a shared array"},
       {[](Code& code) { code.shuffle("x", Term(1), LaneChoice::kNumber, 0); }, "a shuffle"},
       {[](Code& code) { code.atomic("out0", 0, constant(DType::kFloat32, 1), AtomicKind::kAdd); },
-       "an atomic operation"}};
+       "an atomic operation"},
+      {[](Code& code) { code.if_(is_aligned("in0", 0, 16), [] {}); }, "the alignment of an address"}};
   for (const auto& [body, what] : kinds) EXPECT_EQ(fault(body), what + " in a kernel of a processor");
   Function of_device = made([](Code&) {});
   of_device.threads = 32;
