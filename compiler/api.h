@@ -17,6 +17,7 @@
 #include "compiler/ops/control/if_else.h"  // if_else
 #include "compiler/ops/control/op_from_function.h"
 #include "compiler/ops/control/op_from_graph.h"
+#include "compiler/ops/control/placement.h"
 #include "compiler/ops/control/repeat.h"  // repeat, repeat_until
 #include "compiler/ops/control/scan.h"    // scan, map, reduce, foldl, foldr
 #include "compiler/ops/control/stop_gradient.h"

@@ -1,5 +1,7 @@
 #include "compiler/codegen/device_work.h"
 
+#include <algorithm>
+
 namespace thtrain {
 
 bool DeviceWork::may_fail(const Step& step) {
@@ -18,7 +20,9 @@ DeviceWork DeviceWork::of(const Region& region) {
 }
 
 bool leaves_work(const Program& program) {
-  bool out = program.target.is_device() && program.graph.outputs.empty();
+  bool out = program.target.is_device() && std::ranges::none_of(program.buffers, [](const Buffer& buffer) {
+               return buffer.kind == BufferKind::kOutput && !buffer.on_device;
+             });
   const bool has_checks = DeviceWork::of(program.body).checks;
   for_each_step(program.body, [&](const Step& step) {
     const bool is_argument = std::holds_alternative<kernel::Transfer>(step.code) &&

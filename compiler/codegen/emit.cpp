@@ -230,8 +230,8 @@ class Emitter {
                                    .config = origin ? origin->config() : ConfigPosition()});
       line(str("if (!", bytes, ".fits) { ctx->fail(ctx, ", check, ", 0, 0); return 1; }"));
       line(str(buffers_[b], " = (", element_type(buffer.dtype), "*)",
-               buffer.on_device ? "ctx->device->allocate" : "ctx->allocate", "(ctx, ",
-               allocation_slot(program_, buffer), ", ", bytes, ".value);"));
+               buffer.on_device && buffer.kind == BufferKind::kTemporary ? "ctx->device->allocate" : "ctx->allocate",
+               "(ctx, ", allocation_slot(program_, buffer), ", ", bytes, ".value);"));
       line("if (ctx->failure.word) return 1;");
     }
   }

@@ -1,5 +1,6 @@
 #include "compiler/cuda/device_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -42,15 +43,34 @@ void DeviceMemory::write(void* to, const void* host, size_t bytes) const {
 
 void DeviceMemory::copy(void* to, const void* from, size_t bytes) const {
   const std::lock_guard turn(turn_);
-  settle();
+  settle_checks();
   stream_.copy(address_of(to), address_of(from), bytes);
 }
 
 void DeviceMemory::settle() const {
   const std::lock_guard turn(turn_);
-  UnreadWork* const work = std::exchange(unread_, nullptr);
+  for (UnreadWork* const work : std::exchange(unread_, {})) {
+    try {
+      work->read();
+    } catch (...) {
+      if (!failed_) failed_ = std::current_exception();
+    }
+  }
   if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
-  if (work) work->read();
+}
+
+void DeviceMemory::settle_checks(const UnreadWork* but) const {
+  const std::lock_guard turn(turn_);
+  const bool is_due = std::ranges::any_of(unread_, [&](UnreadWork* work) { return work != but && work->may_fail(); });
+  if (failed_ || is_due) settle();
+}
+
+void DeviceMemory::leave(UnreadWork& work) const {
+  if (!has_left(work)) unread_.push_back(&work);
+}
+
+bool DeviceMemory::has_left(const UnreadWork& work) const {
+  return std::ranges::find(unread_, &work) != unread_.end();
 }
 
 void DeviceMemory::settle_later(UnreadWork& work) const {

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <mutex>
+#include <vector>
 
 #include "compiler/cuda/device.h"
 #include "compiler/ir/storage.h"
@@ -15,6 +16,8 @@ class UnreadWork {
  public:
   /// Waits for it. Throws what has failed.
   virtual void read() = 0;
+  /// Has it checks?
+  virtual bool may_fail() const = 0;
 
  protected:
   ~UnreadWork() = default;
@@ -35,8 +38,8 @@ class DeviceMemory : public AddressSpace {
   void read(void* host, const void* from, size_t bytes) const override;
   /// Of at most kSmall bytes nobody waits for anything.
   void write(void* to, const void* host, size_t bytes) const override;
-  /// Within it; the two do not overlap. Throws what has failed of work that nobody has read.
-  void copy(void* to, const void* from, size_t bytes) const;
+  /// In the order of the work. Throws what has failed of work that may fail and that nobody has read.
+  void copy(void* to, const void* from, size_t bytes) const override;
   static constexpr size_t kSmall = 1024;
 
   /// Functions take turns: who holds it asks for work.
@@ -44,10 +47,12 @@ class DeviceMemory : public AddressSpace {
   Stream& stream() const { return stream_; }
   /// Of copies that come from the host while `stream()` computes.
   Stream& arrivals() const { return arrivals_; }
-  /// It is read before others work here, or read what it has computed.
-  void leave(UnreadWork& work) const { unread_ = &work; }
-  bool has_left(const UnreadWork& work) const { return unread_ == &work; }
+  /// It is read before anybody reads what it has computed, and before others work here if it may fail.
+  void leave(UnreadWork& work) const;
+  bool has_left(const UnreadWork& work) const;
   void settle() const;
+  /// Only where work that may fail, but for this, is unread: what others ask for is then to have no effect.
+  void settle_checks(const UnreadWork* but = nullptr) const;
   /// Whose work it is ends: what has failed of it comes from the next settle().
   void settle_later(UnreadWork& work) const;
 
@@ -55,7 +60,7 @@ class DeviceMemory : public AddressSpace {
   const Device& device_;
   mutable std::recursive_mutex turn_;
   mutable Stream stream_, arrivals_;
-  mutable UnreadWork* unread_ = nullptr;
+  mutable std::vector<UnreadWork*> unread_;
   mutable std::exception_ptr failed_;
   const PinnedBuffer small_;  // small values until they have arrived
   mutable size_t small_used_ = 0;

@@ -272,7 +272,10 @@ void DeviceCalls::start_timing() {
 
 void DeviceCalls::begin(const DeviceProgram& program, size_t host_bytes, ThContext* context, void (*fail)(ThContext*)) {
   const cuda::DeviceMemory& memory = on_.memory;
-  if (!memory.has_left(*this) || !program.leaves_work()) memory.settle();
+  if (program.leaves_work())
+    memory.settle_checks(this);
+  else
+    memory.settle();
   arguments_.begin_call(memory.has_left(*this));
   // Of a call before the last: kernels that change variables have done nothing since.
   if (memory.has_left(*this) && may_have_failed_ && failed()[0] != 0) memory.settle();

@@ -90,6 +90,7 @@ class DeviceCalls : public ThDevice, public cuda::UnreadWork {
   /// The arguments of the call on the host, which are sent to the device.
   std::span<const Tensor> send(std::span<const Tensor> arguments) { return arguments_.send(arguments); }
   void read() override;
+  bool may_fail() const override { return may_have_failed_; }
   /// Until all is done that was launched. Throws what went wrong on the device.
   void finish();
   /// After a call that failed: waits, and rethrows what a function of the context threw, if anything.

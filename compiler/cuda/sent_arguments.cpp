@@ -27,12 +27,18 @@ std::span<const Tensor> SentArguments::send(std::span<const Tensor> arguments) {
   size_t bytes = 0;
   for (const Tensor& given : arguments) {
     offsets.push_back(bytes);
+    if (!given.is_on_host()) continue;
     bytes += (given.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
   make_room(slot, bytes);
   slot.copies.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Tensor& given = arguments[i];
+    if (!given.is_on_host()) {  // the caller keeps it
+      slot.copies.push_back(Tensor::wrap(given.dtype(), given.shape(), given.strides(),
+                                         const_cast<void*>(given.address()), *given.space()));
+      continue;
+    }
     slot.copies.push_back(Tensor::wrap(given.dtype(), given.shape(), row_major_strides(given.shape()),
                                        slot.host->data() + offsets[i], nullptr));
     slot.copies.back().assign(given);
@@ -48,6 +54,8 @@ std::span<const Tensor> SentArguments::send(std::span<const Tensor> arguments) {
 cuda::DeviceAddress SentArguments::there(const void* address) const {
   const std::optional<Slot>& slot = slots_[current_];
   if (!slot || !slot->host) return 0;
+  for (const Tensor& copy : slot->copies)
+    if (!copy.is_on_host() && copy.address() == address) return cuda::address_of(address);
   const char* const at = static_cast<const char*>(address);
   const bool is_copy = at >= slot->host->data() && at < slot->host->data() + slot->host->bytes();
   return is_copy ? there_->address() + static_cast<size_t>(at - slot->host->data()) : 0;

@@ -20,10 +20,10 @@ class SentArguments {
 
   /// Waits for the call before the last. `is_behind`: the last one may be at work.
   void begin_call(bool is_behind);
-  /// Copies of the arguments, row-major, until the call after the next one begins. What is asked for from now on reads
-  /// them on the device.
+  /// Copies of the arguments, row-major, until the call after the next one begins; those of the device's memory
+  /// themselves. What is asked for from now on reads them on the device.
   std::span<const Tensor> send(std::span<const Tensor> arguments);
-  /// Where the device has what lies at this address of the copies; 0: it is no address of them.
+  /// Where the device has what lies at this address of what send() gave; 0: it is no address of that.
   cuda::DeviceAddress there(const void* address) const;
   /// Behind the work of a call that nobody waits for.
   void end_call();

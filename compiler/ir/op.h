@@ -160,6 +160,9 @@ struct OpCase {
   double bound = 0;    // native against reference, in units of the last place of the largest value; 0: equal bits
 };
 
+/// Where a value lies, and what is computed from it: in a function for a device.
+enum class Place : uint8_t { kAnywhere, kHost, kDevice };
+
 struct Op {
   std::string name;
   /// What it computes, and lines that begin with Shapes:, dtypes:, Gradient:, Edge cases:, Example: and Source: (of a
@@ -220,6 +223,8 @@ struct Op {
   const std::vector<int64_t>& (*axis_order)(const Node&) = nullptr;
   /// The value is input 0: the op is there for its derivatives, and goes when none is left to take.
   bool only_derivatives = false;
+  /// The value is input 0, and lies there: the user has placed it (ops/control/placement.h).
+  Place place = Place::kAnywhere;
 
   /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
@@ -270,6 +275,15 @@ std::string name_in_errors(const Op& op, const Props& props);
 
 /// Op::axis_order of a node; null where it has none.
 const std::vector<int64_t>* axis_order_of(const Node& node);
+
+/// Has the user placed the node's values on the host? They are so where a value is that it reads: on_host(input).
+template <class F>
+bool lies_on_host(const Node& node, F on_host) {
+  if (node.op->place != Place::kAnywhere) return node.op->place == Place::kHost;
+  for (const Expr& input : node.inputs)
+    if (input.type().kind != TypeKind::kToken && on_host(input)) return true;
+  return false;
+}
 
 /// May output `output` of a node have a derivative with respect to its input `input`?
 bool is_connected(const Node& node, size_t input, size_t output);

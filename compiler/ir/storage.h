@@ -26,6 +26,8 @@ class AddressSpace {
   /// Copies to the host, and from there. When it returns the host's bytes are there, or may change.
   virtual void read(void* host, const void* from, size_t bytes) const = 0;
   virtual void write(void* to, const void* host, size_t bytes) const = 0;
+  /// Copies within it, of what does not overlap.
+  virtual void copy(void* to, const void* from, size_t bytes) const = 0;
 
  private:
   std::string name_;

@@ -23,6 +23,7 @@
 #include "compiler/passes/inline_calls.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/merge_loops.h"
+#include "compiler/passes/place_values.h"
 #include "compiler/passes/read_starts.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/solve_for_inverses.h"
@@ -50,6 +51,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"solve_for_inverses", "dot(inverse(a), b) -> solve(a, b)", solve_for_inverses, reassociating}, "canonical"},
       {{"drop_gradient_ops", "stop_gradient(x) -> x", drop_gradient_ops}, "canonical"},
       {{"inline_calls", "graph_call(x -> exp(x)) -> exp(x)", inline_calls}, "canonical"},
+      {{"place_values", "tanh(y) + on_host(x) -> on_host(tanh(y)) + on_host(x)", place_values}, "canonical"},
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},

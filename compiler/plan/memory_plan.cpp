@@ -212,6 +212,19 @@ Arena plan_arena(Program& program, const std::vector<LiveRange>& live_ranges, co
 
 }  // namespace
 
+// The processor has addresses for 2^47 bytes. Sums of several sizes that are no larger do not overflow.
+void require_fits(const Type& type) {
+  int64_t bytes = static_cast<int64_t>(size_of(type.dtype));
+  for (const Dim& length : type.dims) {
+    if (length.is(0)) return;
+    if (length.is_known() && (__builtin_mul_overflow(bytes, length.value(), &bytes) || bytes > int64_t{1} << 47))
+      throw UserError({.what = "a value is larger than any memory",
+                       .expected = "at most 2^47 bytes",
+                       .got = readable(type.text()),
+                       .hint = "the states of all iterations of a loop are kept where its derivative reads them"});
+  }
+}
+
 MemoryPlan plan_memory(Program& program) {
   const std::vector<LiveRange> live_ranges = live_ranges_of(program);
   const Bounds bounds(program);

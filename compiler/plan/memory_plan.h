@@ -20,4 +20,7 @@ std::vector<LiveRange> live_ranges_of(const Program& program);
 /// program has on the host is placed in an arena of its own.
 MemoryPlan plan_memory(Program& program);
 
+/// UserError where a value of known lengths is larger than the processor's addresses reach.
+void require_fits(const Type& type);
+
 }  // namespace thtrain

@@ -25,12 +25,13 @@ class TransferPlacer {
   void run() {
     for_each_step(program_.body, [&](const Step& step) { note(step); });
     for (size_t b = 0; b < by_kernels_.size(); ++b)
-      if (by_kernels_[b]) place(b);
+      if (by_kernels_[b] || is_internal(program_.buffers[b])) place(b);
     rewrite(program_.body);
     bring_inputs();
     for (size_t b = 0; b < there_.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
-      const bool is_result = buffer.kind == BufferKind::kOutput || (stays(buffer) && is_written_[b]);
+      const bool is_result = (buffer.kind == BufferKind::kOutput && !is_internal(buffer)) ||  //
+                             (stays(buffer) && is_written_[b]);
       if (is_result && there_[b] >= 0 && !is_sent_[b] && !is_here(b))
         program_.body.items.push_back(transfer(whole(static_cast<size_t>(there_[b])), whole(b), "to the host"));
     }
@@ -72,8 +73,11 @@ class TransferPlacer {
 
   // Is it the caller's, or a variable that stays on the host?
   bool is_of_host(const Buffer& buffer) const {
-    return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput || stays(buffer);
+    return buffer.kind == BufferKind::kInput || (buffer.kind == BufferKind::kOutput && !is_internal(buffer)) ||
+           stays(buffer);
   }
+  // An output that the caller wants there.
+  static bool is_internal(const Buffer& buffer) { return buffer.kind == BufferKind::kOutput && buffer.on_device; }
   bool stays(const Buffer& buffer) const {
     return buffer.kind == BufferKind::kShared && program_.shared[buffer.index].node().shared->stays_on_host;
   }
@@ -253,7 +257,7 @@ class TransferPlacer {
     region.items.push_back(std::move(step));
     for (LengthDefinition& length : late) {
       const auto b = static_cast<size_t>(length.value.buffer);
-      const bool is_output = program_.buffers[b].kind == BufferKind::kOutput;
+      const bool is_output = program_.buffers[b].kind == BufferKind::kOutput && !is_internal(program_.buffers[b]);
       const BufferView there = on_device(length.value);
       length.value = is_output ? whole(b) : on_host(length.value.type, "length", region);
       is_sent_[b] = is_sent_[b] || is_output;

@@ -44,6 +44,12 @@ void PlanScope::set_derived(const Expr& e, const std::string& recipe, BufferView
   derived_.emplace(std::pair{number_of(e), recipe}, std::move(view));
 }
 
+bool PlanScope::note_place(const Node& node) {
+  const bool on_host = lies_on_host(node, [&](const Expr& input) { return value(input).on_host; });
+  for (size_t o = 0; o < node.types.size(); ++o) value(node[o]).on_host = on_host;
+  return on_host;
+}
+
 bool PlanScope::is_used(const Expr& e) {
   const Value& v = value(e);
   return v.is_read || v.last_reader == kForever;

@@ -23,6 +23,7 @@ class PlanScope {
     std::optional<BufferView> wanted = {};  // where it should be computed
     size_t last_reader = 0;                 // position in the order; kForever: a root of the graph
     bool is_read = false;                   // by a step
+    bool on_host = false;                   // placed there by the user, in a program for a device
     int copy = -1;                          // the buffer of a row-major copy that a reader needed
   };
 
@@ -39,6 +40,9 @@ class PlanScope {
   /// Where a step of this scope left what it derived from the value; null: none did.
   const BufferView* derived_from(const Expr& e, const std::string& recipe);
   void set_derived(const Expr& e, const std::string& recipe, BufferView view);
+  /// Lies what the node gives on the host, where the user has placed it? References alone compute with it then: they
+  /// read any layout, and what kernels would copy goes to the device.
+  bool note_place(const Node& node);
   /// Does anything read the value, or is it a root?
   bool is_used(const Expr& e);
   /// Has every value in the buffer been read for the last time, once the node at `position` has run; and so in the

@@ -57,7 +57,7 @@ Program Planner::run() {
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     const Expr& out = graph.outputs[k];
     const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k),
-                                   is_data_dependent(out.dims())});
+                                   is_data_dependent(out.dims()), 0, options_.internal_outputs.contains(k)});
     locations.push_back({buffer, out.type(), row_major(out.dims())});
   }
   plan_scope(order, locations);
@@ -149,19 +149,6 @@ int Planner::add_buffer(Buffer buffer) {
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
-// The processor has addresses for 2^47 bytes. Sums of several sizes that are no larger do not overflow.
-static void require_fits(const Type& type) {
-  int64_t bytes = static_cast<int64_t>(size_of(type.dtype));
-  for (const Dim& length : type.dims) {
-    if (length.is(0)) return;
-    if (length.is_known() && (__builtin_mul_overflow(bytes, length.value(), &bytes) || bytes > int64_t{1} << 47))
-      throw UserError({.what = "a value is larger than any memory",
-                       .expected = "at most 2^47 bytes",
-                       .got = readable(type.text()),
-                       .hint = "the states of all iterations of a loop are kept where its derivative reads them"});
-  }
-}
-
 int Planner::add_temporary(const Type& type, std::string name) {
   require_fits(type);
   return add_buffer(
@@ -232,9 +219,10 @@ void Planner::plan(const Node& node) {
   if (node.is_leaf()) return;
   if (node.op == &constant_op()) return place_constant(node);
   if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
+  const bool on_host = program_.target.is_device() && scope_->note_place(node);
   try {
     if (place_views(node)) return;
-    if (node.op->lower_region) return place_region(node);
+    if (node.op->lower_region && !on_host) return place_region(node);
     place_step(node);
   } catch (const UserError& error) {
     Message message = error.messages()[0];
@@ -280,16 +268,17 @@ std::vector<BufferView> Planner::placed_inputs(const Node& node, bool calls_back
   out.reserve(node.inputs.size() + node.types.size());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const BufferView& view = view_of(node.inputs[i]);
-    bool fits = view.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, view.layout)) &&
-                                    (!calls_back || is_row_major(view.type.dims, view.layout)));
+    bool fits = view.buffer < 0 || scope_->value(node.inputs[i]).on_host ||
+                ((!node.op->accepts_layout || node.op->accepts_layout(node, i, view.layout)) &&
+                 (!calls_back || is_row_major(view.type.dims, view.layout)));
     out.push_back(fits ? view : materialized(node.inputs[i]));
   }
   return out;
 }
 
 void Planner::place_step(const Node& node) {
-  bool calls_back =
-      node.op->calls_reference || (node.op->scalar && !has_scalar_code(node)) || (!node.op->lower && !node.op->scalar);
+  bool calls_back = scope_->value(node[0]).on_host || node.op->calls_reference ||
+                    (node.op->scalar && !has_scalar_code(node)) || (!node.op->lower && !node.op->scalar);
   std::vector<BufferView> operands = placed_inputs(node, calls_back);  // then outputs
   Placement at{.inputs = {operands.data(), node.inputs.size()}};       // nothing below moves them
   taken_.clear();

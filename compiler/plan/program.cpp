@@ -48,6 +48,23 @@ bool trusts_indices(const Step& step) {
   });
 }
 
+std::vector<bool> inputs_read_by_host(const Program& program) {
+  std::vector<bool> out;
+  for (const Expr& input : program.graph.inputs)  // whose value may be a length
+    out.push_back(input.type().is_scalar() && !is_float(input.dtype()) && !is_complex(input.dtype()));
+  const auto note = [&](const BufferView& view) {
+    if (view.buffer < 0) return;
+    const Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
+    if (buffer.kind == BufferKind::kInput) out[buffer.index] = true;
+  };
+  for_each_step(program.body, [&](const Step& step) {
+    if (!std::holds_alternative<kernel::Transfer>(step.code)) std::ranges::for_each(step.operands, note);
+    for (const LengthDefinition& length : step.defines) note(length.value);
+  });
+  for_each_condition(program.body, note);
+  return out;
+}
+
 bool may_fail(const Step& step) {
   const auto* call = std::get_if<kernel::KernelCall>(&step.code);
   // A processor's function has a status.

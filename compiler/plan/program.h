@@ -123,6 +123,8 @@ bool is_device_library(const Step& step);
 bool ends_graph(const Step& step);
 /// Does a library of the device read integers? They are indices, right or wrong: no check may have failed before.
 bool trusts_indices(const Step& step);
+/// Of a device's program, for each input: does the host read it, a reference, a condition or a length?
+std::vector<bool> inputs_read_by_host(const Program& program);
 /// Does the entry ask behind the step whether it has failed?
 bool may_fail(const Step& step);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.
@@ -145,6 +147,7 @@ struct PlanOptions {
   bool merge_launches = false;               // of a device (merge_launches.h)
   bool early_outputs = false;                // what is copied to an output goes there as soon as it is computed
   std::set<size_t> mutable_inputs = {};      // numbers of those that temporaries may be written over
+  std::set<size_t> internal_outputs = {};    // numbers of those that stay in the device's memory
 };
 
 /// Orders the nodes of an optimized graph, gives every value a buffer, lowers every node, and packs the arena.

@@ -27,10 +27,25 @@ std::span<const Tensor> in_own_dtypes(const Function::State& s, std::span<const 
   for (size_t i = 0; i < std::min(given.size(), s.graph.inputs.size()); ++i) {
     const DType dtype = s.graph.inputs[i].dtype();
     if (given[i].dtype() == dtype) continue;
-    std::optional<Tensor> converted = in_dtype(given[i], dtype, s.inputs[i]);
+    std::optional<Tensor> converted = in_dtype(given[i].on_host(), dtype, s.inputs[i]);
     if (!converted) continue;
     if (copies.empty()) copies.assign(given.begin(), given.end());
     copies[i] = std::move(*converted);
+  }
+  return copies.empty() ? given : std::span<const Tensor>(copies);
+}
+
+std::span<const Tensor> in_reach(const Function::State& s, std::span<const Tensor> given, std::vector<Tensor>& copies) {
+  const bool may_stay = s.device && s.program && s.options.mode == Mode::kNative && !s.observer;
+  const AddressSpace* const space = may_stay ? &s.device->on().memory : nullptr;
+  const auto is_in_reach = [&](size_t i) {
+    if (!given[i].is_contiguous()) return false;
+    return given[i].is_on_host() || (given[i].space() == space && !s.program->image.read_by_host[i]);
+  };
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (is_in_reach(i)) continue;
+    if (copies.empty()) copies.assign(given.begin(), given.end());
+    copies[i] = given[i].on_host().contiguous();
   }
   return copies.empty() ? given : std::span<const Tensor>(copies);
 }
@@ -50,7 +65,7 @@ std::span<const Tensor> in_own_memory(const Function::State& s, std::span<const 
       }
     }
     if (!is_read) continue;
-    Tensor copy = given[i].copy();
+    Tensor copy = given[i].copy(given[i].space());
     if (copies.empty()) copies.assign(given.begin(), given.end());
     copies[i] = std::move(copy);
     given = copies;

@@ -21,6 +21,9 @@ std::span<const Tensor> with_own_values(const Function::State& state, std::span<
 /// In the dtypes of the inputs (in_dtype). What does not fit is reported when its lengths are bound.
 std::span<const Tensor> in_own_dtypes(const Function::State& state, std::span<const Tensor> given,
                                       std::vector<Tensor>& copies);
+/// Row-major and on the host, but for those in the memory of the program's device that the host need not read.
+std::span<const Tensor> in_reach(const Function::State& state, std::span<const Tensor> given,
+                                 std::vector<Tensor>& copies);
 /// With copies of those that are the buffer of a variable that the call updates, and of mutable ones whose memory
 /// somebody else reads: a variable, another argument, a later call.
 std::span<const Tensor> in_own_memory(const Function::State& state, std::span<const Tensor> given,

@@ -69,7 +69,8 @@ PlanOptions plan_options(const CompileOptions& options, const Tuner& tuner) {
           .chooser = &tuner,
           .merge_launches = options.target.is_device() && options.probes != Probes::kSteps && wants_device_graphs(),
           .early_outputs = options.early_outputs,
-          .mutable_inputs = options.mutable_inputs};
+          .mutable_inputs = options.mutable_inputs,
+          .internal_outputs = options.internal_outputs};
 }
 
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
@@ -85,7 +86,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
     key = content_hash(
         {graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
          str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION, " mutable ",
-             join(options.mutable_inputs, " ", [](size_t i) { return str(i); }), " on host ",
+             join(options.mutable_inputs, " ", [](size_t i) { return str(i); }), " internal ",
+             join(options.internal_outputs, " ", [](size_t i) { return str(i); }), " on host ",
              join(shared_leaves(canonical.graph), "",
                   [](const Expr& leaf) { return leaf.node().shared->stays_on_host ? "1" : "0"; }),
              target.is_device() && !wants_device_graphs() ? " launches apart" : "",
@@ -121,6 +123,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   image.on_device.resize(planned->shared.size());
   for (const Buffer& buffer : planned->buffers)
     if (buffer.kind == BufferKind::kShared) image.on_device[buffer.index] = buffer.on_device;
+  image.read_by_host = inputs_read_by_host(*planned);
   std::vector<Expr> leaves = shared_leaves(canonical.graph);
   for (const Expr& leaf : planned->shared) {
     auto at = std::find_if(leaves.begin(), leaves.end(), [&](const Expr& e) { return e.same(leaf); });

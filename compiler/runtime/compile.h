@@ -47,7 +47,7 @@ struct CompileOptions {
   bool use_cache = true;
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
-  std::set<size_t> mutable_inputs = {};  // PlanOptions::mutable_inputs
+  std::set<size_t> mutable_inputs = {}, internal_outputs = {};  // as PlanOptions has them
   std::vector<TakenCandidate> candidates = {};
   CandidateLists candidate_lists = {};
   bool allow_wrong_results = false;  // of candidates, see TunerOptions

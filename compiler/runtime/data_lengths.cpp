@@ -27,6 +27,11 @@ ThTensor& argument_of_output(State& s, size_t k) {
   return s.args[s.args.size() - s.graph.outputs.size() + k];
 }
 
+// Null: on the host.
+const AddressSpace* space_of_output(const State& s, size_t k) {
+  return s.device && s.internal[k] ? &s.device->on().memory : nullptr;
+}
+
 // The lengths that bodies define, each with its number in the canonical graph.
 void add_lengths_of_bodies(const Graph& graph, std::map<std::string, size_t>& names) {
   for (const Node* node : topological_order(graph.roots()))
@@ -132,7 +137,7 @@ void finish_lengths(State& s, std::vector<Tensor>& outputs) {
   for (size_t k : s.lengths.late_outputs) {
     const Shape shape = s.user_lengths.evaluate(s.graph.outputs[k].dims());
     // The program asks for no memory where there are no elements whatever the data decides.
-    outputs[k] = element_count(shape) == 0 ? Tensor::empty(s.graph.outputs[k].dtype(), shape)
+    outputs[k] = element_count(shape) == 0 ? Tensor::empty(s.graph.outputs[k].dtype(), shape, space_of_output(s, k))
                                            : s.lengths.late_values[k].reshape(shape);
   }
   outputs.resize(seen_outputs(s));
@@ -157,7 +162,7 @@ void* on_allocate(ThContext* context, int slot, long bytes) {
       TH_CHECK(out.bytes() == static_cast<size_t>(bytes), "output ", number, " of ", bytes, " bytes is ",
                out.type_text());
       s.lengths.late_values[number] = out;
-      return argument_of_output(s, number).data = out.raw();
+      return argument_of_output(s, number).data = const_cast<void*>(out.address());
     }
     std::vector<Tensor>& buffers = s.lengths.temporaries;
     const size_t index = number - s.graph.outputs.size();
@@ -226,7 +231,7 @@ static std::string output_text(const State& s, size_t k) {
 static Tensor new_output(const State& s, size_t k) {
   const Expr& output = s.graph.outputs[k];
   try {
-    return Tensor::empty(output.dtype(), s.output_shapes[k]);
+    return Tensor::empty(output.dtype(), s.output_shapes[k], space_of_output(s, k));
   } catch (const UserError& error) {
     Message message = error.messages()[0];
     message.what = str(output_text(s, k), ": ", message.what);

@@ -62,7 +62,8 @@ class Snapshot {
     for (size_t i = constants; i < outputs; ++i) add("a constant", s.program->image.constants[i - constants]);
     for (size_t i = outputs; i < end; ++i)
       add(str("output ", i - outputs), s.args[i].data,
-          bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
+          bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]),
+          s.device && s.internal[i - outputs] ? &s.device->on().memory : nullptr);
     for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t);
   }
   // What is there now is no change. `address`: of its first element, of which a device's are copies.
@@ -198,7 +199,7 @@ std::vector<Tensor> debug_call(Function::State& s, std::span<const Tensor> input
   std::optional<ExpectedResults> expected;
   auto before_first_step = [&] {
     std::vector<Tensor> dense;
-    for (const Tensor& t : inputs) dense.push_back(t.contiguous());
+    for (const Tensor& t : inputs) dense.push_back(t.on_host().contiguous());
     define_by_reference(s, dense);
     if (!s.rewrites) s.rewrites = std::make_shared<const CheckedRewrites>(check_rewrites(s, dense));
     expected.emplace(s, dense);
@@ -208,7 +209,9 @@ std::vector<Tensor> debug_call(Function::State& s, std::span<const Tensor> input
     checker(event);
   });
   if (!expected) before_first_step();  // a program without steps
-  expected->check(s, outputs);
+  std::vector<Tensor> on_host;
+  for (const Tensor& output : outputs) on_host.push_back(output.on_host());
+  expected->check(s, on_host);
   return outputs;
 }
 

@@ -239,12 +239,8 @@ std::vector<Tensor> call_program(State& s, std::span<const Tensor> given) {
   // From here on: what others have left is read by this thread.
   const auto turn =
       s.device ? std::unique_lock(s.device->on().memory.turn()) : std::unique_lock<std::recursive_mutex>();
-  bool are_plain =
-      std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_on_host() && t.is_contiguous(); });
   std::vector<Tensor> copies;
-  if (!are_plain)
-    for (const Tensor& t : given) copies.push_back(t.on_host().contiguous());
-  std::span<const Tensor> inputs = are_plain ? given : std::span<const Tensor>(copies);
+  std::span<const Tensor> inputs = in_reach(s, given, copies);
   if (s.overwrites_inputs) inputs = in_own_memory(s, inputs, copies);
   for (size_t i : s.updated_leaves) note_change(*s.storages[i]);
   if (s.program && !s.kept.empty()) keep_up(s);
@@ -330,6 +326,8 @@ CompileOptions compile_options(const State& s) {
   // Whoever compares a step with its reference, or looks for what made a value, reads the arguments afterwards.
   for (size_t i = 0; i < s.inputs.size() && s.options.mode == Mode::kNative; ++i)
     if (s.inputs[i].is_mutable && s.graph.inputs[i].rank() > 0) out.mutable_inputs.insert(i);  // scalars may be lengths
+  for (size_t k = 0; k < s.internal.size(); ++k)
+    if (s.internal[k] && out.target.is_device()) out.internal_outputs.insert(k);
   out.early_outputs = s.options.early_outputs;
   out.candidates = s.options.candidates;
   out.candidate_lists = s.options.candidate_lists;
@@ -407,8 +405,12 @@ void build(State& s, size_t seen_outputs) {
   }
   s.lengths.names.resize(s.graph.outputs.size() - seen_outputs - s.next_values);
   s.borrowed.resize(seen_outputs + s.next_values, false);
+  // Next values stay where the next call reads them; the host may read whole numbers.
+  for (size_t k = seen_outputs; k < seen_outputs + s.next_values; ++k)
+    s.internal.push_back(s.graph.outputs[k].rank() > 0 || is_float(s.graph.outputs[k].dtype()));
   s.own_outputs.resize(s.graph.outputs.size());
   s.borrowed.resize(s.graph.outputs.size(), true);
+  s.internal.resize(s.graph.outputs.size(), false);
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(s.options.threads);
@@ -427,7 +429,10 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   auto state = std::make_shared<Function::State>();
   State& s = *state;
   s.options = options;
-  for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
+  for (const Out& out : outputs) {
+    s.borrowed.push_back(out.options.borrow);
+    s.internal.push_back(out.options.internal);
+  }
   s.output_names = names_of_outputs(outputs, where);
   s.graph = function_graph(inputs, outputs, updates, options, s.resized, where);
   s.inputs = options_of_inputs(inputs, where);

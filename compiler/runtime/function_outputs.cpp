@@ -58,6 +58,7 @@ std::shared_ptr<Function::State> subset(const Function::State& s, const std::vec
     out->graph.outputs.push_back(s.graph.outputs[k]);
     out->output_names.push_back(s.output_names[k]);
     out->borrowed.push_back(s.borrowed[k]);
+    out->internal.push_back(s.internal[k]);
   }
   out->resized = s.resized;
   if (!with_updates) {

@@ -43,7 +43,7 @@ struct Function::State {
   std::vector<InOptions> inputs;          // their values are those of the next call
   std::vector<Expr> resized;              // variables that an update may give another length
   std::vector<std::string> output_names;  // of the outputs that callers see
-  std::vector<bool> borrowed;             // outputs
+  std::vector<bool> borrowed, internal;   // outputs
   CanonicalGraph canonical;
   std::vector<Expr> leaves;  // shared variables: those of the program in its order, then others of the user's graph
   std::vector<size_t> own_leaves;                           // numbers of the user's, in the order of that graph

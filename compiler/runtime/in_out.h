@@ -44,18 +44,34 @@ struct In {
   InOptions options;
 };
 
-/// An output; with `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
-/// every mode. Its name is what Function::named and Function::only know it by; without one it is the expression's.
+/// What an output may be told: Out(y, {.borrow = true, .internal = true}).
+struct OutOptions {
+  /// Calls return the function's own buffer, which the next call overwrites: no allocation, in every mode.
+  bool borrow = false;
+  /// Theano's return_internal_type: a function for a device returns a tensor of the device's memory, which it does not
+  /// copy to the host. Where all outputs are such, and no step runs on the host, a call does not wait for the device:
+  /// what has failed of it is told by who reads the value, or works there. Functions of that device and
+  /// Shared::set_value() take the tensor as it is, Tensor::on_host() copies it. On the host it changes nothing.
+  bool internal = false;
+};
+
+/// An output. Its name is what Function::named and Function::only know it by; without one it is the expression's.
 struct Out {
   Out(Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
-      : Out(std::string(), std::move(expr), borrow, where) {}
+      : Out(std::string(), std::move(expr), OutOptions{.borrow = borrow}, where) {}
   Out(const Shared& variable, bool borrow = false, std::source_location where = std::source_location::current())
       : Out(variable.expr(), borrow, where) {}
   Out(std::string name, Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
-      : name(std::move(name)), expr(require_value(expr, "function: an output", where)), borrow(borrow) {}
+      : Out(std::move(name), std::move(expr), OutOptions{.borrow = borrow}, where) {}
+  Out(Expr expr, OutOptions options, std::source_location where = std::source_location::current())
+      : Out(std::string(), std::move(expr), options, where) {}
+  Out(const Shared& variable, OutOptions options, std::source_location where = std::source_location::current())
+      : Out(std::string(), variable.expr(), options, where) {}
+  Out(std::string name, Expr expr, OutOptions options, std::source_location where = std::source_location::current())
+      : name(std::move(name)), expr(require_value(expr, "function: an output", where)), options(options) {}
   std::string name;
   Expr expr;
-  bool borrow;
+  OutOptions options;
 };
 
 /// The arguments of a call: in the order of the inputs, {data, 0.1}, where the last ones that have values of their own

@@ -7,7 +7,7 @@
 
 namespace thtrain {
 
-static constexpr std::string_view kMark = "thtrain program 11\n";
+static constexpr std::string_view kMark = "thtrain program 12\n";
 
 template <class Archive>
 void fields(Archive& a, Is<KernelText> auto& p) {
@@ -73,8 +73,8 @@ void fields(Archive& a, Is<kernel::Choice> auto& p) {
 }
 template <class Archive>
 void fields(Archive& a, Is<ProgramImage> auto& p) {
-  a(p.source, p.checks, p.shared_order, p.on_device, p.constants, p.arena_bytes, p.lower_bound, p.host_bytes,
-    p.reference_steps, p.choices);
+  a(p.source, p.checks, p.shared_order, p.on_device, p.read_by_host, p.constants, p.arena_bytes, p.lower_bound,
+    p.host_bytes, p.reference_steps, p.choices);
 }
 
 static bool has_its_helpers(const SourceText& source) {

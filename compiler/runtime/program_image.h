@@ -17,7 +17,8 @@ struct ProgramImage {
   std::vector<CheckText> checks;
   std::vector<size_t> shared_order;  // argument order, as indices in leaves_of(user's graph)
   std::vector<Tensor> constants;
-  std::vector<bool> on_device;  // does it lie there? In argument order
+  std::vector<bool> on_device;     // does it lie there? In argument order
+  std::vector<bool> read_by_host;  // inputs_read_by_host()
   Dim arena_bytes = 0, lower_bound = 0, host_bytes = 0;
   std::vector<ReferenceStep> reference_steps;
   std::vector<kernel::Choice> choices;  // the tuner's answers that the program was made with

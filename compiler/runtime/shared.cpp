@@ -82,29 +82,8 @@ Shared Shared::of_lengths(const Dims& lengths, const Tensor& value, std::string 
   return Shared(make_shared_leaf(std::move(storage), where));
 }
 
-// Null where it lies elsewhere.
-static const cuda::DeviceMemory* device_memory_of(const Tensor& value) {
-  return value.is_on_host() ? nullptr : dynamic_cast<const cuda::DeviceMemory*>(value.space());
-}
-
 bool is_on_device(const Tensor& value) {
-  return device_memory_of(value) != nullptr;
-}
-
-// Of the same dtype and lengths. Within a device no element comes to the host.
-static void copy_elements(Tensor& to, const Tensor& from) {
-  const cuda::DeviceMemory* const memory = device_memory_of(to);
-  const auto *begin = static_cast<const char*>(to.address()), *other = static_cast<const char*>(from.address());
-  const bool are_apart = begin + to.bytes() <= other || other + from.bytes() <= begin;
-  if (memory && from.space() == memory && to.is_contiguous() && from.is_contiguous() && are_apart && to.bytes() > 0)
-    return memory->copy(const_cast<void*>(to.address()), other, from.bytes());
-  to.assign(from);
-}
-
-static Tensor copy_in(const Tensor& value, const AddressSpace* space) {
-  Tensor out = Tensor::empty(value.dtype(), value.shape(), space);
-  copy_elements(out, value);
-  return out;
+  return !value.is_on_host() && dynamic_cast<const cuda::DeviceMemory*>(value.space());
 }
 
 Tensor Shared::get_value(bool borrow) const {
@@ -114,7 +93,7 @@ Tensor Shared::get_value(bool borrow) const {
 
 Tensor Shared::get_internal_value(bool borrow) const {
   const Tensor& value = storage().value;
-  if (!borrow) return copy_in(value, value.space());
+  if (!borrow) return value.copy(value.space());
   if (HeldValue* held = held_by(storage())) held->is_lent = true;
   return value;
 }
@@ -130,8 +109,8 @@ void give_value(SharedStorage& s, const Expr& of, const Tensor& value, bool borr
                      .got = value.type_text(),
                      .node = origin.text()});
   note_change(s);
-  if (!borrow && value.shape() == s.value.shape()) return copy_elements(s.value, value);
-  Tensor own = borrow ? value.contiguous() : copy_in(value, s.value.space());
+  if (!borrow && value.shape() == s.value.shape()) return s.value.assign(value);
+  Tensor own = borrow ? value.contiguous() : value.copy(s.value.space());
   std::shared_ptr<void> claim = held(s, own, origin, borrow);
   const Tensor old = std::exchange(s.value, std::move(own));  // freed after its claim is given up
   s.claim = std::move(claim);
@@ -174,7 +153,7 @@ void Shared::swap_value(const Shared& other) const {
   note_change(other.storage());
   Tensor &own = storage().value, &others = other.storage().value;
   if (!own.is_on_host() || !others.is_on_host()) {
-    const Tensor before = own.copy();
+    const Tensor before = own.copy(own.space());
     own.assign(others);
     return others.assign(before);
   }

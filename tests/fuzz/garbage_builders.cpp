@@ -342,6 +342,8 @@ void add_networks(std::vector<GarbageCall>& calls) {
   TH_CALL(check);
   TH_CALL(stop_gradient);
   TH_CALL(zero_grad);
+  TH_CALL(on_host);
+  TH_CALL(on_device);
   TH_CALL(grad_clip);
   TH_CALL(grad_scale);
 }

@@ -82,6 +82,7 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
+    (re.compile(r"compiler/passes/place_values\."), {"control"}),
     (re.compile(r"compiler/passes/read_starts\."), {"index"}),  # of slices
     (re.compile(r"compiler/passes/solve_for_inverses\."), {"linalg", "factor"}),
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),

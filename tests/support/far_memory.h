@@ -29,6 +29,7 @@ class FarMemory : public AddressSpace {
   void release(void*, size_t) const override { --blocks; }
   void read(void* host, const void* from, size_t bytes) const override { std::memcpy(host, at(from), bytes); }
   void write(void* to, const void* host, size_t bytes) const override { std::memcpy(at(to), host, bytes); }
+  void copy(void* to, const void* from, size_t bytes) const override { std::memcpy(at(to), at(from), bytes); }
 
   mutable int blocks = 0;  // allocated and not released
 

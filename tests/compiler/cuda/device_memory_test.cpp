@@ -95,6 +95,8 @@ TEST(EmulatedVariables, AreNumbersToo) {
 
 struct Failing : cuda::UnreadWork {
   int reads = 0;
+  bool has_checks = true;
+  bool may_fail() const override { return has_checks; }
   void read() override {
     ++reads;
     throw UserError({.what = "it has failed"});
@@ -122,6 +124,26 @@ TEST_F(DeviceMemoryTest, WhatHasFailedIsToldOnce) {
   memory.settle();
   EXPECT_EQ(work.reads, 2);
   memory.release(block, 4);
+}
+
+// Work without checks is left while others work; who reads waits for all of it.
+TEST_F(DeviceMemoryTest, WorkOfSeveralMayBeUnread) {
+  const cuda::Device device(cuda::emulated::driver(), 0);
+  const cuda::DeviceMemory memory(device, "memory");
+  Failing safe, other, checked;
+  safe.has_checks = other.has_checks = false;
+  for (Failing* work : {&safe, &other, &safe}) memory.leave(*work);
+  memory.settle_checks();
+  EXPECT_TRUE(memory.has_left(safe) && memory.has_left(other));
+  memory.leave(checked);
+  memory.settle_checks(&checked);
+  EXPECT_EQ(safe.reads + other.reads + checked.reads, 0);
+  EXPECT_THROW(memory.settle_checks(&safe), UserError);
+  EXPECT_EQ(safe.reads, 1);
+  EXPECT_EQ(other.reads, 1);
+  EXPECT_EQ(checked.reads, 1);
+  EXPECT_FALSE(memory.has_left(safe) || memory.has_left(other));
+  memory.settle();
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(Pipeline, NamesOfNoPassAndNoRule) {
   Expr x = vector("x");
   const std::string passes =
       "  expected: a rule that `thtrain explain --stage=passes` counts, or a pass: choose_gradients, "
-      "solve_for_inverses, drop_gradient_ops, inline_calls, "
+      "solve_for_inverses, drop_gradient_ops, inline_calls, place_values, "
       "merge, constant_fold, canonicalize, stabilize, constant_fold_again, merge_loops, trim_loops, hoist_from_loops, "
       "batch_loops, find_gemm, fuse_matvec_update, read_starts, fuse_reductions, fuse_pooling, fuse_layers, "
       "fuse_epilogues, fuse_elementwise, fuse_scatters";
