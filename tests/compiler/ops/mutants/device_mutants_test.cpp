@@ -262,12 +262,24 @@ TEST(DeviceMutants, AreCaught) {
   // parts have no next ones, nor does anything lie behind the first part of a row that is not there. Of draws one word
   // more is loaded than is read, no candidate lies behind the last ones, and more normal numbers are taken than are
   // needed. Buffers of these launches begin at multiples of 16 bytes, and what a row loads and stores is as far from
-  // one. A thread without a row gives none as a pivot; a second thread notes the same failure, and there is none to be
-  // found.
+  // one. Extrema are drawn among the first 256 elements, which two of a block's warps take in pieces: parts of the
+  // others, and the elements of a row that begins elsewhere, decide nothing. A thread without a row gives none as a
+  // pivot; a second thread notes the same failure, and there is none to be found.
   std::multiset<std::string> expected{"pieces: an address that may lie anywhere",
                                       "pieces: an address that may lie anywhere",
                                       "long rows: an address that may lie anywhere",
                                       "long rows: an address that may lie anywhere",
+                                      "draws: an address that may lie anywhere",
+                                      "draws: an address that may lie anywhere",
+                                      "draws without rejection: an address that may lie anywhere",
+                                      "draws without rejection: an address that may lie anywhere",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
+                                      "two extrema: the next element",
                                       "long rows: a loop with one more element",
                                       "tiles of a product: a loop with one more element",
                                       "tiles of a product: a guard that lets one more pass",
