@@ -157,10 +157,7 @@ class Gemm {
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, int64_t columns) {
     int vectors = static_cast<int>(ceil_div(columns, lanes_));
-    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMaxBlockRows);
-    int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most_rows));
-    // One row less costs little, and blocks of one height half the code.
-    if (p_.m % rows != 0 && rows > 2 && p_.m % (rows - 1) == 0) --rows;
+    const int64_t rows = rows_of_block(tiling_, p_, vectors);
     Block block{static_cast<int>(rows), vectors, columns};
     if (depth() == p_.k) return slab(block, {column, 0, p_.k, 1, 1});
     code_.loop("k0", 0, p_.k, depth(), LoopMark::kSequential, [&](Term k0) {
