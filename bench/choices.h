@@ -31,14 +31,15 @@ struct TimedChoice {
   kernel::ChoiceKey key;
   std::string chosen, fastest = {};  // candidates; untimed, the first alone
   double chosen_seconds = 0, fastest_seconds = 0;
-  std::vector<CandidateTrial> trials = {};  // of all, each timed once
+  std::vector<CandidateTrial> trials = {};  // of all
 
   double ratio() const { return chosen_seconds / fastest_seconds; }
 };
 
 /// Unless `untimed`, times all candidates of each key (candidate_trials.h); then the rule's and the fastest, where they
-/// are two, once more next to each other. `found` gets each key as soon as it is done; one of which no program ran is
-/// left out.
+/// are two, once more next to each other, and up to two times more while they are a tenth apart: of all these rounds
+/// the fastest counts, so that what others do at the same time is not taken for a wrong choice. `found` gets each key
+/// as soon as it is done; one of which no program ran is left out.
 void measure_choices(const ChoicesOptions& options, const std::function<void(const std::string&)>& progress,
                      const std::function<void(const TimedChoice&)>& found);
 

@@ -30,18 +30,21 @@ struct KernelRates {
   int load = 50;                         // of a vector in the first cache
   int crossing_load = 100;               // of a vector that begins anywhere in a line of the cache
   int shuffle = 100;                     // of two vectors
+  int instruction = 25;                  // of any, where no other rate is the limit
   int second_line = 400;                 // a line that is read one after the other in the second cache
   int fetched_second_line = 200;         // the same, prefetched
   int third_line = 1400;                 // in the third cache, or in memory where there is none
   int fetched_third_line = 400;          // the same, prefetched
   int copied_line = 1000;                // a line that is read in the third cache and written to the second
+  int memory_line = 1600;                // a line that is read one after the other in memory
+  int apart_memory_line = 2800;          // one that lies far from the line before it
   int library_multiply_add = 57;         // of vectors, in a BLAS's product of matrices in the second cache
   int library_narrow_multiply_add = 50;  // of vectors, in its product of A^T and a B of few columns
   int library_line = 1000;               // a line of an operand that BLAS packs for a short product
   int library_call = 100'000;            // of the BLAS
   int wake = 409'600;                    // until another thread that waits for work has done a piece
 
-  static constexpr size_t kCount = 15;
+  static constexpr size_t kCount = 18;
   std::array<int*, kCount> all();  // in this order
   std::array<int, kCount> values() const;
 
@@ -121,6 +124,11 @@ struct Target {
   int64_t grain_of_products() const { return int64_t{rates.wake} * 625 / 512; }
   FusionLimits fusion_limits() const { return {}; }
 
+  /// Is an array of so many bytes found in memory, and not in the last cache? A program touches others before it comes
+  /// back to it.
+  bool is_in_memory(double bytes) const {
+    return last_cache_bytes > 0 && 3 * bytes > static_cast<double>(last_cache_bytes);
+  }
   /// A loop of so many threads that touches more bytes stores past the caches; 0: none does.
   int64_t non_temporal_threshold(int threads) const;
   /// "isa=avx512,vectors=64,caches=32K/1M/32M,cores=2,non_temporal=20M,store_prefetch=0,load_prefetch=32,rates=50/...",

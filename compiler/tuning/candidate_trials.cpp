@@ -64,8 +64,9 @@ class Trial {
 
   int calls = 0;  // in one round
   bool failed = false, is_out = false;
-  double first = 0;  // seconds of a call in the first round
-  double fastest = std::numeric_limits<double>::infinity();
+  double first = 0;                                          // seconds of a call in the first round
+  double fastest = std::numeric_limits<double>::infinity();  // in the others
+  double least() const { return std::min(first, fastest); }
 
  private:
   TrialProgram program_;
@@ -95,15 +96,18 @@ void run_round(Trial& trial) {
 
 using CandidateTrials = std::vector<std::unique_ptr<Trial>>;
 
-// Those that are slower than the fastest by `factor` take no other round.
-void leave_out_slow(const CandidateTrials& trials, double Trial::*time, double factor) {
+// Those that are slower than the fastest by `factor` take no other round: but the one that shows whether it was others
+// at work that made them slow.
+void leave_out_slow(const CandidateTrials& trials, double factor) {
+  auto is_in = [](const std::unique_ptr<Trial>& trial) { return !trial->failed && !trial->is_out; };
   double best = std::numeric_limits<double>::infinity();
   for (const std::unique_ptr<Trial>& trial : trials)
-    if (!trial->failed && !trial->is_out) best = std::min(best, (*trial).*time);
+    if (is_in(trial)) best = std::min(best, trial->least());
   for (const std::unique_ptr<Trial>& trial : trials) {
-    if (trial->failed || trial->is_out || (*trial).*time <= factor * best) continue;
-    trial->is_out = true;
-    trial->fastest = (*trial).*time;
+    if (!is_in(trial) || trial->least() <= factor * best) continue;
+    run_round(*trial);
+    trial->is_out = trial->least() > factor * best;
+    if (trial->is_out) trial->fastest = trial->least();
   }
 }
 
@@ -120,8 +124,8 @@ void run_rounds(const CandidateTrials& trials, const std::function<void(size_t, 
       if (round < kFirstRounds) tell(i, std::min(1.0, (seconds_now() - begin) / kMostSeconds));
       run_round(*trials[i]);
     }
-    if (round < 0) leave_out_slow(trials, &Trial::first, kHopeless);
-    if (round == kFirstRounds - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
+    if (round < 0) leave_out_slow(trials, kHopeless);
+    if (round == kFirstRounds - 1) leave_out_slow(trials, kSlower);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/tuning/rate_trials.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -46,6 +48,15 @@ int64_t chain(int64_t rounds) {
       : "r"(one)
       : "cc");
   return 8 * rounds;
+}
+
+// Copies of registers, which wait for nothing: as many begin in a cycle as of any instructions.
+int64_t copies(int64_t rounds) {
+  int64_t left = rounds;
+#define TH_COPY(I) "mov %1, %%rcx\n\tvmovaps %%xmm12, %%xmm" #I "\n\t"
+  asm volatile("1:\n\t" TH_TWELVE(TH_COPY) "dec %0\n\tjnz 1b" : "+r"(left) : "r"(rounds) : TH_REGISTERS, "rcx");
+#undef TH_COPY
+  return 25 * rounds;
 }
 
 #define TH_CLEAR(I) "vxorps %%xmm" #I ", %%xmm" #I ", %%xmm" #I "\n\t"
@@ -121,6 +132,19 @@ int64_t copy_lines(const char* from, char* to, int64_t bytes) {
       : TH_REGISTERS, "memory");
   return bytes / kLine;
 }
+
+// Reads all lines of `bytes`, a power of two, each of which lies in another page than the one before it.
+int64_t read_lines_apart(const char* from, int64_t bytes) {
+  const char *at = from, *end = from + bytes;
+  int64_t left = bytes / kLine;
+  asm volatile(
+      "1:\n\tvmovups (%0), %%ymm0\n\tvmovups 32(%0), %%ymm1\n\tadd $4160, %0\n\tcmp %2, %0\n\tjb 2f\n\t"
+      "sub %3, %0\n2:\n\tdec %1\n\tjnz 1b\n\tvzeroupper"
+      : "+r"(at), "+r"(left)
+      : "r"(end), "r"(bytes)
+      : TH_REGISTERS, "memory");
+  return bytes / kLine;
+}
 #undef TH_REGISTERS
 
 // ---- the trials
@@ -171,6 +195,7 @@ class Rates {
     const double cycle = trials_.front().seconds;
     for (const RateTrial& trial : trials_)
       if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / cycle);
+    measure_memory();
     measure_library();
     measure_waking();
     return out_;
@@ -185,7 +210,8 @@ class Rates {
                {&out_.sum, [] { return Loops::sums(kRounds); }},
                {&out_.load, [this] { return Loops::loads(block_.get(), kRounds); }},
                {&out_.crossing_load, [this] { return Loops::loads(block_.get() + 20, kRounds); }},
-               {&out_.shuffle, [] { return Loops::shuffles(kRounds); }}};
+               {&out_.shuffle, [] { return Loops::shuffles(kRounds); }},
+               {&out_.instruction, [] { return copies(kRounds); }}};
   }
 
   void add_lines() {
@@ -199,6 +225,28 @@ class Rates {
     lines(&out_.third_line, far_, false);
     lines(&out_.fetched_third_line, far_, true);
     trials_.push_back({&out_.copied_line, [block, this] { return copy_lines(block, block + far_, near_); }});
+  }
+
+  // Twice as much as the last cache holds, of which each trial reads another part; at most 128 MiB, as larger caches
+  // are those of many cores.
+  void measure_memory() {
+    constexpr int64_t kLeast = 16 << 20, kMost = 128 << 20, kParts = 16, kHugePage = 2 << 20;
+    if (target_.last_cache_bytes == 0) return;
+    int64_t bytes = kLeast;
+    while (bytes < std::min(2 * target_.last_cache_bytes, kMost)) bytes *= 2;
+    block_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, static_cast<size_t>(bytes))));
+    if (!block_) return;
+    madvise(block_.get(), static_cast<size_t>(bytes), MADV_HUGEPAGE);  // as memory_blocks.cpp asks for large arrays
+    std::fill(block_.get(), block_.get() + bytes, 0);
+    const int64_t part = bytes / kParts;
+    int64_t next = 0;
+    auto next_part = [&] { return block_.get() + next++ % kParts * part; };
+    trials_ = {{nullptr, [] { return chain(200); }},
+               {&out_.memory_line, [&] { return read_lines(next_part(), part, false); }},
+               {&out_.apart_memory_line, [&] { return read_lines_apart(next_part(), part); }}};
+    run_rate_rounds(trials_, 0.02);
+    for (const RateTrial& trial : trials_)
+      if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / trials_.front().seconds);
   }
 
   // Products of float32: a large one, a short one whose second operand is packed for few rows, and next to nothing.

@@ -324,11 +324,13 @@ class DirectKernel {
         first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
   }
 
+  // The last vector of a phase ends with the last position, where there are as many: what it shares with the vector
+  // before it is computed twice, and is the same. Of fewer positions there is a part of one vector.
   void phase_of_vectors(int64_t phase, int64_t filters, const Term& to) {
     const int64_t positions = width().positions_of(phase), all = ceil_div(positions, lanes_);
     const Tiles t(all, tiling_.vectors);
     t.each([&](int64_t vectors, int64_t first, int64_t last) {
-      // The last vector may be shorter: its tile stands alone.
+      // A tile with that vector stands alone.
       const bool ends = last == all && positions % lanes_ != 0;
       const int64_t whole = ends ? last - vectors : last;
       auto tile = [&](const Term& x, int64_t left) { rows_tile(phase, filters, vectors, to, x, left); };
@@ -343,7 +345,9 @@ class DirectKernel {
 
   // `filters` filters, positions x to x + columns of a row's phase.
   void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& to, const Term& x, int64_t columns) {
-    auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
+    const bool is_part = width().positions_of(phase) < lanes_;
+    auto first = [&](int64_t v) { return is_part ? v * lanes_ : std::min(v * lanes_, columns - lanes_); };
+    auto count = [&](int64_t v) { return is_part && columns - v * lanes_ < lanes_ ? Term(columns) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
     each_tap(phase, x, vectors * lanes_, 0, c_.inputs, filters * vectors, false,
              [&](const Term& image, const Term& w, int64_t) {
@@ -351,8 +355,8 @@ class DirectKernel {
                for (int64_t v = 0; v < vectors; ++v)
                  elements.push_back(code_.let(
                      str("a", v), kernel::held(builder_.target(),
-                                               builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v)),
-                                               v, filters, vectors)));
+                                               builder_.load(at_.image, image + Term(first(v)), lanes_, 1, count(v)), v,
+                                               filters, vectors)));
                for (int64_t o = 0; o < filters; ++o) {
                  const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
                  for (size_t v = 0; v < elements.size(); ++v) {
@@ -364,7 +368,7 @@ class DirectKernel {
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
-        const Term position = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
+        const Term position = to + Term(phase) + (x + Term(first(v))) * Term(width().phases);
         if (results_.is_ended())
           code_.store(results_.array(), results_.at(position, o), width().phases, sum, count(v));
         else

@@ -95,26 +95,33 @@ class PoolGradient : public WindowValues {
 
   void windows_of_taps(const WindowRow& at, const Term& first_element) {
     const Term windows = b_.length(columns().windows);
-    kernel::each_vector(code_, "i", 0, windows, window_lanes_, {}, [&](const Term& i, const Term& count) {
-      Term dy = b_.load(dy_, at.first_window + i, window_lanes_, 1, count);
-      if (const Term by = divisor(divide_by_, at, i)) dy = dy / by;
-      dy = code_.let("dy", dy);
-      Taps shares;
-      if (is_maximum()) {
+    auto each_vector = [&](const std::function<void(const Term& i, const Term& count, const Term& dy)>& body) {
+      kernel::each_vector(code_, "i", 0, windows, window_lanes_, {}, [&](const Term& i, const Term& count) {
+        Term dy = b_.load(dy_, at.first_window + i, window_lanes_, 1, count);
+        if (const Term by = divisor(divide_by_, at, i)) dy = dy / by;
+        body(i, count, code_.let("dy", dy));
+      });
+    };
+    if (is_maximum()) {
+      each_vector([&](const Term& i, const Term& count, const Term& dy) {
         const Taps x = taps(b_.input(0), at, first_element, i, count);
-        shares = shares_of(x, reduced(x), dy);
-      } else {
-        shares.assign(static_cast<size_t>(rows_of_window()),
-                      std::vector<Term>(static_cast<size_t>(columns().window), dy));
-      }
-      store_taps(shares, at, first_element, i, count);
-    });
-    // Columns behind the last window.
-    if (columns().covered() == columns().length) return;
+        store_taps(shares_of(x, reduced(x), dy), at, first_element, i, count);
+      });
+      return each_image_row(at, [&](const ImageRow& row) { clear_behind_windows(first_element + row.offset); });
+    }
+    // One row of the image after the other: a processor foresees one run of stores, and not several side by side.
     each_image_row(at, [&](const ImageRow& row) {
       const Term line = code_.let("line", first_element + row.offset);
-      clear_elements(line + b_.length(columns().covered()), line + b_.length(columns().length));
+      each_vector([&](const Term& i, const Term& count, const Term& dy) {
+        store_taps_of_row(std::vector<Term>(static_cast<size_t>(columns().window), dy), line, i, count);
+      });
+      clear_behind_windows(line);
     });
+  }
+
+  void clear_behind_windows(const Term& line) {
+    if (columns().covered() == columns().length) return;
+    clear_elements(line + b_.length(columns().covered()), line + b_.length(columns().length));
   }
 
   // ---- a row of windows, by columns in buffers ---------------------------------------------------------------------

@@ -45,16 +45,19 @@ WindowValues::Taps WindowValues::taps(const kernel::Operand& image, const Window
 
 void WindowValues::store_taps(const Taps& values, const WindowRow& at, const Term& first_element, const Term& i,
                               const Term& count) {
-  const int64_t stride = columns().stride;
-  const int lanes = window_lanes_;
   size_t next = 0;
   each_image_row(at, [&](const ImageRow& row) {
-    const std::vector<Term>& x = values[next++];
-    const Term to = code_.let("to", first_element + row.offset + i * Term(stride));
-    const std::vector<Term> vectors = side_by_side(x);
-    for (int64_t v = 0; v < stride; ++v)
-      b_.store(b_.output(), to + Term(v * lanes), vectors[static_cast<size_t>(v)], 1, count_of_vector(v, count));
+    store_taps_of_row(values[next++], code_.let("line", first_element + row.offset), i, count);
   });
+}
+
+void WindowValues::store_taps_of_row(const std::vector<Term>& values, const Term& line, const Term& i,
+                                     const Term& count) {
+  const int64_t stride = columns().stride;
+  const Term to = code_.let("to", line + i * Term(stride));
+  const std::vector<Term> vectors = side_by_side(values);
+  for (int64_t v = 0; v < stride; ++v)
+    b_.store(b_.output(), to + Term(v * window_lanes_), vectors[static_cast<size_t>(v)], 1, count_of_vector(v, count));
 }
 
 Term WindowValues::reduced(const Taps& x) {

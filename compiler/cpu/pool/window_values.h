@@ -37,6 +37,8 @@ class WindowValues : public WindowLoops {
   Taps taps(const kernel::Operand& image, const WindowRow& at, const Term& first_element, const Term& i,
             const Term& count);
   void store_taps(const Taps& values, const WindowRow& at, const Term& first_element, const Term& i, const Term& count);
+  /// Those of one row of the image, which begins at element `line`.
+  void store_taps_of_row(const std::vector<Term>& values, const Term& line, const Term& i, const Term& count);
   /// The sum or the maximum, by columns first as reduce_rows() does.
   Term reduced(const Taps& x);
   /// The element of `from` at the first maximum.

@@ -49,7 +49,8 @@ class Gemm {
       if (last == tile_columns_) return column_tile(column, Columns(last));
       const Term is_last = tile == Term(tiles - 1);
       // One code for all tiles, where the panel has any numbers in place of the columns that the last one lacks.
-      if (ceil_div(last, lanes_) == tiling_.vectors && (p_.trans_b || block_rows(tiling_.vectors) < p_.m)) {
+      if (ceil_div(last, lanes_) == tiling_.vectors &&
+          (p_.trans_b || rows_of_block(tiling_, p_, tiling_.vectors) < p_.m)) {
         const Term count = code_.let("columns", select(is_last, Term(last), Term(tile_columns_)));
         return column_tile(column, Columns(tile_columns_, last, count));
       }
@@ -156,19 +157,10 @@ class Gemm {
     if (whole < tiles) tile(whole * tile_columns_, last_columns);
   }
 
-  // Of a block so many vectors wide. Up to a quarter fewer rows cost little, and blocks of one height half the code.
-  int64_t block_rows(int64_t vectors) const {
-    const int64_t most = std::min<int64_t>(tiling_.rows * tiling_.vectors / vectors, kMaxBlockRows);
-    const int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most));
-    for (int64_t fewer = rows; 4 * fewer >= 3 * rows; --fewer)
-      if (p_.m % fewer == 0) return fewer;
-    return rows;
-  }
-
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, const Columns& columns) {
     const int64_t vectors = ceil_div(columns.most, lanes_);
-    const Block block{static_cast<int>(block_rows(vectors)), static_cast<int>(vectors), columns};
+    const Block block{static_cast<int>(rows_of_block(tiling_, p_, vectors)), static_cast<int>(vectors), columns};
     if (depth() == p_.k) return slab(block, {column, 0, p_.k, 1, 1});
     code_.loop("k0", 0, p_.k, depth(), LoopMark::kSequential, [&](Term k0) {
       Term length = depth();

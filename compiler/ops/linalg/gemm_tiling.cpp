@@ -1,5 +1,7 @@
 #include "compiler/ops/linalg/gemm_tiling.h"
 
+#include <algorithm>
+
 #include "compiler/base/ceil_div.h"
 #include "compiler/ops/key_reader.h"
 
@@ -10,6 +12,15 @@ constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on t
 // Accumulators, one row of B, one element of A.
 static int registers_of(const GemmTiling& t) {
   return t.rows * t.vectors + t.vectors + 1;
+}
+
+int64_t rows_of_block(const GemmTiling& t, const MatrixProduct& p, int64_t vectors) {
+  const int64_t most = std::min<int64_t>(t.rows * t.vectors / vectors, kMaxBlockRows);
+  const int64_t rows = ceil_div(p.m, ceil_div(p.m, most));
+  // Up to a quarter fewer rows cost little, and blocks of one height half the code.
+  for (int64_t fewer = rows; 4 * fewer >= 3 * rows; --fewer)
+    if (p.m % fewer == 0) return fewer;
+  return rows;
 }
 
 bool is_one_slab(const GemmTiling& t, const MatrixProduct& p) {

@@ -4,12 +4,12 @@
 
 #include "compiler/base/ceil_div.h"
 #include "compiler/ir/node.h"
-#include "compiler/kernel/tile_cycles.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/key_reader.h"
 #include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/linalg/product_cycles.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -41,37 +41,29 @@ std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p, const Target&
   return shapes;
 }
 
+int64_t second_cache(const Target& target) {
+  return target.second_cache_bytes > 0 ? target.second_cache_bytes : 1 << 20;
+}
+
 int64_t bytes_of_rows(const MatrixProduct& p) {
   return p.m * std::max(p.n, p.k) * static_cast<int64_t>(size_of(p.dtype));
 }
 
 // More rows of A or C than the second cache holds, which a column tile would read or write anew, and so many that
 // copying all of B does not matter.
-bool is_large_and_flat(const MatrixProduct& p) {
-  return !p.count && bytes_of_rows(p) > (1 << 20) && p.m >= 4 * p.k;
+bool is_large_and_flat(const MatrixProduct& p, const Target& target) {
+  return !p.count && bytes_of_rows(p) > second_cache(target) && p.m >= 4 * p.k;
 }
 
 std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
   std::vector<GemmTiling> out;
-  if (!is_large_and_flat(p)) return out;
-  for (auto [rows, vectors] : {std::pair{4, 6}, {6, 4}, {6, 2}, {4, 3}})
-    if (GemmTiling tiling{rows, vectors, 1 << 20, true};
-        rows * vectors >= target.registers() * 3 / 4 && is_possible(tiling, p, target))
-      out.push_back(tiling);
+  if (!is_large_and_flat(p, target)) return out;
+  const bool is_narrow = vectors_in(p, target) == 1;
+  for (auto [rows, vectors] : {std::pair{4, 6}, {6, 4}, {6, 2}, {4, 3}, {14, 1}, {12, 1}}) {
+    const bool fills = vectors == 1 ? is_narrow : !is_narrow && rows * vectors >= target.registers() * 3 / 4;
+    if (GemmTiling tiling{rows, vectors, 1 << 20, true}; fills && is_possible(tiling, p, target)) out.push_back(tiling);
+  }
   return out;
-}
-
-// Cycles of a tiling's steps, all in registers and the first cache.
-double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
-  auto of_columns = [&](int64_t vectors) {
-    auto of_rows = [&](int64_t rows) {
-      return rows == 0 ? 0 : kernel::tile_cycles(target, static_cast<double>(rows), static_cast<double>(vectors));
-    };
-    return static_cast<double>(p.m / t.rows) * of_rows(t.rows) + of_rows(p.m % t.rows);
-  };
-  const int64_t vectors = vectors_in(p, target), last = vectors % t.vectors;
-  return static_cast<double>(p.k) *
-         (static_cast<double>(vectors / t.vectors) * of_columns(t.vectors) + (last == 0 ? 0 : of_columns(last)));
 }
 
 // Of equal ones the first.
@@ -84,48 +76,44 @@ GemmTiling least_expected(const std::vector<GemmTiling>& tilings, const MatrixPr
   return *std::find_if(tilings.begin(), tilings.end(), [&](const GemmTiling& t) { return name_of(t) == name; });
 }
 
-// Products of few columns, of which a tile computes whole vectors: OpenBLAS's small kernels, those of AVX-512, compute
-// the columns that there are.
-bool is_for_small_kernels(const MatrixProduct& p, const Target& target) {
-  constexpr double kOfRow = 12;  // cycles until a row of results is stored
-  if (vectors_in(p, target) > 1 || target.lanes_of(DType::kFloat64) < 8) return false;
-  if (p.n == 1) return p.trans_a;
-  const double rows = static_cast<double>(p.m), steps = rows * static_cast<double>(p.k),
-               part = static_cast<double>(p.n) / target.lanes_of(p.dtype);
-  auto of_library = [&](const Target& on) {
-    return steps * part * on.rates.library_narrow_multiply_add / 100 + rows * kOfRow;
-  };
-  auto of_tile = [&](const Target& on) { return steps * kernel::tile_cycles(on, 14, 1) / 14; };
-  const Target usual = target.with_usual_rates();
-  return thtrain::least_expected({{"library", of_library(usual), of_library(target)},
-                                  {"tile", of_tile(usual), of_tile(target)}}) == "library";
-}
-
-GemmTiling column_tiling(const MatrixProduct& p, const Target& target) {
+std::vector<GemmTiling> column_tilings(const MatrixProduct& p, const Target& target) {
   std::vector<GemmTiling> shapes;
   // A^T is read in columns: a slab of few rows of it stays in the first cache.
   for (auto [rows, vectors] : shapes_of(p, target))
     shapes.push_back({rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
-  return least_expected(shapes, p, target);
+  return shapes;
+}
+
+// Products of few rows or columns, of which a tile computes whole vectors, or packs for few rows: OpenBLAS's small
+// kernels, those of AVX-512, pack nothing and compute the columns that there are.
+bool is_for_small_kernels(const MatrixProduct& p, const GemmTiling& tiling, const Target& target) {
+  if (std::min(p.m, p.n) > target.lanes_of(p.dtype) || target.lanes_of(DType::kFloat64) < 8) return false;
+  if (p.n == 1) return p.trans_a;
+  const Target usual = target.with_usual_rates();
+  return thtrain::least_expected({{"library", expected_library_cycles(p, usual), expected_library_cycles(p, target)},
+                                  {"tile", expected_cycles(tiling, p, usual), expected_cycles(tiling, p, target)}}) ==
+         "library";
 }
 
 std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   if (!target.has_libraries()) return "loops";
   const MatrixProduct p = *product_of(key.properties);
-  if (!is_float(p.dtype)) return target.has_fma() ? name_of(column_tiling(p, target)) : "loops";
+  if (!is_float(p.dtype))
+    return target.has_fma() ? name_of(least_expected(column_tilings(p, target), p, target)) : "loops";
   // Beyond this size a library's copies pay.
   constexpr double kMaxProducts = 1e9;
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
-  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small || is_for_small_kernels(p, target))
-    return "library";
+  if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small) return "library";
   // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
   // next, unless others use them. Of short sums a product is little more than writing C, and by rows is no slower then.
   constexpr int64_t kShortSums = 8;
-  if (std::vector<GemmTiling> tilings = by_rows(p, target);
-      !tilings.empty() && (p.k <= kShortSums || bytes_of_rows(p) > (2 << 20)))
-    return name_of(least_expected(tilings, p, target));
-  const GemmTiling tiling = column_tiling(p, target);
-  if (threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors && p.m * p.n * p.k > 500'000)
+  std::vector<GemmTiling> tilings = by_rows(p, target);
+  if (tilings.empty() || (p.k > kShortSums && bytes_of_rows(p) <= 2 * second_cache(target)))
+    for (const GemmTiling& t : column_tilings(p, target)) tilings.push_back(t);
+  const GemmTiling tiling = least_expected(tilings, p, target);
+  if (is_for_small_kernels(p, tiling, target)) return "library";
+  if (!tiling.by_rows && threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors &&
+      p.m * p.n * p.k > 500'000)
     return "library";
   return name_of(tiling);
 }

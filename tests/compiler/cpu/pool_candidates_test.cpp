@@ -188,6 +188,31 @@ TEST(PoolRule, TakesPositionsForTheGradientOfMaximaThatShare) {
     EXPECT_EQ(rule(other), "columns") << other;
 }
 
+// Of arrays that the last cache does not hold lines far from each other take longer than rows that are written twice:
+// of images of more than a page, where each row is in two rows of windows at most.
+TEST(PoolRule, TakesColumnsWherePositionsWouldReadMemoryApart) {
+  auto rule = [](const char* text, int64_t last_cache) {
+    return find_computation("pool")->rule({"pool", text}, {.last_cache_bytes = last_cache}, 1, 0);
+  };
+  for (const int64_t large : {int64_t{0}, int64_t{32} << 20})
+    EXPECT_EQ(rule("max_pool_gradient float32 60x5x46x46 w3x3 s2x2 p1:1x1:1", large), "positions");
+  EXPECT_EQ(rule("max_pool_gradient float32 60x5x46x46 w3x3 s2x2 p1:1x1:1", 4 << 20), "columns");
+  EXPECT_EQ(rule("max_pool_gradient float32 60x5x46x46 w3x3 s1x1 p1:1x1:1", 4 << 20), "positions");
+  EXPECT_EQ(rule("max_pool_gradient float32 60x20x24x24 w3x3 s2x2 p1:1x1:1", 4 << 20), "positions");
+}
+
+// Gradients of sums: by taps a short row is stored in parts of vectors, and what lies behind its last window apart.
+TEST(PoolRule, CountsTheStoresOfShortRows) {
+  auto rule = [](int length, int vector_bytes) {
+    const std::string text = str("sum_pool_gradient float32 8x9x", length, "x", length, " w2x2 s2x2 p0:0x0:0 inside");
+    return find_computation("pool")->rule(
+        {"pool", text}, {.isa = vector_bytes == 64 ? "avx512" : "avx2", .vector_bytes = vector_bytes}, 1, 0);
+  };
+  for (int length : {13, 15, 19, 21, 27}) EXPECT_EQ(rule(length, 64), "columns") << length;
+  for (int length : {10, 17, 33, 36, 64}) EXPECT_EQ(rule(length, 64), "taps") << length;
+  for (int length : {13, 15, 19, 21, 27, 33, 36, 64}) EXPECT_EQ(rule(length, 32), "taps") << length;
+}
+
 TEST(PoolRule, TakesTapsWhereWindowsLieSideBySide) {
   auto rule = [](const char* text) { return find_computation("pool")->rule({"pool", text}, {}, 1, 0); };
   EXPECT_EQ(rule("max_pool float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), "taps");

@@ -1,0 +1,134 @@
+#include "compiler/ops/linalg/product_cycles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/ceil_div.h"
+#include "compiler/kernel/tile_cycles.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Target;
+
+constexpr double kLineOfProduct = 64;
+
+double as_number(int64_t n) {
+  return static_cast<double>(n);
+}
+
+struct TilingCycles {
+  const GemmTiling& t;
+  const MatrixProduct& p;
+  const Target& target;
+  int64_t lanes = target.lanes_of(p.dtype), size = static_cast<int64_t>(size_of(p.dtype));
+  int64_t depth = t.by_rows ? p.k : std::min(t.depth, p.k), slabs = ceil_div(p.k, depth);
+  double load = target.rates.load / 100.0, store = 2 * load, shuffle = target.rates.shuffle / 100.0;
+
+  double lines(double elements) const { return elements * as_number(size) / kLineOfProduct; }
+
+  /// Lines that are read again and again: nothing where the first cache holds them.
+  double of_line(double bytes) const {
+    if (bytes <= as_number(target.first_cache_bytes) / 2) return 0;
+    const bool is_near = target.second_cache_bytes == 0 || bytes <= as_number(target.second_cache_bytes) / 2;
+    return (is_near ? target.rates.fetched_second_line : target.rates.fetched_third_line) / 100.0;
+  }
+
+  /// All rows of C in a tile of so many vectors.
+  double of_sums(int64_t vectors) const {
+    int64_t rows = std::min<int64_t>(t.rows, p.m);
+    if (!t.by_rows) rows = rows_of_block(t, p, vectors);
+    const int64_t blocks = ceil_div(p.m, rows);
+    auto steps = [&](int64_t of_rows) {
+      return of_rows == 0 ? 0 : kernel::tile_cycles(target, as_number(of_rows), as_number(vectors));
+    };
+    double out = 0;
+    if (t.by_rows) {
+      out = as_number(p.k) * (as_number(p.m / rows) * steps(rows) + steps(p.m % rows));
+    } else {
+      const int64_t high = p.m - blocks * (rows - 1);
+      out = as_number(p.k) * (as_number(high) * steps(rows) + as_number(blocks - high) * steps(rows - 1));
+    }
+    // Before the first multiply-add of a block has its operands, and after its last one; sums go to C.
+    const double read = p.accumulates ? as_number(slabs) : as_number(slabs - 1);
+    out += as_number(slabs * blocks) * 2.5 * target.rates.sum / 100.0;
+    return out + as_number(p.m * vectors) * (as_number(slabs) * store + read * load);
+  }
+
+  /// The panel of a tile: rows of B as they lie, or squares of rows of B^T transposed, and what is left of these.
+  double of_packing(int64_t vectors) const {
+    if (!p.trans_b) {
+      const bool is_packed = t.by_rows || ceil_div(p.m, rows_of_block(t, p, vectors)) > 1;
+      return is_packed ? as_number(p.k * vectors) * store : 0;
+    }
+    const int64_t whole = depth / lanes * lanes, rest = depth - whole;
+    const double square = as_number(lanes) *
+                          (target.rates.crossing_load / 100.0 + store + std::log2(as_number(lanes)) * shuffle),
+                 row = as_number(lanes) * (load + shuffle) + store;
+    return as_number(slabs * vectors) * (as_number(whole / lanes) * square + as_number(rest) * row);
+  }
+
+  double all() const {
+    const int64_t vectors = ceil_div(p.n, lanes), tiles = ceil_div(vectors, int64_t{t.vectors}),
+                  last = vectors - (tiles - 1) * t.vectors;
+    auto of_tile = [&](int64_t of_vectors) { return of_sums(of_vectors) + of_packing(of_vectors); };
+    double out = as_number(tiles - 1) * of_tile(t.vectors) + of_tile(last);
+    const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k);
+    if (t.by_rows) {
+      // Each block of rows reads all panels; A and C go by once.
+      const double panels = k * as_number(vectors * lanes);
+      const double blocks = std::ceil(m / t.rows);
+      return out + blocks * lines(panels) * of_line(panels * as_number(size)) +
+             lines(m * k + m * n) * of_line((m * k + m * n) * as_number(size));
+    }
+    // Each tile reads all of A, and a short run of each row of C, neighbours of which share lines.
+    const double of_run = n * as_number(size) > kLineOfProduct ? 1 : 0;
+    const double of_a = lines(m * k) * of_line(m * as_number(depth) * as_number(size)),
+                 of_c = (lines(as_number(t.vectors * lanes)) + of_run) * m * target.rates.third_line / 100.0;
+    return out + as_number(tiles) * (of_a + (m * n * as_number(size) > as_number(target.first_cache_bytes) ? of_c : 0));
+  }
+};
+
+// What all lines of the operands take at least, where those are in memory.
+double memory_cycles(const MatrixProduct& p, const Target& target, int of_line) {
+  const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k),
+               bytes = (m * k + k * n + m * n) * static_cast<double>(size_of(p.dtype));
+  return target.is_in_memory(bytes) ? bytes / kLineOfProduct * of_line / 100.0 : 0;
+}
+
+}  // namespace
+
+double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
+  return std::max(TilingCycles{t, p, target}.all(), memory_cycles(p, target, target.rates.memory_line));
+}
+
+double expected_library_cycles(const MatrixProduct& p, const Target& target) {
+  constexpr double kRows = 8;     // which a BLAS computes at a time
+  constexpr double kOfRow = 12;   // cycles until a row of few results is stored
+  constexpr int64_t kShort = 32;  // the least length of what is made of products that small kernels take
+  constexpr double kSmall = 1e6;  // multiplications of those
+  const kernel::KernelRates& r = target.rates;
+  const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), lanes = target.lanes_of(p.dtype),
+               of_call = r.library_call / 100.0, by_lines = memory_cycles(p, target, r.memory_line);
+  if (p.m == 1 || p.n == 1)
+    return std::max(m * n * k / lanes * 2 * r.load / 100.0 + m * n * kOfRow, by_lines) + of_call;
+  const int64_t least = std::min(p.m, p.n);
+  const double of_padded = std::ceil(n / lanes) * k * r.library_multiply_add / 100.0;
+  if (target.lanes_of(DType::kFloat64) >= 8 && (least <= kShort || m * n * k <= kSmall)) {
+    const double calls = std::ceil(m * n * k / kSmall);
+    // Of rows of A and of B^T each result is the sum of the lanes of a vector.
+    const double of_lanes = std::log2(lanes) * (r.shuffle + r.multiply_add) / 100.0,
+                 of_results = p.trans_b && !p.trans_a ? m * n * of_lanes : std::max(m, n) * kOfRow;
+    const double products = least <= target.lanes_of(p.dtype)
+                                ? m * n * k / lanes * r.library_narrow_multiply_add / 100.0 + of_results
+                                : m * of_padded;
+    // Of several products each reads parts of rows.
+    const double apart = calls > 1 ? memory_cycles(p, target, r.apart_memory_line) : by_lines;
+    return std::max(products, apart) + calls * of_call;
+  }
+  // What is packed, and the results.
+  const double lines = (m * k + k * n + 0.8 * m * n) * static_cast<double>(size_of(p.dtype)) / kLineOfProduct;
+  return std::max(std::ceil(m / kRows) * kRows * of_padded + lines * r.library_line / 100.0, by_lines) + of_call;
+}
+
+}  // namespace thtrain
