@@ -239,21 +239,24 @@ void DevicePeers::measure(DeviceMeasurement& m, double seconds) {
 void measure_device(const kernel::Target& target, double seconds, bool quick,
                     const std::function<void(const std::string&)>& progress,
                     const std::function<void(DeviceMeasurement)>& found) {
-  std::vector<Formula> all = arithmetic(quick);
-  for (const auto& more : {convolutions(quick), draws(quick)}) all.insert(all.end(), more.begin(), more.end());
   double copied = 0;
-  for (const Formula& formula : all) {
-    progress(formula.what);
-    DeviceMeasurement m = measured(formula, target, seconds);
-    if (copied == 0) copied = m.rate;  // which is the first
-    if (m.unit == "GB/s") m.of_copy = m.rate / copied;
-    found(std::move(m));
-  }
+  const auto measure_all = [&](const std::vector<Formula>& all) {
+    for (const Formula& formula : all) {
+      progress(formula.what);
+      DeviceMeasurement m = measured(formula, target, seconds);
+      if (copied == 0) copied = m.rate;  // which is the first
+      if (m.unit == "GB/s") m.of_copy = m.rate / copied;
+      found(std::move(m));
+    }
+  };
+  measure_all(arithmetic(quick));
+  measure_all(draws(quick));
   for (const TrainingCase& training : kTraining) {
     const std::string text = quick ? training.quick : training.text, what = str(training.name, '/', text);
     progress(what);
     found(measured(what, training.make(text, {.dtype = DType::kFloat32, .target = target}), target, seconds));
   }
+  measure_all(convolutions(quick));  // last: their trials take the longest
 }
 
 std::string device_head(const kernel::Target& target, const DevicePeers* peers) {
