@@ -107,8 +107,8 @@ void call_gemm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, i
   libraries.with_cublas(at, Tf32, [&](const Cublas& c_blas, cublasContext* handle) {
     const Factor<Number, T> left(alpha), right(beta);
     cuda::check_math((c_blas.*Of::kGemm)(handle, op_of(trans_b), op_of(trans_a), count_of(n), count_of(m), count_of(k),
-                                        left.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a), count_of(lda),
-                                        right.at(), numbers<Number>(c), count_of(ldc)),
+                                         left.at(), numbers<Number>(b), count_of(ldb), numbers<Number>(a),
+                                         count_of(lda), right.at(), numbers<Number>(c), count_of(ldc)),
                      "cublas gemm");
   });
 }
@@ -118,7 +118,7 @@ void call_gemv(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, i
                const T* a, long lda, const T* x, long incx, T beta, T* y, long incy) {
   libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
     cuda::check_math((c_blas.*OfCublas<T, false>::kGemv)(handle, op_of(!trans_a), count_of(n), count_of(m), &alpha, a,
-                                                        count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
+                                                         count_of(lda), x, count_of(incx), &beta, y, count_of(incy)),
                      "cublas gemv");
   });
 }
@@ -133,12 +133,13 @@ void call_trsm(cuda::LibraryHandles& libraries, const cuda::LibraryStream& at, l
   libraries.with_cublas(at, false, [&](const Cublas& c_blas, cublasContext* handle) {
     const Factor<Number, T> one(1);
     for (long i = 0; i < count; ++i)
-      cuda::check_math((c_blas.*Of::kTrsm)(handle, cuda::CUBLAS_SIDE_RIGHT,
-                                          lower ? cuda::CUBLAS_FILL_MODE_UPPER : cuda::CUBLAS_FILL_MODE_LOWER,
-                                          op_of(transposed), unit ? cuda::CUBLAS_DIAG_UNIT : cuda::CUBLAS_DIAG_NON_UNIT,
-                                          count_of(k), count_of(n), one.at(), numbers<Number>(a + i * n * n * kParts),
-                                          count_of(n), numbers<Number>(b + i * n * k * kParts), count_of(k)),
-                       "cublas trsm");
+      cuda::check_math(
+          (c_blas.*Of::kTrsm)(handle, cuda::CUBLAS_SIDE_RIGHT,
+                              lower ? cuda::CUBLAS_FILL_MODE_UPPER : cuda::CUBLAS_FILL_MODE_LOWER, op_of(transposed),
+                              unit ? cuda::CUBLAS_DIAG_UNIT : cuda::CUBLAS_DIAG_NON_UNIT, count_of(k), count_of(n),
+                              one.at(), numbers<Number>(a + i * n * n * kParts), count_of(n),
+                              numbers<Number>(b + i * n * k * kParts), count_of(k)),
+          "cublas trsm");
   });
 }
 

@@ -182,8 +182,8 @@ void cusolver_q(ThContext* context, int place, TH_DEVICE_Q_PARAMETERS(T)) {
     for (long i = 0; i < count; ++i)
       cuda::check_math(
           (c.*Of::kMake)(handle, rows, columns, columns, reinterpret_cast<Number*>(matrices + kParts * i * m * n), rows,
-                        reinterpret_cast<const Number*>(factors + kParts * i * n), static_cast<Number*>(buffers.device),
-                        elements, info + i),
+                         reinterpret_cast<const Number*>(factors + kParts * i * n),
+                         static_cast<Number*>(buffers.device), elements, info + i),
           "cusolverDn orgqr");
   });
 }

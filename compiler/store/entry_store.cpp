@@ -39,8 +39,7 @@ int create_temporary(int folder, std::string& name) {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<uint64_t>(getpid()) + name.size();
     char text[17];
-    std::snprintf(text, sizeof text, "%016llx",
-                  number + static_cast<unsigned long long>(attempt));
+    std::snprintf(text, sizeof text, "%016llx", number + static_cast<unsigned long long>(attempt));
     name = text;
     int fd = openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 || errno != EEXIST) return fd;
