@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "compiler/cpu/conv/direct_plan.h"
 #include "compiler/cpu/conv/direct_weights_plan.h"
 #include "compiler/cpu/conv/patches.h"
 #include "compiler/cpu/conv/tiles.h"
 #include "compiler/kernel/tile_cycles.h"
-#include "compiler/ops/linalg/product_cycles.h"
 
 namespace thtrain {
 namespace {
@@ -18,14 +15,11 @@ using kernel::Target;
 
 constexpr double kLine = 64;
 
-// Planes that processors follow at a time.
-constexpr int64_t kStreams = 16;
-
 // Pages that the first table has.
 constexpr double kPage = 4096, kPages = 72;
 
-// Instructions of a loop for one row of taps of one channel.
-constexpr double kOfLoop = 8;
+// Instructions of a loop for one row of taps of one channel, four of which every processor begins in a cycle.
+constexpr double kOfLoop = 2;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -53,8 +47,6 @@ struct Rates {
          // further away; and of either where rows are fetched ahead.
       second = r.second_line / 100.0, copied = r.copied_line / 100.0, third = r.third_line / 100.0,
          fetched_second = r.fetched_second_line / 100.0, fetched_third = r.fetched_third_line / 100.0;
-  double memory = r.memory_line / 100.0, apart_memory = r.apart_memory_line / 100.0,
-         instruction = r.instruction / 100.0;
   // A sum that is loaded and stored with its address.
   double sum_in_memory = 3 * load;
   // Before the first multiply-add of a tile has its operands, and after its last one.
@@ -71,12 +63,8 @@ struct Rates {
     constexpr double kOfWaiting = 1.2;
     return std::max(throughput(uses, vectors, of_load), kOfWaiting * sum);
   }
-  // A row of taps of a tile, each of which takes `of_tap` cycles: no less than its instructions take to begin.
-  double row_of_taps(double taps, double uses, double vectors, double of_tap) const {
-    return std::max(taps * of_tap, (taps * (uses * vectors + uses + vectors) + kOfLoop) * instruction);
-  }
-  // A vector of a square that is transposed: its load, its shuffles and its store.
-  double transposing(double lanes) const { return load + std::log2(lanes) * shuffle + 2 * load; }
+  // A vector of a square that is transposed: its shuffles and its store.
+  double transposing(double lanes) const { return (std::log2(lanes) + 1) * shuffle; }
 };
 
 // Of the taps of an axis, the share that falls on elements.
@@ -99,41 +87,8 @@ double lines_of_images(const Correlation& c) {
   return elements * size_of_element(c.dtype) / kLine;
 }
 
-// Bytes of the images and of the results.
-double bytes_of(const Convolution& c) {
-  return number(c.n * (c.c * c.pixels() + c.f * c.positions())) * size_of_element(c.dtype);
-}
-double bytes_of(const Correlation& c) {
-  const double pixels = number(c.axes[0].in * c.axes[1].in * c.axes[2].in);
-  return number(c.n * c.groups) * (number(c.inputs) * pixels + number(c.outputs * c.positions())) *
-         size_of_element(c.dtype);
-}
-
-// A line of so many planes that are read or written side by side, in short runs of each.
-double line_in_memory(int64_t planes, const Rates& rates) {
-  return planes > kStreams ? rates.apart_memory : rates.memory;
-}
-
-// All lines of images and results, where those are in memory: images are read from so many planes in turn, and results
-// written to others.
-double memory_cycles(const Correlation& c, const Rates& rates, int64_t planes, int64_t result_planes) {
-  if (!rates.target.is_in_memory(bytes_of(c))) return 0;
-  const double results = number(c.n * c.groups * c.outputs * c.positions()) * size_of_element(c.dtype) / kLine;
-  return lines_of_images(c) * line_in_memory(planes, rates) + results * line_in_memory(result_planes, rates);
-}
-
 double image_cycles(const Correlation& c, const Rates& rates) {
   return lines_of_images(c) * (c.inputs > kFewStreams ? rates.fetched_third : rates.third);
-}
-
-// Of a kernel that fetches ahead: while it waits for memory it computes, but not all of the time.
-double with_memory(double computing, double waiting) {
-  return std::max(computing, waiting) + std::min(computing, waiting) / 2;
-}
-
-// Filters in blocks, one element after the other.
-double filter_cycles(const Correlation& c, int64_t block, const Rates& rates) {
-  return number(c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps()) * (rates.load + rates.shuffle);
 }
 
 // ---- forward, and the gradient to the images
@@ -178,7 +133,7 @@ struct DirectCycles {
             of_position += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
           most = std::max(most, of_position);
         }
-        out += std::max(rates.row_of_taps(1, number(tile * taps.count), vectors, of_taps), rates.sum * number(most));
+        out += std::max(of_taps, rates.sum * number(most));
       }
     });
     return out;
@@ -206,14 +161,11 @@ struct DirectCycles {
     each_phase([&](int64_t phase, double taps, double positions) {
       const double tiles = up(positions, t.tile), tile = positions / tiles;
       // Sums are loaded and stored for each slab.
-      row += (taps > 0 ? lines * tiles_of_filters(phase, vectors) : 0) +
+      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
              tiles * (taps > 0 ? slabs : 1) * (tile * vectors * rates.sum_in_memory + rates.of_tile);
     });
-    // Rows of the image: each row of taps reads them again where the first cache does not hold them all.
-    const double lines_of_row = number(c.inputs * width.stored()) * size / kLine,
-                 rows_of_taps = number(c.axes[0].kernel * c.axes[1].kernel),
-                 again = lines_of_row * rows_of_taps * kLine > number(target.first_cache_bytes) ? rows_of_taps : 1;
-    row += lines_of_row * again * (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
+    row += number(c.inputs * width.stored()) * size / kLine *
+           (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
     // Each filter's positions of a block of rows lie in a page of their own, if its positions fill one.
     const double of_page = kOfOtherPage * rates.third * std::min(1.0, number(c.positions()) * size / kPage);
     const double rows_of_block =
@@ -239,11 +191,9 @@ struct DirectCycles {
       const double all = up(positions, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
       // Most loads of the image cross a cache line.
       row += blocks * tiles * lines *
-             (rates.row_of_taps(taps, filters, vectors, rates.tile(filters, vectors, rates.crossing_load)) +
-              (vectors + 1) * of_line);
+             (taps * rates.tile(filters, vectors, rates.crossing_load) + kOfLoop + (vectors + 1) * of_line);
       // Positions of a phase are stored one by one.
-      row +=
-          number(c.outputs) * (width.phases > 1 ? (2 * rates.load + rates.shuffle) * positions : 2 * rates.load * all);
+      row += number(c.outputs) * (width.phases > 1 ? 6 * rates.load * positions : 2 * rates.load * all);
     });
     return rows * row;
   }
@@ -254,11 +204,8 @@ struct DirectCycles {
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
   const Correlation read = correlation_read_by(t, c, target);
   const DirectCycles direct{t, read, target};
-  const int64_t block = block_of(t, read, target.lanes_of(c.dtype));
-  return padding_cycles(read, direct.rates) + filter_cycles(read, block, direct.rates) +
-         with_memory(t.over_filters ? direct.over_filters() : direct.over_rows(),
-                     std::max(image_cycles(read, direct.rates),
-                              memory_cycles(read, direct.rates, c.inputs, std::min(block, c.outputs))));
+  return padding_cycles(read, direct.rates) + image_cycles(read, direct.rates) +
+         (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
@@ -274,20 +221,17 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
     // Most loads of the image cross a cache line.
     // All taps of a row are in one piece of code, where loads are not repeated.
-    tile += rates.row_of_taps(taps, filters * rows, vectors,
-                              std::max(filters * rows * vectors * rates.multiply_add,
-                                       filters * rows * rates.load + vectors * rates.crossing_load));
+    tile += taps * std::max({filters * rows * vectors * rates.multiply_add,
+                             filters * rows * rates.load + vectors * rates.crossing_load, rates.sum}) +
+            kOfLoop;
   }
-  tile = std::max(tile, kernel * taps * rates.sum);
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.
   const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 4 * rates.load;
   const double groups = up(number(plan.band), t.rows);
   const double band = number(c.inputs) * (groups * tiles * tile + copied) +
                       number(plan.slabs) * groups * tiles * (sums * rates.sum_in_memory + rates.of_tile);
-  return filter_cycles(c, t.filters, rates) + with_memory(number(c.n * c.groups * plan.blocks * plan.bands) * band +
-                                                              lines_of_images(c) * rates.fetched_third,
-                                                          memory_cycles(c, rates, 1, t.filters));
+  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * rates.fetched_third;
 }
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
@@ -317,112 +261,78 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
   const Correlation padded = images_read_by(t, c, target);
   const Rates rates(target);
-  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()), size = size_of_element(c.dtype),
+  const double padding = padding_cycles(padded, rates);
+  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
                rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
   // Rows of taps, less those on zeros.
   const double lines =
-      number(c.taps()) / kernel * share_of_elements(padded.axes[0]) * share_of_elements(padded.axes[1]);
-  // body(taps of a tile, of how many channels, how many such tiles) for all channels.
-  auto each_tile = [&](const std::function<void(double, double, double)>& body) {
-    const int64_t of_tile = plan.channels_of_tile;
-    plan.taps.each([&](int64_t taps, int64_t from, int64_t to) {
-      const double count = number((to - from) / std::max<int64_t>(1, taps));
-      if (count == 0) return;
-      body(number(taps * of_tile), number(of_tile), count * number(c.channels() / of_tile));
-      if (const int64_t rest = c.channels() % of_tile; rest > 0) body(number(taps * rest), number(rest), count);
-    });
-  };
-  const double blocks = number(plan.blocks), chunks = number(c.n * c.groups * plan.chunks);
-  // Images and gradients: each block reads the rows of the image again, which come from further away where the second
-  // cache does not hold them.
-  const double second_cache = number(target.second_cache_bytes > 0 ? target.second_cache_bytes : 1 << 20);
-  const bool is_far =
-      number(padded.inputs * padded.stored_pixels()) * size > second_cache && plan.blocks > 1 && !plan.blocks_inside;
-  const double lines_of_row = number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size / kLine;
-  double out = 0;
-  const bool is_memory = target.is_in_memory(bytes_of(c));
-  if (!is_memory)
-    out += rows * blocks * lines_of_row *
-           (is_far                       ? rates.copied
-            : c.channels() > kFewStreams ? rates.fetched_second
-                                         : rates.second);
-  // Sums begin as zeros, are loaded and stored for each chunk, and in the end brought into the order of filters.
-  const double sums = number(plan.sums(c, t)) / lanes, parts = number(plan.parts);
-  out += parts * sums * 2 * rates.load;
-  each_tile([&](double taps, double channels, double count) {
-    const double vectors = number(plan.vectors);
-    const double of_sums = number(c.taps()) / kernel * (taps * vectors * rates.sum_in_memory + rates.of_tile);
-    double of_positions = 0;
-    if (t.over_filters) {
-      // Planes of several channels are read side by side.
-      const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
-      of_positions = width * rates.row_of_taps(1, taps, vectors, rates.tile(taps, vectors, rates.load)) * factor;
-    } else {
-      // Most loads of both cross a cache line.
-      const double of_filters = filters / blocks;
-      of_positions =
-          up(width, lanes) * rates.row_of_taps(1, taps, of_filters,
-                                               std::max({taps * of_filters * rates.multiply_add,
-                                                         (taps + of_filters) * rates.crossing_load, rates.sum})) +
-          kOfLoop * rates.instruction;
-    }
-    out += blocks * count * (chunks * of_sums + rows * lines * of_positions);
-  });
+      number(c.channels() * c.taps()) / kernel * share_of_elements(padded.axes[0]) * share_of_elements(padded.axes[1]);
+  const double blocks_of_line = up(kernel, t.taps);
+  double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line, channels = 1;
+  if (t.taps >= 2 * kernel) {
+    channels = std::min(std::floor(t.taps / kernel), number(c.channels()));
+    taps *= channels;
+    tiles /= channels;
+  }
   if (t.over_filters) {
-    // The gradient is transposed first; most of its loads cross a line, and lines are fetched ahead.
-    out += rows * blocks * number(c.axes[2].out * plan.vectors) * (rates.transposing(lanes) + rates.crossing_load) +
-           sums * (parts * rates.load +
-                   (exchanges(convolution, t, static_cast<int>(lanes)) ? 2 * rates.load : rates.transposing(lanes)));
-  } else {
-    out += sums * (parts * rates.load + std::log2(lanes) * (rates.shuffle + rates.load) + 2 * rates.load);
+    const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
+                 blocks = up(filters, vectors * lanes);
+    // Planes of several channels are read side by side.
+    const double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
+    // Each block reads the rows of the image again, which come from further away where the second cache does not hold
+    // them. The gradient is transposed first.
+    const double second_cache = number(target.second_cache_bytes > 0 ? target.second_cache_bytes : 1 << 20);
+    const bool is_far = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype) > second_cache &&
+                        plan.blocks > 1 && !plan.blocks_inside;
+    const double of_line = is_far ? rates.copied : c.channels() > kFewStreams ? rates.fetched_second : rates.second;
+    const double lines_of_image =
+        number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
+    return padding +
+           rows * blocks *
+               (width * (tiles * rates.tile(taps, vectors, rates.load) * factor + vectors * rates.transposing(lanes)) +
+                lines_of_image * of_line);
   }
-  if (is_memory) {
-    // Runs of a chunk are long: what is read side by side are the channels of a tile, and the filters of a vector.
-    Convolution forward = c;
-    forward.pass = ConvPass::kForward;
-    const double results = number(c.n * c.f * c.positions()) * size / kLine;
-    out = with_memory(
-        out,
-        lines_of_images(correlation_of(forward)) * line_in_memory(plan.channels_of_tile, rates) *
-                (is_far ? blocks : 1) +
-            results * line_in_memory(std::min(t.over_filters ? static_cast<int64_t>(lanes) : plan.block, c.filters()),
-                                     rates));
-  }
-  return padding_cycles(padded, rates) + out;
+  // Most loads of both cross a cache line, and rows are short.
+  const double factor = 1.15 * (1 + 0.1 * (channels - 1));
+  const double blocks = up(filters, t.width), of_tile = filters / blocks;
+  return padding +
+         rows * blocks * tiles *
+             (factor * up(width, lanes) *
+                  std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +
+              kOfLoop);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {
+  constexpr double kRows = 8;  // of filters, which a BLAS computes at a time
   const Rates rates(target);
-  constexpr double kOfRun = 18;  // neighbouring positions under a tap, which are copied at once
-  // An element of a run with a stride, which is copied, or added where it belongs.
-  const double of_strided = (c.pass == ConvPass::kInputGradient ? 8 : 4) * rates.load;
-  const double size = size_of_element(c.dtype), n = number(c.n * c.groups), depth = number(c.channels() * c.taps()),
-               positions = number(c.positions());
-  const int64_t slabs = ceil_div(c.positions(), patches_walk(c, true).positions);
+  // Products of images are not as good for a library as those by which it was measured.
+  const double of_product = 1.14 * rates.r.library_multiply_add / 100.0, of_packing = rates.r.library_line / 100.0,
+               of_call = rates.r.library_call / 100.0, of_result = 0.8 * of_packing;
+  constexpr double kOfRun = 18;              // neighbouring positions under a tap, which are copied at once
+  const double of_strided = 4 * rates.load;  // an element of a run with a stride
+  const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
+               depth = number(c.channels() * c.taps()), positions = number(c.positions());
+  const double slabs = up(positions, number(patches_walk(c, true).positions));
   const double patches = n * depth * positions, lines = patches * size / kLine;
-  MatrixProduct product{
-      .dtype = c.dtype, .m = c.filters(), .n = ceil_div(c.positions(), slabs), .k = c.channels() * c.taps()};
-  if (c.pass == ConvPass::kInputGradient) std::swap(product.m, product.k);
-  if (c.pass == ConvPass::kWeightGradient) {
-    std::swap(product.n, product.k);
-    product.trans_b = true;
-  }
-  double out = n * number(slabs) * expected_library_cycles(product, target);
-  const bool is_vector = product.m == 1 || product.n == 1, is_far = target.is_in_memory(bytes_of(c));
-  Convolution forward = c;
-  forward.pass = ConvPass::kForward;
-  const double of_images = lines_of_images(correlation_of(forward)),
-               of_results = n * number(c.filters()) * positions * size / kLine;
-  if (is_far) out += (of_images + of_results) * (is_patch_matrix(c) && !is_vector ? rates.apart_memory : rates.memory);
-  if (is_patch_matrix(c)) return out + (is_far ? 0 : lines * rates.second);
+  double out = of_product * n * up(number(c.filters()), kRows) * kRows * positions * depth / lanes;
+  // Packed are the filters for each slab; of a gradient to them, whose sums are over positions, both operands.
+  const double packed = c.pass == ConvPass::kWeightGradient ? (number(c.filters()) + depth) * positions
+                                                            : slabs * number(c.filters()) * depth;
+  out += n * (packed * size / kLine * of_packing + slabs * of_call);
+  out += n * number(c.filters()) * positions * size / kLine * of_result;
+  if (is_patch_matrix(c)) return out + lines * rates.second;
   // The image that they are added to begins as zeros.
   if (c.pass == ConvPass::kInputGradient) out += number(c.n * c.c * c.pixels()) * size / kLine * rates.copied;
   // Patches are written and read; those of a gradient to the images are added where they belong.
-  const double times = c.pass == ConvPass::kInputGradient ? 2 : c.pass == ConvPass::kForward ? 0.5 : 1;
+  const double times = c.pass == ConvPass::kInputGradient ? 5 : c.pass == ConvPass::kForward ? 0.5 : 1;
   out += patches / number(c.axes[2].out) * kOfRun + lines * times * rates.second;
-  // Runs with a stride touch all lines of their rows, which come from further away than the patches.
-  if (c.axes[2].stride > 1) out += patches * of_strided + of_images * rates.third;
+  if (c.axes[2].stride > 1) {
+    // Runs with a stride touch all lines of their rows, which come from further away than the patches.
+    Convolution forward = c;
+    forward.pass = ConvPass::kForward;
+    out += patches * of_strided + lines_of_images(correlation_of(forward)) * rates.third;
+  }
   return out;
 }
 
