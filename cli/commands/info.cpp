@@ -105,13 +105,13 @@ std::string rates_text(const kernel::Target& target) {
   };
   return str("cycles of a vector's multiply-add ", cycles(r.multiply_add), ", of one in a chain ", cycles(r.sum),
              ", of a load ", cycles(r.load), ", across lines ", cycles(r.crossing_load), ", of a shuffle ",
-             cycles(r.shuffle), ", of any instruction ", cycles(r.instruction), "; of a line of the second cache ",
-             cycles(r.second_line), ", prefetched ", cycles(r.fetched_second_line), ", of the third ",
-             cycles(r.third_line), ", prefetched ", cycles(r.fetched_third_line), ", copied ", cycles(r.copied_line),
-             ", of memory ", cycles(r.memory_line), ", apart ", cycles(r.apart_memory_line),
-             "; of BLAS's multiply-add ", cycles(r.library_multiply_add), ", in narrow products ",
-             cycles(r.library_narrow_multiply_add), ", of a packed line ", cycles(r.library_line), ", of a call ",
-             cycles(r.library_call), "; of a thread ", cycles(r.wake), " (", origin_of_limits(), ")");
+             cycles(r.shuffle), "; of a line of the second cache ", cycles(r.second_line), ", prefetched ",
+             cycles(r.fetched_second_line), ", of the third ", cycles(r.third_line), ", prefetched ",
+             cycles(r.fetched_third_line), ", copied ", cycles(r.copied_line), ", of memory ", cycles(r.memory_line),
+             ", apart ", cycles(r.apart_memory_line), "; of BLAS's multiply-add ", cycles(r.library_multiply_add),
+             ", in narrow products ", cycles(r.library_narrow_multiply_add), ", of a packed line ",
+             cycles(r.library_line), ", of a call ", cycles(r.library_call), "; of a thread ", cycles(r.wake), " (",
+             origin_of_limits(), ")");
 }
 
 // The variables of the environment that are set, "NAME=value".

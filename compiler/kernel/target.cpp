@@ -59,7 +59,6 @@ std::array<int*, KernelRates::kCount> KernelRates::all() {
           &load,
           &crossing_load,
           &shuffle,
-          &instruction,
           &second_line,
           &fetched_second_line,
           &third_line,

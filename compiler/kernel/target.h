@@ -30,7 +30,6 @@ struct KernelRates {
   int load = 50;                         // of a vector in the first cache
   int crossing_load = 100;               // of a vector that begins anywhere in a line of the cache
   int shuffle = 100;                     // of two vectors
-  int instruction = 25;                  // of any, where no other rate is the limit
   int second_line = 400;                 // a line that is read one after the other in the second cache
   int fetched_second_line = 200;         // the same, prefetched
   int third_line = 1400;                 // in the third cache, or in memory where there is none
@@ -44,7 +43,7 @@ struct KernelRates {
   int library_call = 100'000;            // of the BLAS
   int wake = 409'600;                    // until another thread that waits for work has done a piece
 
-  static constexpr size_t kCount = 18;
+  static constexpr size_t kCount = 17;
   std::array<int*, kCount> all();  // in this order
   std::array<int, kCount> values() const;
 

@@ -50,15 +50,6 @@ int64_t chain(int64_t rounds) {
   return 8 * rounds;
 }
 
-// Copies of registers, which wait for nothing: as many begin in a cycle as of any instructions.
-int64_t copies(int64_t rounds) {
-  int64_t left = rounds;
-#define TH_COPY(I) "mov %1, %%rcx\n\tvmovaps %%xmm12, %%xmm" #I "\n\t"
-  asm volatile("1:\n\t" TH_TWELVE(TH_COPY) "dec %0\n\tjnz 1b" : "+r"(left) : "r"(rounds) : TH_REGISTERS, "rcx");
-#undef TH_COPY
-  return 25 * rounds;
-}
-
 #define TH_CLEAR(I) "vxorps %%xmm" #I ", %%xmm" #I ", %%xmm" #I "\n\t"
 
 // Loops with registers of one width: REGISTER is "ymm" or "zmm".
@@ -210,8 +201,7 @@ class Rates {
                {&out_.sum, [] { return Loops::sums(kRounds); }},
                {&out_.load, [this] { return Loops::loads(block_.get(), kRounds); }},
                {&out_.crossing_load, [this] { return Loops::loads(block_.get() + 20, kRounds); }},
-               {&out_.shuffle, [] { return Loops::shuffles(kRounds); }},
-               {&out_.instruction, [] { return copies(kRounds); }}};
+               {&out_.shuffle, [] { return Loops::shuffles(kRounds); }}};
   }
 
   void add_lines() {

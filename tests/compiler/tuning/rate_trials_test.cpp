@@ -37,8 +37,6 @@ TEST(KernelRates, AreThoseOfAProcessor) {
   EXPECT_LE(rates.multiply_add, rates.sum);
   EXPECT_GE(rates.load, 30);
   EXPECT_LE(rates.load, rates.crossing_load);
-  EXPECT_GE(rates.instruction, 8);
-  EXPECT_LE(rates.instruction, 100);
   EXPECT_LE(rates.second_line, rates.third_line);
   EXPECT_LE(rates.second_line, rates.memory_line);
   EXPECT_LE(rates.memory_line, rates.apart_memory_line);
