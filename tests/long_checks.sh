@@ -3,7 +3,7 @@
 # without a PART all of them. Each writes build/long/<part>.log; what it found is told at the end. Of two cores of a
 # Zen 3, hours at most:
 #
-#   tidy      1.5  clang-tidy (.clang-tidy) over the sources of every room
+#   tidy      0.3  clang-tidy (.clang-tidy) over the sources of every room
 #   asan      3    all tests under the address and undefined-behaviour sanitizers, generated code too
 #   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
