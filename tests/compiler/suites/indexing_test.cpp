@@ -17,7 +17,7 @@ namespace thtrain::indexing_suite {
 namespace {
 
 using G = Given&;
-using Places = std::vector<Place>;
+using Places = std::vector<AxisIndex>;
 
 const std::string kIndexing = "TestIndexing.", kAssigned = "TestBroadcastedAssignments.",
                   kEquivalent = "TestFancyIndexingEquivalence.", kMulti = "TestMultiIndexingAutomated.",
@@ -280,7 +280,8 @@ void add_wrong_indices(std::vector<SuiteError>& cases) {
     cases.push_back(refused(str(t, "index_no_floats[", k, "]"), five, floats[k]));
   cases.push_back(refused(t + "empty_fancy_index[float]", whole({3, 3}, 1), {count({0})}));
   cases.push_back(refused(t + "single_int_index[large]", whole({3, 3}, 1), {1 << 30}));
-  cases.push_back(refused(masks + "[short]", cube, {Place([](G) { return Index(make_constant(bools({1}, "1"))); })}));
+  cases.push_back(
+      refused(masks + "[short]", cube, {AxisIndex([](G) { return Index(make_constant(bools({1}, "1"))); })}));
   cases.push_back(refused(masks + "[long]", cube, {bools({6}, "000000")}));
   cases.push_back(refused(masks + "[two]", cube, {bools({4, 4}, std::string(16, '0'))}));
   cases.push_back(refused(masks + "[:,two]", cube, {all(), bools({4, 4}, std::string(16, '0'))}));

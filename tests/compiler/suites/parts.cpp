@@ -4,8 +4,8 @@
 
 namespace thtrain {
 
-Place computed(End start, End stop, End step) {
-  return Place([=](Given& given) {
+AxisIndex computed(End start, End stop, End step) {
+  return AxisIndex([=](Given& given) {
     const auto end = [&](End number) {
       return number ? std::optional<Operand>(given(Tensor(*number))) : std::optional<Operand>();
     };
@@ -33,9 +33,9 @@ Tensor table(const Shape& shape, const std::vector<int64_t>& elements) {
   return Tensor::of(elements, shape);
 }
 
-Expr part_of(Given& given, const Expr& x, const std::vector<Place>& places) {
+Expr part_of(Given& given, const Expr& x, const std::vector<AxisIndex>& places) {
   std::vector<Index> indices;
-  for (const Place& place : places) indices.push_back(place.of(given));
+  for (const AxisIndex& place : places) indices.push_back(place.of(given));
   return subtensor(x, indices);
 }
 

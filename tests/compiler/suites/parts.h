@@ -11,14 +11,14 @@
 namespace thtrain {
 
 /// An index as it is written in x[{...}]; a tensor, and the ends of a computed slice, are inputs of the case.
-class Place {
+class AxisIndex {
  public:
-  Place(int number) : index_([number](Given&) { return Index(number); }) {}
-  Place(const Slice& slice) : index_([slice](Given&) { return Index(slice); }) {}
-  Place(Ellipsis) : index_([](Given&) { return Index(ellipsis()); }) {}
-  Place(NewAxis) : index_([](Given&) { return Index(new_axis()); }) {}
-  Place(const Tensor& tensor) : index_([tensor](Given& given) { return Index(given(tensor)); }) {}
-  Place(std::function<Index(Given&)> index) : index_(std::move(index)) {}
+  AxisIndex(int number) : index_([number](Given&) { return Index(number); }) {}
+  AxisIndex(const Slice& slice) : index_([slice](Given&) { return Index(slice); }) {}
+  AxisIndex(Ellipsis) : index_([](Given&) { return Index(ellipsis()); }) {}
+  AxisIndex(NewAxis) : index_([](Given&) { return Index(new_axis()); }) {}
+  AxisIndex(const Tensor& tensor) : index_([tensor](Given& given) { return Index(given(tensor)); }) {}
+  AxisIndex(std::function<Index(Given&)> index) : index_(std::move(index)) {}
 
   Index of(Given& given) const { return index_(given); }
 
@@ -28,14 +28,14 @@ class Place {
 
 using End = std::optional<int64_t>;
 /// A slice whose ends and step the call gives.
-Place computed(End start, End stop = {}, End step = {});
+AxisIndex computed(End start, End stop = {}, End step = {});
 Slice from_to(int64_t start, int64_t stop);
 Slice from(int64_t start);
 Slice to(int64_t stop);
 Slice by(int64_t step);
 Tensor table(const Shape& shape, const std::vector<int64_t>& elements);
 /// x[{places...}]
-Expr part_of(Given& given, const Expr& x, const std::vector<Place>& places);
+Expr part_of(Given& given, const Expr& x, const std::vector<AxisIndex>& places);
 
 /// How a part that is written is tested. Where elements are named twice, PyTensor's gradient of what is set is not the
 /// derivative: kValues leaves the gradients out.
@@ -47,7 +47,7 @@ enum class Written : uint8_t { kWithGradients, kValues };
 struct PartCase {
   std::string name;
   Shape x;
-  std::vector<Place> places;
+  std::vector<AxisIndex> places;
   std::optional<Shape> y = {};
   Written written = Written::kWithGradients;
 };

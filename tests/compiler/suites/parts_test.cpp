@@ -13,7 +13,7 @@ namespace thtrain::parts_suite {
 namespace {
 
 using G = Given&;
-using Row = std::pair<std::vector<Place>, Shape>;
+using Row = std::pair<std::vector<AxisIndex>, Shape>;
 
 const std::string kAdvanced = "TestAdvancedSubtensor.", kInfer = "TestInferShape.", kSubtensor = "TestSubtensor.";
 
@@ -25,7 +25,7 @@ Written values_if(bool only) {
   return only ? Written::kValues : Written::kWithGradients;
 }
 
-std::vector<Place> joined(std::vector<Place> first, const std::vector<Place>& second) {
+std::vector<AxisIndex> joined(std::vector<AxisIndex> first, const std::vector<AxisIndex>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
@@ -118,7 +118,7 @@ void add_inferred(std::vector<PartCase>& rows) {
 
 void add_masks(std::vector<PartCase>& rows) {
   const std::string test = kInfer + "test_AdvancedSubtensor_bool";
-  const auto add = [&](const char* variant, const std::vector<Place>& places, const Shape& y) {
+  const auto add = [&](const char* variant, const std::vector<AxisIndex>& places, const Shape& y) {
     rows.push_back({test + variant, {2, 3}, places, y});
   };
   const Tensor whole_mask = bools({2, 3}, "011010");
@@ -149,21 +149,22 @@ void add_lengths(std::vector<PartCase>& rows) {
                   Written::kValues});
   const Tensor i = table({2, 1, 1}, {0, 1}), j = table({1, 1, 1}, {0}), list = integers({1, 3, 2});
   const Tensor one = Tensor(int64_t{1});
-  const std::vector<std::pair<Shape, std::vector<Place>>> meshes = {{{3, 2, 2}, {all()}},
-                                                                    {{3, 2, 2}, {2}},
-                                                                    {{3, 2, 2}, {i}},
-                                                                    {{3, 2, 2}, {i, j}},
-                                                                    {{3, 2, 2}, {i, j, all()}},
-                                                                    {{3, 2, 2}, {all(), i}},
-                                                                    {{3, 2, 2}, {all(), new_axis(), j}},
-                                                                    {{3, 2, 2}, {one, all(), new_axis()}},
-                                                                    {{3, 2, 2}, {all(), new_axis(), one}},
-                                                                    {{3, 2, 2}, {i, all(), j}},
-                                                                    {{3, 2, 2, 2}, {i, all(), j, all()}},
-                                                                    {{3, 2, 2}, {i, new_axis(), j}},
-                                                                    {{5, 4}, {list, from_to(1, 3)}},
-                                                                    {{5, 4}, {from_to(1, 3), list}},
-                                                                    {{3, 4, 2}, {all(), integers({1, 2, 3}), all()}}};
+  const std::vector<std::pair<Shape, std::vector<AxisIndex>>> meshes = {
+      {{3, 2, 2}, {all()}},
+      {{3, 2, 2}, {2}},
+      {{3, 2, 2}, {i}},
+      {{3, 2, 2}, {i, j}},
+      {{3, 2, 2}, {i, j, all()}},
+      {{3, 2, 2}, {all(), i}},
+      {{3, 2, 2}, {all(), new_axis(), j}},
+      {{3, 2, 2}, {one, all(), new_axis()}},
+      {{3, 2, 2}, {all(), new_axis(), one}},
+      {{3, 2, 2}, {i, all(), j}},
+      {{3, 2, 2, 2}, {i, all(), j, all()}},
+      {{3, 2, 2}, {i, new_axis(), j}},
+      {{5, 4}, {list, from_to(1, 3)}},
+      {{5, 4}, {from_to(1, 3), list}},
+      {{3, 4, 2}, {all(), integers({1, 2, 3}), all()}}};
   for (size_t k = 0; k < meshes.size(); ++k)
     rows.push_back(
         {str("test_indexed_result_shape[", k, "]"), meshes[k].first, meshes[k].second, Shape{}, Written::kValues});
@@ -202,11 +203,11 @@ void add_boolean(std::vector<PartCase>& rows) {
   rows.push_back({test + "[0,columns]", {2, 3}, {0, columns}, Shape{2}});
   rows.push_back({test + "[1:,columns,None]", {2, 3}, {from(1), columns, new_axis()}, Shape{1, 2, 1}});
   rows.push_back({test + "[None,1:,columns]", {2, 3}, {new_axis(), from(1), columns}, Shape{2}});
-  const std::vector<std::tuple<const char*, std::vector<Place>, Shape>> fours = {{"", {}, {3, 4, 2}},
-                                                                                 {",1", {ellipsis(), 1}, {4}},
-                                                                                 {",0,1", {ellipsis(), 0, 1}, {3}},
-                                                                                 {",1:", {from(1)}, {3, 3, 2}},
-                                                                                 {",None", {new_axis()}, {4, 2}}};
+  const std::vector<std::tuple<const char*, std::vector<AxisIndex>, Shape>> fours = {{"", {}, {3, 4, 2}},
+                                                                                     {",1", {ellipsis(), 1}, {4}},
+                                                                                     {",0,1", {ellipsis(), 0, 1}, {3}},
+                                                                                     {",1:", {from(1)}, {3, 3, 2}},
+                                                                                     {",None", {new_axis()}, {4, 2}}};
   for (const auto& [variant, others, y] : fours)
     rows.push_back({str(test, "[four", variant, ",direct]"), {2, 3, 4, 2}, joined({pair}, others), y});
   rows.push_back(
@@ -215,22 +216,22 @@ void add_boolean(std::vector<PartCase>& rows) {
 }
 
 void add_axes(std::vector<PartCase>& rows) {
-  const std::vector<std::vector<Place>> ellipses = {{ellipsis()},
-                                                    {ellipsis(), 1},
-                                                    {1, ellipsis()},
-                                                    {ellipsis(), 1, 2, 1},
-                                                    {1, ellipsis(), 2, 1},
-                                                    {1, 2, 1, ellipsis()},
-                                                    {ellipsis(), integers({0, 2, 1})},
-                                                    {new_axis(), ellipsis()},
-                                                    {ellipsis(), new_axis(), integers({1, 2})}};
+  const std::vector<std::vector<AxisIndex>> ellipses = {{ellipsis()},
+                                                        {ellipsis(), 1},
+                                                        {1, ellipsis()},
+                                                        {ellipsis(), 1, 2, 1},
+                                                        {1, ellipsis(), 2, 1},
+                                                        {1, 2, 1, ellipsis()},
+                                                        {ellipsis(), integers({0, 2, 1})},
+                                                        {new_axis(), ellipsis()},
+                                                        {ellipsis(), new_axis(), integers({1, 2})}};
   for (size_t k = 0; k < ellipses.size(); ++k)
     rows.push_back({str(kSubtensor, "test_ellipsis[", k, ",direct]"), {2, 3, 3}, ellipses[k]});
   for (size_t k = 0; k < ellipses.size(); ++k)
     if (k != 7) rows[rows.size() - ellipses.size() + k].y = Shape{};
   const std::string test = kSubtensor + "test_newaxis";
   for (int k = 0; k < 4; ++k) {
-    std::vector<Place> places(3, all());
+    std::vector<AxisIndex> places(3, all());
     places.insert(places.begin() + k, new_axis());
     rows.push_back({str(test, "[", k, ",direct]"), {2, 3, 2}, places});
   }
