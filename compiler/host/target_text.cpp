@@ -58,7 +58,7 @@ int lines_of(std::string_view key, std::string_view value) {
 kernel::KernelRates rates_of(std::string_view key, std::string_view text) {
   kernel::KernelRates out;
   const std::vector<std::string_view> numbers = split(text, '/');
-  constexpr const char* kExpected = "18 numbers of hundredths of a cycle from 1 to 100000000, such as 50/400/...";
+  constexpr const char* kExpected = "17 numbers of hundredths of a cycle from 1 to 100000000, such as 50/400/...";
   if (numbers.size() != kernel::KernelRates::kCount) refuse(str("has no such ", key), kExpected, text);
   for (size_t i = 0; i < numbers.size(); ++i)
     *out.all()[i] = static_cast<int>(required(whole_number(numbers[i], 1, 100'000'000), key, kExpected, text));

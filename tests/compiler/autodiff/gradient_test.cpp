@@ -328,6 +328,7 @@ TEST(Grad, ThroughEveryView) {
                                            {rows(m, 1, 2), m},
                                            {windows(m, {1}, {3}, {1}), m},
                                            {specify_lengths(open, {3, 4}), open},
+                                           {on_host(m), m},
                                            {stable_gradient(m, 2 * m), m}};
   std::set<const Op*> met;
   for (const auto& [view, of] : views) {

@@ -28,7 +28,7 @@ TEST(JoinedKernel, HasTheBlocksOfItsPartsOneBehindTheOther) {
   EXPECT_EQ(joined.inputs, 3U);
   EXPECT_EQ(joined.outputs, 3U);
   const auto& call = std::get<kernel::KernelCall>(joined.code);
-  EXPECT_EQ(call.blocks.text(), "floor_div(n + 255, 256) + 2");
+  EXPECT_EQ(call.blocks.text(), "floor_div(n + 511, 512) + 2");
   EXPECT_EQ(call.function->name, "tanh_and_2");
   EXPECT_EQ(call.function->threads, 256);
   kernel::verify(*call.function, target);
