@@ -149,7 +149,7 @@ Library open_library(const std::vector<std::string>& names, const std::vector<st
     if (open(name)) return out;
   for (const std::string& folder : folders)
     for (const std::string& name : names) {
-      const std::string path = folder + "/" + name;
+      const std::string path = str(folder, '/', name);
       if (!fs::exists(path, none)) continue;
       if (open(path)) {
         out.trouble.clear();

@@ -27,7 +27,7 @@ GemmTiling plain_tiling(const MatrixProduct& p) {
 
 // Rows of a batch's matrices that are shorter than a vector would leave lanes of the expressions without work.
 bool ends_with_more(const MatrixProduct& p) {
-  const kernel::Target widest = kernel::widest_target();
+  const kernel::Target& widest = kernel::widest_target();
   return (!p.count || p.n >= widest.lanes_of(p.dtype)) && is_possible(plain_tiling(p), p, widest, true);
 }
 
