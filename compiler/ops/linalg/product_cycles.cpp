@@ -85,7 +85,12 @@ struct TilingCycles {
     const double of_run = n * as_number(size) > kLineOfProduct ? 1 : 0;
     const double of_a = lines(m * k) * of_line(m * as_number(depth) * as_number(size)),
                  of_c = (lines(as_number(t.vectors * lanes)) + of_run) * m * target.rates.third_line / 100.0;
-    return out + as_number(tiles) * (of_a + (m * n * as_number(size) > as_number(target.first_cache_bytes) ? of_c : 0));
+    // Columns of A are prefetched for the next block.
+    if (p.trans_a)
+      out = std::max(out, as_number(tiles) * of_a);
+    else
+      out += as_number(tiles) * of_a;
+    return out + as_number(tiles) * (m * n * as_number(size) > as_number(target.first_cache_bytes) ? of_c : 0);
   }
 };
 

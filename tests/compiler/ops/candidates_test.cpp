@@ -31,13 +31,14 @@ constexpr KernelRates kOneLoad{.multiply_add = 100, .load = 100, .crossing_load 
 TEST(Rules, FollowWhatWasMeasured) {
   EXPECT_EQ(chosen("matrix_product", "float32 1255x935x13 TN", {}), "library");
   KernelRates slow = kOneLoad;
-  slow.library_narrow_multiply_add = 800;
-  EXPECT_NE(chosen("matrix_product", "float32 1255x935x13 TN", slow), "library");
+  slow.library_narrow_multiply_add = 168;
+  EXPECT_EQ(chosen("matrix_product", "float32 1255x935x13 TN", slow), "tile 14x1x117");
   EXPECT_EQ(chosen("matrix_product", "float32 1255x935x2 TN", slow), "library") << "in two of sixteen lanes";
   for (const KernelRates& rates : {KernelRates(), kOneLoad})
     EXPECT_EQ(chosen("matrix_product", "float32 3516x60x1327 NN", rates), "rows 6x4");
   // 1.2 MB of results, which are written in the order in which they lie where that is most of the work.
   EXPECT_EQ(chosen("matrix_product", "float32 600x8x500 NN", {}), "rows 6x4");
+  EXPECT_EQ(chosen("matrix_product", "float32 600x9x500 NN", {}), "rows 6x4");
 }
 
 }  // namespace candidates_test
