@@ -239,6 +239,10 @@ class PlanesKernel {
     }
   }
 
+  // The taps of a row of the image are used again by the next row of a tile: compilers keep few of them in registers,
+  // and would write more to memory instead of loading them again.
+  bool spreads_at_load() const { return width().kernel > 3; }
+
   // The taps of rows [first, last) of a tile that fall on row d of the image.
   void row_of_taps(const Term& d, int64_t first, int64_t last, const Term& plane, const Term& w, int64_t vectors,
                    const Sum& sum) {
@@ -252,7 +256,8 @@ class PlanesKernel {
       for (int64_t r = first; r < last; ++r)
         for (int64_t f = 0; f < tiling_.filters; ++f) {
           const Term at = of_row + (k - Term(r * width().kernel)) * Term(int64_t{tiling_.filters}) + Term(f);
-          const Term filter = code_.let("w", kernel::splat(builder_.load(at_.w, at), lanes_));
+          const Term filter = code_.let("w", spreads_at_load() ? builder_.load(at_.w, at, lanes_, 0)
+                                                               : kernel::splat(builder_.load(at_.w, at), lanes_));
           for (int64_t v = 0; v < vectors; ++v)
             code_.assign(sum(f, r, v), fma(a[static_cast<size_t>(v)], filter, sum(f, r, v)));
         }

@@ -117,12 +117,13 @@ static std::string load_spread_text(const TermNode& n, const Texts& a, Helpers& 
 // Each lane by itself, or only the first n: of a loop over few lanes compilers make one over an array in memory.
 static constexpr int kFewLanes = 16;
 
-static std::string strided_loads(const std::string& vector, int lanes, bool padded) {
+static std::string strided_loads(const std::string& vector, const std::string& element, int lanes, bool padded) {
   if (lanes > kFewLanes)
     return str("  for (long i = 0; i < ", padded ? "n" : std::to_string(lanes), "; ++i) v[i] = p[i * stride];\n");
   std::vector<std::string> elements;
   for (int i = 0; i < lanes; ++i)
-    elements.push_back(padded ? str("n > ", i, " ? p[", i, " * stride] : 1") : str("p[", i, " * stride]"));
+    elements.push_back(padded ? str("n > ", i, " ? p[", i, " * stride] : (", element, ")1")
+                              : str("p[", i, " * stride]"));
   return str("  v = (", vector, "){", join(elements, ", "), "};\n");
 }
 
@@ -150,7 +151,7 @@ std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
   std::string name = str("load_", v, near ? "" : "_strided", padded ? "_n" : "");
   const char* element = name_of_element(dtype).c;
   if (h.need(name)) {
-    std::string body = !near    ? strided_loads(v, n.type.lanes, padded)
+    std::string body = !near    ? strided_loads(v, element, n.type.lanes, padded)
                        : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
                                 : str("  v = *(const ", unaligned_type(dtype, n.type.lanes, h), "*)p;\n");
     if (near && padded) body = with_lanes(Way::kLoad, {dtype, n.type.lanes, 0}, body, h);

@@ -119,6 +119,30 @@ double memory_cycles(const MatrixProduct& p, const Target& target, int of_line) 
   return target.is_in_memory(bytes) ? bytes / kLineOfProduct * of_line / 100.0 : 0;
 }
 
+// Of kernels for short products, which pack nothing: along what lies side by side in both operands they take vectors.
+double small_product_cycles(const MatrixProduct& p, const Target& target) {
+  constexpr double kOfRow = 12, kOfShortRow = 4;  // cycles until a row of results is stored by lanes, or by vectors
+  constexpr double kRowsAtATime = 4;              // of A, which read all of B^T
+  const kernel::KernelRates& r = target.rates;
+  const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), lanes = target.lanes_of(p.dtype),
+               of_vector = r.library_multiply_add / 100.0, of_narrow = r.library_narrow_multiply_add / 100.0;
+  const double rows = std::ceil(m / lanes), columns = std::ceil(n / lanes);
+  if (p.trans_a && p.trans_b) return rows * n * k * of_vector;
+  if (p.trans_a)
+    return std::min(rows * n, columns * m) * k * of_narrow + m * kOfShortRow +
+           (p.accumulates ? m * n * r.load / 200.0 : 0);
+  if (p.trans_b) {
+    // Each result is the sum of the lanes of a vector, unless rows are shorter than that. B^T is read again from beyond
+    // the second cache.
+    const double of_result = (k < lanes ? 1 : std::log2(lanes) + 1) * r.shuffle / 100.0,
+                 b = n * k * static_cast<double>(size_of(p.dtype)),
+                 of_b = b > as_number(target.second_cache_bytes) ? b / kLineOfProduct * r.third_line / 100.0 : 0;
+    return m * n * k / lanes * of_narrow + m * n * of_result + (std::ceil(m / kRowsAtATime) - 1) * of_b;
+  }
+  if (std::min(m, n) <= lanes) return m * n * k / lanes * of_narrow + std::max(m, n) * kOfRow;
+  return m * columns * k * of_vector + m * kOfShortRow;
+}
+
 }  // namespace
 
 double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
@@ -126,9 +150,8 @@ double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target
 }
 
 double expected_library_cycles(const MatrixProduct& p, const Target& target) {
-  constexpr double kRows = 8;    // which a BLAS computes at a time
-  constexpr double kOfRow = 12;  // cycles until a row of few results is stored
-  constexpr double kOfShortRow = 4, kRowsAtATime = 4;
+  constexpr double kRows = 8;     // which a BLAS computes at a time
+  constexpr double kOfRow = 12;   // cycles until a row of few results is stored
   constexpr int64_t kShort = 32;  // the least length of what is made of products that small kernels take
   constexpr double kSmall = 1e6;  // multiplications of those
   const kernel::KernelRates& r = target.rates;
@@ -136,37 +159,16 @@ double expected_library_cycles(const MatrixProduct& p, const Target& target) {
                of_call = r.library_call / 100.0, by_lines = memory_cycles(p, target, r.memory_line);
   if (p.m == 1 || p.n == 1)
     return std::max(m * n * k / lanes * 2 * r.load / 100.0 + m * n * kOfRow, by_lines) + of_call;
-  const int64_t least = std::min(p.m, p.n);
-  const double of_padded = std::ceil(n / lanes) * k * r.library_multiply_add / 100.0;
-  if (target.lanes_of(DType::kFloat64) >= 8 && (least <= kShort || m * n * k <= kSmall)) {
+  if (target.lanes_of(DType::kFloat64) >= 8 && (std::min(p.m, p.n) <= kShort || m * n * k <= kSmall)) {
     const double calls = std::ceil(m * n * k / kSmall);
-    const double of_bytes = static_cast<double>(size_of(p.dtype)), vectors = m * n * k / lanes;
-    double products = 0;
-    if (p.trans_a && p.trans_b) {  // neighbours in memory are rows of A^T alone
-      products = std::ceil(m / lanes) * n * k * r.library_multiply_add / 100.0;
-    } else if (p.trans_a) {
-      products = std::min(std::ceil(m / lanes) * n, std::ceil(n / lanes) * m) * k * r.library_multiply_add / 100.0 +
-                 m * kOfShortRow + (p.accumulates ? m * n * r.load / 200.0 : 0);
-    } else if (p.trans_b) {
-      // Each result is the sum of the lanes of a vector, unless rows are shorter; some rows of A at a time read all of
-      // B.
-      const bool is_near = n * k * of_bytes <= as_number(target.second_cache_bytes);
-      const double of_result = (p.k < target.lanes_of(p.dtype) ? 1 : std::log2(lanes) + 1) * r.shuffle / 100.0;
-      products =
-          vectors * r.library_narrow_multiply_add / 100.0 + m * n * of_result +
-          (is_near ? 0 : (std::ceil(m / kRowsAtATime) - 1) * n * k * of_bytes / kLineOfProduct * r.third_line / 100.0);
-    } else if (least <= target.lanes_of(p.dtype)) {
-      products = vectors * r.library_narrow_multiply_add / 100.0 + std::max(m, n) * kOfRow;
-    } else {
-      products = m * of_padded + m * kOfShortRow;
-    }
     // Of several products each reads parts of rows.
     const double apart = calls > 1 ? memory_cycles(p, target, r.apart_memory_line) : by_lines;
-    return std::max(products, apart) + calls * of_call;
+    return std::max(small_product_cycles(p, target), apart) + calls * of_call;
   }
   // What is packed, and the results.
-  const double lines = (m * k + k * n + 0.8 * m * n) * static_cast<double>(size_of(p.dtype)) / kLineOfProduct;
-  return std::max(std::ceil(m / kRows) * kRows * of_padded + lines * r.library_line / 100.0, by_lines) + of_call;
+  const double lines = (m * k + k * n + 0.8 * m * n) * static_cast<double>(size_of(p.dtype)) / kLineOfProduct,
+               of_rows = std::ceil(m / kRows) * kRows * std::ceil(n / lanes) * k * r.library_multiply_add / 100.0;
+  return std::max(of_rows + lines * r.library_line / 100.0, by_lines) + of_call;
 }
 
 }  // namespace thtrain
