@@ -120,7 +120,8 @@ Array allocated(int64_t length) {
   Array out(static_cast<double*>(std::aligned_alloc(kHugePage, bytes)));
   if (!out) throw std::bad_alloc();
   madvise(out.get(), bytes, MADV_HUGEPAGE);
-  std::fill(out.get(), out.get() + length, 1.0);
+  constexpr int64_t kPage = 4096 / sizeof(double);
+  for (int64_t i = 0; i < length; i += kPage) out.get()[i] = 1;  // the system gives a page when it is written to
   return out;
 }
 
@@ -204,7 +205,7 @@ int64_t measured_limit(Trials& trials, const Target& target, int64_t last_cache,
     double ring[2] = {kInfinity, kInfinity}, again[2] = {kInfinity, kInfinity};  // cached, non-temporal
   };
   std::vector<Uses> uses;
-  constexpr double kRatio = 1.4;
+  constexpr double kRatio = 2;
   for (auto bytes = static_cast<double>(last_cache); bytes > static_cast<double>(2 * target.second_cache_bytes);
        bytes /= kRatio)
     uses.push_back({.bytes = static_cast<int64_t>(bytes)});
@@ -251,7 +252,7 @@ int measured_load_prefetch(Trials& trials, double until) {
 
 MemoryLimits measure_memory_limits(const Target& target) {
   // Seconds for each of the three, or two to three rounds where they take longer.
-  constexpr double kForLimit = 0.05, kForStores = 0.01, kForLoads = 0.03;
+  constexpr double kForLimit = 0.03, kForStores = 0.005, kForLoads = 0.01;
   // What loops past the caches gain by prefetching is seen from some two and a half times the last cache on. Not more
   // than this: touching it takes a while.
   constexpr int64_t kMostBytes = int64_t{96} << 20;

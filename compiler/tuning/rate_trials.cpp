@@ -180,9 +180,9 @@ class Rates {
       add_loops<Loops_zmm>();
     else
       add_loops<Loops_ymm>();
-    run_rate_rounds(trials_, 0.02);
+    run_rate_rounds(trials_, 0.01);
     add_lines();
-    run_rate_rounds(trials_, 0.03);
+    run_rate_rounds(trials_, 0.015);
     const double cycle = trials_.front().seconds;
     for (const RateTrial& trial : trials_)
       if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / cycle);
@@ -220,21 +220,21 @@ class Rates {
   // Twice as much as the last cache holds, of which each trial reads another part; at most 128 MiB, as larger caches
   // are those of many cores.
   void measure_memory() {
-    constexpr int64_t kLeast = 16 << 20, kMost = 128 << 20, kParts = 16, kHugePage = 2 << 20;
+    constexpr int64_t kLeast = 16 << 20, kMost = 128 << 20, kParts = 16, kPage = 4096, kHugePage = 2 << 20;
     if (target_.last_cache_bytes == 0) return;
     int64_t bytes = kLeast;
     while (bytes < std::min(2 * target_.last_cache_bytes, kMost)) bytes *= 2;
     block_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, static_cast<size_t>(bytes))));
     if (!block_) return;
     madvise(block_.get(), static_cast<size_t>(bytes), MADV_HUGEPAGE);  // as memory_blocks.cpp asks for large arrays
-    std::fill(block_.get(), block_.get() + bytes, 0);
+    for (int64_t i = 0; i < bytes; i += kPage) block_.get()[i] = 0;    // the system gives a page when it is written to
     const int64_t part = bytes / kParts;
     int64_t next = 0;
     auto next_part = [&] { return block_.get() + next++ % kParts * part; };
     trials_ = {{nullptr, [] { return chain(200); }},
                {&out_.memory_line, [&] { return read_lines(next_part(), part, false); }},
                {&out_.apart_memory_line, [&] { return read_lines_apart(next_part(), part); }}};
-    run_rate_rounds(trials_, 0.02);
+    run_rate_rounds(trials_, 0.01);
     for (const RateTrial& trial : trials_)
       if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / trials_.front().seconds);
   }
@@ -265,7 +265,7 @@ class Rates {
                {nullptr, [&] { return multiply(kShort, kLong); }},
                {nullptr, [&] { return multiply(kTiny, kTiny); }},
                {nullptr, [&] { return multiply_narrow(target_.lanes_of(DType::kFloat32)); }}};
-    run_rate_rounds(trials_, 0.03);
+    run_rate_rounds(trials_, 0.015);
     auto cycles = [&](size_t trial) { return trials_[trial].seconds / trials_[0].seconds; };
     const double lanes = target_.lanes_of(DType::kFloat32), lines = double{kLong} * kLong * sizeof(float) / kLine,
                  of_one = cycles(1) / (double{kSide} * kSide * kSide / lanes);
@@ -286,7 +286,7 @@ class Rates {
       return int64_t{1};
     };
     trials_ = {{nullptr, [] { return chain(kPiece); }}, {nullptr, both}};
-    run_rate_rounds(trials_, 0.01);
+    run_rate_rounds(trials_, 0.005);
     const double cycles = trials_[1].seconds / trials_[0].seconds - 8 * kPiece;
     if (cycles > 0.75 * 8 * kPiece) return;  // others have the second core: one thread did both
     // What another core has done is known no better than to an octave, and the usual number holds within one of it.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "compiler/cpu/conv/direct_plan.h"
 #include "compiler/cpu/conv/direct_weights_plan.h"
 #include "compiler/cpu/conv/patches.h"
 #include "compiler/cpu/conv/tiles.h"
 #include "compiler/kernel/tile_cycles.h"
+#include "compiler/ops/linalg/product_cycles.h"
 
 namespace thtrain {
 namespace {
@@ -15,11 +18,14 @@ using kernel::Target;
 
 constexpr double kLine = 64;
 
+// Planes that processors follow at a time.
+constexpr int64_t kStreams = 16;
+
 // Pages that the first table has.
 constexpr double kPage = 4096, kPages = 72;
 
-// Instructions of a loop for one row of taps of one channel, four of which every processor begins in a cycle.
-constexpr double kOfLoop = 2;
+// Instructions of a loop for one row of taps of one channel; processors begin five of them in a cycle, or six.
+constexpr double kOfLoop = 8, kOfInstruction = 0.2;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -46,7 +52,10 @@ struct Rates {
          // Lines: of what is found in the second cache; of what is copied in it or beyond; of images, which come from
          // further away; and of either where rows are fetched ahead.
       second = r.second_line / 100.0, copied = r.copied_line / 100.0, third = r.third_line / 100.0,
-         fetched_second = r.fetched_second_line / 100.0, fetched_third = r.fetched_third_line / 100.0;
+         fetched_second = r.fetched_second_line / 100.0, fetched_third = r.fetched_third_line / 100.0,
+         memory = r.memory_line / 100.0, apart_memory = r.apart_memory_line / 100.0;
+  // An element: two of them are loaded in a cycle also where a vector takes two loads.
+  double element = std::min(load, 0.5);
   // A sum that is loaded and stored with its address.
   double sum_in_memory = 3 * load;
   // Before the first multiply-add of a tile has its operands, and after its last one.
@@ -57,14 +66,26 @@ struct Rates {
   double throughput(double uses, double vectors, double of_load) const {
     return std::max(uses * vectors * multiply_add, uses * load + kernel::vector_loads(target, uses, vectors) * of_load);
   }
-  // A step of a tile of sums: those that wait for each other too. Where just as many are added to as keep the units
-  // busy, some are late: nine sums of AVX2 take 5 % longer than their multiply-adds.
-  double tile(double uses, double vectors, double of_load) const {
-    constexpr double kOfWaiting = 1.2;
-    return std::max(throughput(uses, vectors, of_load), kOfWaiting * sum);
+  // Until a tile's sums can be added to again: of few steps a processor begins the next tile meanwhile, as it works on
+  // so many instructions at a time.
+  double waiting(double steps, double instructions) const {
+    constexpr double kAtWork = 320;
+    return sum / std::max(1.0, kAtWork / (steps * instructions));
   }
-  // A vector of a square that is transposed: its shuffles and its store.
-  double transposing(double lanes) const { return (std::log2(lanes) + 1) * shuffle; }
+  // One of so many steps of a tile of sums: those that wait for each other too. Where just as many are added to as keep
+  // the units busy, some are late: nine sums of AVX2 take 5 % longer than their multiply-adds.
+  double tile(double uses, double vectors, double of_load,
+              double steps = std::numeric_limits<double>::infinity()) const {
+    constexpr double kOfWaiting = 1.2;
+    return std::max(throughput(uses, vectors, of_load), kOfWaiting * waiting(steps, uses * vectors + uses + vectors));
+  }
+  // A row of taps of a tile, each of which takes `of_tap` cycles: no less than its instructions take to begin.
+  double row_of_taps(double taps, double uses, double vectors, double of_tap) const {
+    return std::max(taps * of_tap, (taps * (uses * vectors + uses + vectors) + kOfLoop) * kOfInstruction);
+  }
+  // A vector of a square that is transposed: its shuffles and its store; and with its load, where that waits for sums.
+  double shuffles(double lanes) const { return (std::log2(lanes) + 1) * shuffle; }
+  double transposing(double lanes) const { return std::log2(lanes) * shuffle + 3 * load; }
 };
 
 // Of the taps of an axis, the share that falls on elements.
@@ -87,8 +108,35 @@ double lines_of_images(const Correlation& c) {
   return elements * size_of_element(c.dtype) / kLine;
 }
 
-double image_cycles(const Correlation& c, const Rates& rates) {
-  return lines_of_images(c) * (c.inputs > kFewStreams ? rates.fetched_third : rates.third);
+// Bytes of the images and of the results.
+double bytes_of(const Convolution& c) {
+  return number(c.n * (c.c * c.pixels() + c.f * c.positions())) * size_of_element(c.dtype);
+}
+double bytes_of(const Correlation& c) {
+  const double pixels = number(c.axes[0].in * c.axes[1].in * c.axes[2].in);
+  return number(c.n * c.groups) * (number(c.inputs) * pixels + number(c.outputs * c.positions())) *
+         size_of_element(c.dtype);
+}
+
+// Lines of images, which are fetched ahead, and of results, which are read before they are written: in memory, or in
+// the third cache. Of results in many planes processors do not foresee the next lines.
+double waiting_cycles(const Correlation& c, const Rates& rates, int64_t result_planes) {
+  const double images = lines_of_images(c), size = size_of_element(c.dtype),
+               results = number(c.n * c.groups * c.outputs * c.positions()) * size / kLine;
+  if (rates.target.is_in_memory(bytes_of(c)))
+    return images * rates.memory + results * (result_planes > kStreams ? rates.apart_memory : 1.5 * rates.memory);
+  const bool is_far = results * kLine > number(rates.target.second_cache_bytes);
+  return images * (c.inputs > kFewStreams ? rates.fetched_third : rates.third) + (is_far ? results * rates.copied : 0);
+}
+
+// Of a kernel that fetches ahead: while it waits for memory it computes, but not all of the time.
+double with_memory(double computing, double waiting) {
+  return std::max(computing, waiting) + std::min(computing, waiting) / 2;
+}
+
+// Filters in blocks, one element after the other.
+double filter_cycles(const Correlation& c, int64_t block, const Rates& rates) {
+  return number(c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps()) * (rates.element + rates.shuffle);
 }
 
 // ---- forward, and the gradient to the images
@@ -120,12 +168,13 @@ struct DirectCycles {
     Tiles(width.positions_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
       for (int64_t x = first; x < last; x += tile) {
         int64_t most = 0;
-        double of_taps = 0;
+        double of_taps = 0, uses = 0;
         for (int64_t k = 0; k < taps.count; ++k) {
           int64_t positions = 0;
           for (int64_t p = x; p < x + tile; ++p)
             positions += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
           of_taps += rates.throughput(number(positions), vectors, rates.load);
+          uses += number(positions);
         }
         for (int64_t p = x; p < x + tile; ++p) {
           int64_t of_position = 0;
@@ -133,7 +182,9 @@ struct DirectCycles {
             of_position += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
           most = std::max(most, of_position);
         }
-        out += std::max(of_taps, rates.sum * number(most));
+        out += std::max(
+            rates.row_of_taps(1, uses, vectors, of_taps),
+            rates.waiting(lines * number(taps.count), number(tile) * vectors + number(tile) + vectors) * number(most));
       }
     });
     return out;
@@ -161,11 +212,14 @@ struct DirectCycles {
     each_phase([&](int64_t phase, double taps, double positions) {
       const double tiles = up(positions, t.tile), tile = positions / tiles;
       // Sums are loaded and stored for each slab.
-      row += (taps > 0 ? lines * (tiles_of_filters(phase, vectors) + tiles * kOfLoop) : 0) +
+      row += (taps > 0 ? lines * tiles_of_filters(phase, vectors) : 0) +
              tiles * (taps > 0 ? slabs : 1) * (tile * vectors * rates.sum_in_memory + rates.of_tile);
     });
-    row += number(c.inputs * width.stored()) * size / kLine *
-           (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
+    // Rows of the image: each row of taps reads them again where the first cache does not hold them all.
+    const double lines_of_row = number(c.inputs * width.stored()) * size / kLine,
+                 rows_of_taps = number(c.axes[0].kernel * c.axes[1].kernel),
+                 again = lines_of_row * rows_of_taps * kLine > number(target.first_cache_bytes) ? rows_of_taps : 1;
+    row += lines_of_row * again * (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
     // Each filter's positions of a block of rows lie in a page of their own, if its positions fill one.
     const double of_page = kOfOtherPage * rates.third * std::min(1.0, number(c.positions()) * size / kPage);
     const double rows_of_block =
@@ -180,20 +234,28 @@ struct DirectCycles {
     // What a row of positions reads again and again: is it found in the first cache, and its pages in the first table?
     // Of many planes the newest row is fetched ahead. Multiply-adds hide a part of what lines cost.
     const double of_far_pages = 3 * rates.second, of_near_pages = 0.75 * rates.second,
-                 of_fetched = 0.25 * rates.fetched_second;
+                 of_newest = 0.25 * rates.fetched_second;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
     const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
                  others = bytes > 0.9 * cache && !has_pages ? of_far_pages : of_near_pages;
-    const double of_line = bytes > 0.5 * cache ? fetched * of_fetched + (1 - fetched) * others : 0;
+    const bool is_near = bytes <= 0.5 * cache;
+    const double of_line = is_near ? 0 : fetched * of_newest + (1 - fetched) * others,
+                 of_fetched = is_near ? 0 : fetched * rates.fetched_second;
     double row = 0;
     each_phase([&](int64_t, double taps, double positions) {
-      const double all = up(positions, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
-      // Most loads of the image cross a cache line.
-      row += blocks * tiles * lines *
-             (taps * rates.tile(filters, vectors, rates.crossing_load) + kOfLoop + (vectors + 1) * of_line);
+      const double all = up(positions, lanes);
+      Tiles(static_cast<int64_t>(all), t.vectors).each([&](int64_t vectors, int64_t first, int64_t last) {
+        // Most loads of the image cross a cache line.
+        const double tiles = number((last - first) / vectors), v = number(vectors),
+                     of_taps =
+                         rates.row_of_taps(taps, filters, v, rates.tile(filters, v, rates.crossing_load, lines * taps));
+        row += blocks * tiles * lines *
+               (std::max(of_taps, (v * lanes * size / kLine + 0.5) * of_fetched) + (v + 1) * of_line);
+      });
       // Positions of a phase are stored one by one.
-      row += number(c.outputs) * (width.phases > 1 ? 6 * rates.load * positions : 2 * rates.load * all);
+      row += number(c.outputs) *
+             (width.phases > 1 ? (2 * rates.element + rates.shuffle) * positions : 2 * rates.load * all);
     });
     return rows * row;
   }
@@ -204,8 +266,10 @@ struct DirectCycles {
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
   const Correlation read = correlation_read_by(t, c, target);
   const DirectCycles direct{t, read, target};
-  return padding_cycles(read, direct.rates) + image_cycles(read, direct.rates) +
-         (t.over_filters ? direct.over_filters() : direct.over_rows());
+  const int64_t block = block_of(t, read, target.lanes_of(c.dtype));
+  return padding_cycles(read, direct.rates) + filter_cycles(read, block, direct.rates) +
+         with_memory(t.over_filters ? direct.over_filters() : direct.over_rows(),
+                     waiting_cycles(read, direct.rates, std::min(block, c.outputs)));
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
@@ -221,17 +285,19 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
     // Most loads of the image cross a cache line.
     // All taps of a row are in one piece of code, where loads are not repeated.
-    tile += taps * std::max({filters * rows * vectors * rates.multiply_add,
-                             filters * rows * rates.load + vectors * rates.crossing_load, rates.sum}) +
-            kOfLoop;
+    tile += rates.row_of_taps(taps, filters * rows, vectors,
+                              std::max(filters * rows * vectors * rates.multiply_add,
+                                       filters * rows * rates.load + vectors * rates.crossing_load));
   }
+  tile = std::max(tile, kernel * taps * rates.sum);
   tile *= share_of_elements(height);
   // Rows of a band are copied, and sums loaded and stored for each slab.
   const double copied = (number(plan.band) + kernel - 1) * (number(width.in) / number(plan.lanes) + 1) * 4 * rates.load;
   const double groups = up(number(plan.band), t.rows);
   const double band = number(c.inputs) * (groups * tiles * tile + copied) +
                       number(plan.slabs) * groups * tiles * (sums * rates.sum_in_memory + rates.of_tile);
-  return number(c.n * c.groups * plan.blocks * plan.bands) * band + lines_of_images(c) * rates.fetched_third;
+  return filter_cycles(c, t.filters, rates) +
+         with_memory(number(c.n * c.groups * plan.blocks * plan.bands) * band, waiting_cycles(c, rates, t.filters));
 }
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
@@ -290,7 +356,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
     return padding +
            rows * blocks *
-               (width * (tiles * rates.tile(taps, vectors, rates.load) * factor + vectors * rates.transposing(lanes)) +
+               (width * (tiles * rates.tile(taps, vectors, rates.load) * factor + vectors * rates.shuffles(lanes)) +
                 lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short.
@@ -300,39 +366,52 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
          rows * blocks * tiles *
              (factor * up(width, lanes) *
                   std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +
-              kOfLoop);
+              2);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {
-  constexpr double kRows = 8;  // of filters, which a BLAS computes at a time
+  constexpr double kLargeProduct = 1e6;  // multiplications, of which BLAS packs the operands
   const Rates rates(target);
-  // Products of images are not as good for a library as those by which it was measured.
-  const double of_product = 1.14 * rates.r.library_multiply_add / 100.0, of_packing = rates.r.library_line / 100.0,
-               of_call = rates.r.library_call / 100.0, of_result = 0.8 * of_packing;
-  constexpr double kOfRun = 18;              // neighbouring positions under a tap, which are copied at once
-  const double of_strided = 4 * rates.load;  // an element of a run with a stride
-  const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
-               depth = number(c.channels() * c.taps()), positions = number(c.positions());
-  const double slabs = up(positions, number(patches_walk(c, true).positions));
+  // Neighbouring positions under a tap, which are copied at once, or one by one.
+  const double of_run = c.axes[2].stride > 1 ? 70 : 40;
+  // An element of a run with a stride, which is copied, or added where it belongs.
+  const double of_strided = (c.pass == ConvPass::kInputGradient ? 8 : 4) * rates.element;
+  const double size = size_of_element(c.dtype), n = number(c.n * c.groups), depth = number(c.channels() * c.taps()),
+               positions = number(c.positions());
+  const int64_t slabs = ceil_div(c.positions(), patches_walk(c, true).positions);
   const double patches = n * depth * positions, lines = patches * size / kLine;
-  double out = of_product * n * up(number(c.filters()), kRows) * kRows * positions * depth / lanes;
-  // Packed are the filters for each slab; of a gradient to them, whose sums are over positions, both operands.
-  const double packed = c.pass == ConvPass::kWeightGradient ? (number(c.filters()) + depth) * positions
-                                                            : slabs * number(c.filters()) * depth;
-  out += n * (packed * size / kLine * of_packing + slabs * of_call);
-  out += n * number(c.filters()) * positions * size / kLine * of_result;
-  if (is_patch_matrix(c)) return out + lines * rates.second;
+  MatrixProduct product{
+      .dtype = c.dtype, .m = c.filters(), .n = ceil_div(c.positions(), slabs), .k = c.channels() * c.taps()};
+  if (c.pass == ConvPass::kInputGradient) std::swap(product.m, product.k);
+  if (c.pass == ConvPass::kWeightGradient) {
+    std::swap(product.n, product.k);
+    product.trans_b = true;
+  }
+  // It is called for a product of matrices, also where there is one position.
+  if (c.pass == ConvPass::kForward) product.n = std::max<int64_t>(2, product.n);
+  double out = n * number(slabs) * expected_library_cycles(product, target);
+  // Sums over positions are of long rows of both operands, which BLAS packs.
+  if (c.pass == ConvPass::kWeightGradient && number(product.m * product.n) * number(product.k) > kLargeProduct)
+    out = std::max(out, n * ((number(c.filters()) + depth) * positions * size / kLine * rates.r.library_line / 100.0 +
+                             1.14 * up(number(c.filters()), 8) * 8 * positions * depth / lanes_of(c.dtype, target) *
+                                 rates.r.library_multiply_add / 100.0));
+  const bool is_vector = c.pass == ConvPass::kForward && c.filters() == 1, is_far = target.is_in_memory(bytes_of(c));
+  Convolution forward = c;
+  forward.pass = ConvPass::kForward;
+  const double of_images = lines_of_images(correlation_of(forward)),
+               of_results = n * number(c.filters()) * positions * size / kLine;
+  if (is_far)
+    out += (of_images + of_results) * (is_patch_matrix(c) && !is_vector ? rates.apart_memory : rates.memory);
+  else if (of_results * kLine > number(target.second_cache_bytes))
+    out += 2 * of_results * rates.copied;
+  if (is_patch_matrix(c)) return out + (is_far ? 0 : lines * rates.second);
   // The image that they are added to begins as zeros.
   if (c.pass == ConvPass::kInputGradient) out += number(c.n * c.c * c.pixels()) * size / kLine * rates.copied;
   // Patches are written and read; those of a gradient to the images are added where they belong.
-  const double times = c.pass == ConvPass::kInputGradient ? 5 : c.pass == ConvPass::kForward ? 0.5 : 1;
-  out += patches / number(c.axes[2].out) * kOfRun + lines * times * rates.second;
-  if (c.axes[2].stride > 1) {
-    // Runs with a stride touch all lines of their rows, which come from further away than the patches.
-    Convolution forward = c;
-    forward.pass = ConvPass::kForward;
-    out += patches * of_strided + lines_of_images(correlation_of(forward)) * rates.third;
-  }
+  const double times = c.pass == ConvPass::kInputGradient ? 8 : c.pass == ConvPass::kForward ? 0.5 : 1;
+  out += patches / number(c.axes[2].out) * of_run + lines * times * rates.second;
+  // Runs with a stride touch all lines of their rows, which come from further away than the patches.
+  if (c.axes[2].stride > 1) out += patches * of_strided + of_images * rates.third;
   return out;
 }
 

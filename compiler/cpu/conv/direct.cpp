@@ -134,10 +134,28 @@ class DirectKernel {
   void set_row(const Term& row) {
     ky_ = taps_at(height(), code_.let("y", row % Term(height().out)));
     kz_ = taps_at(depth(), code_.let("z", row / Term(height().out)));
+    set_fetched(row);
     has_taps_ = {};
     for (const auto& [axis, taps] : {std::pair(&depth(), &kz_), std::pair(&height(), &ky_)})
       if (axis->has_empty_positions())
         has_taps_ = has_taps_ ? has_taps_ && taps->begin < taps->end : taps->begin < taps->end;
+  }
+
+  // The last tap's row of the positions `ahead_` rows later: behind the last row those of the next image.
+  void set_fetched(const Term& row) {
+    if (c_.inputs <= kFewStreams) return;
+    const Term later = kz_.element(Term(depth().kernel - 1)) * Term(height().stored()) +
+                       ky_.element(Term(height().kernel - 1 + ahead_ * height().stride));
+    fetched_ = later * Term(width().stored());
+    if (depth().out == 1) {
+      const int64_t rows = height().out, of_image = c_.groups * c_.inputs * c_.stored_pixels(),
+                    of_rows = rows * height().stride / height().gap * width().stored();
+      const Term next = fetched_ + Term(of_image - of_rows);
+      // All blocks of filters read an image, and the last one fetches the next.
+      fetched_ = ahead_ < rows ? select(row < Term(rows - ahead_), fetched_, next)
+                               : select(first_filter_ < Term((blocks_ - 1) * block_), Term(0), next);
+    }
+    fetched_ = code_.let("fetched", fetched_);
   }
 
   // For each channel of [first, last) and each tap of the phase, for a tile whose first position begins at element x of
@@ -170,11 +188,8 @@ class DirectKernel {
     code_.loop("c", first, end, 1, LoopMark::kSequential, [&](const Term& c) {
       const Term image = code_.let("plane", start + c * Term(c_.stored_pixels())),
                  w = code_.let("taps", w_ + c * Term(c_.taps() * block_));
-      const Term ahead = kz_.element(Term(depth().kernel - 1)) * Term(height().stored()) +
-                         ky_.element(Term(height().kernel - 1 + ahead_ * height().stride));
-      for (int64_t at = 0; c_.inputs > kFewStreams && at < elements;
-           at += kLineBytes / static_cast<int64_t>(size_of(c_.dtype)))
-        builder_.prefetch(at_.image, image + ahead * Term(width().stored()) + Term(at), kernel::Prefetch::kL1);
+      for (int64_t at = 0; at < elements && bool(fetched_); at += kLineBytes / static_cast<int64_t>(size_of(c_.dtype)))
+        builder_.prefetch(at_.image, image + fetched_ + Term(at), kernel::Prefetch::kL2);
       loop_or_once("kz", depth().kernel, kz_, [&](const Term& z) {
         loop_or_once("ky", height().kernel, ky_, [&](const Term& y) {
           const Term row = (kz_.element(z) * Term(height().stored()) + ky_.element(y)) * Term(width().stored());
@@ -202,7 +217,9 @@ class DirectKernel {
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kFilterSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
-    ahead_ = rows;
+    // The next image where it is one part; else as much as stays in the first cache.
+    const int64_t bytes_of_row = c_.inputs * width().stored() * static_cast<int64_t>(size_of(c_.dtype));
+    ahead_ = parts == 1 ? results_.rows() : std::clamp<int64_t>(kFilterSlabBytes / bytes_of_row, 1, rows);
     results_.begin(rows);
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
@@ -397,6 +414,7 @@ class DirectKernel {
   int64_t slab_ = 0;
   Term first_filter_, image_, w_;
   TapRange kz_, ky_;  // of the row
+  Term fetched_;      // where the elements are, from a tile's first one on, that are fetched meanwhile
   Term has_taps_;     // where some rows have none
 };
 

@@ -60,8 +60,8 @@ bool has_fewer_stores_by_taps(const Pooling& p, const Target& target) {
   for (size_t k = 0; k < axis; ++k) rows *= p.windows.window[k];
   const int64_t lanes = lanes_for(windows), in_buffer = stride * ceil_div(windows, lanes),
                 of_row = stores_of_row(row, lanes_for(row), p),
-                // A load of what two shorter stores wrote waits until these are in the cache.
-      waiting = lanes < lanes_for(row) ? 3 : 0;
+                // A load of what two shorter stores wrote, or four, waits until these are in the cache.
+      waiting = 3 * std::countr_zero(static_cast<uint64_t>(std::max<int64_t>(1, lanes_for(row) / lanes)));
   // A loop of its own, and a branch, for what lies behind the last window.
   const int64_t rest = row > covered ? 1 + stores_of_row(row - covered, all, p) : 0,
                 by_taps = stores_of_row(covered, lanes, p) + rest;

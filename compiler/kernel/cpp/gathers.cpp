@@ -16,7 +16,9 @@ std::string gathered(const std::string& four, int first, int count) {
 
 // AVX2 gathers four floats by as many indices of 8 bytes.
 std::string gather_body(const TermType& t, Helpers& h) {
-  const std::string plain = str("  for (int i = 0; i < ", t.lanes, "; ++i) v[i] = p[at[i]];\n");
+  std::vector<std::string> elements;
+  for (int i = 0; i < t.lanes; ++i) elements.push_back(str("p[at[", i, "]]"));
+  const std::string plain = str("  v = (", vector_type(t.dtype, t.lanes, h), "){", join(elements, ", "), "};\n");
   if (!is_float(t.dtype) || t.lanes < 4) return plain;
   const bool f32 = t.dtype == DType::kFloat32;
   const std::string four = vector_type(t.dtype, 4, h), name = str("gather_", four, "_by_4");

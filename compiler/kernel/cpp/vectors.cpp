@@ -114,6 +114,27 @@ static std::string load_spread_text(const TermNode& n, const Texts& a, Helpers& 
   return str(name, "((const ", element, "*)(", n.name, " + ", a[0], "))");
 }
 
+// Each lane by itself, or only the first n: of a loop over few lanes compilers make one over an array in memory.
+static constexpr int kFewLanes = 16;
+
+static std::string strided_loads(const std::string& vector, int lanes, bool padded) {
+  if (lanes > kFewLanes)
+    return str("  for (long i = 0; i < ", padded ? "n" : std::to_string(lanes), "; ++i) v[i] = p[i * stride];\n");
+  std::vector<std::string> elements;
+  for (int i = 0; i < lanes; ++i)
+    elements.push_back(padded ? str("n > ", i, " ? p[", i, " * stride] : 1") : str("p[", i, " * stride]"));
+  return str("  v = (", vector, "){", join(elements, ", "), "};\n");
+}
+
+static std::string strided_stores(int lanes, bool padded) {
+  if (lanes > kFewLanes)
+    return str("  for (long i = 0; i < ", padded ? "n" : std::to_string(lanes), "; ++i) p[i * stride] = v[i];\n");
+  std::string out;
+  for (int i = 0; i < lanes; ++i)
+    out += str("  ", padded ? str("if (n > ", i, ") ") : "", "p[", i, " * stride] = v[", i, "];\n");
+  return out;
+}
+
 std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
   if (n.type.is_vector() && a.size() == 2 && is_constant(n.args[1], 0) && n.type.dtype != DType::kBool)
     return load_spread_text(n, a, h);
@@ -129,8 +150,7 @@ std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
   std::string name = str("load_", v, near ? "" : "_strided", padded ? "_n" : "");
   const char* element = name_of_element(dtype).c;
   if (h.need(name)) {
-    std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
-    std::string body = !near    ? str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n")
+    std::string body = !near    ? strided_loads(v, n.type.lanes, padded)
                        : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
                                 : str("  v = *(const ", unaligned_type(dtype, n.type.lanes, h), "*)p;\n");
     if (near && padded) body = with_lanes(Way::kLoad, {dtype, n.type.lanes, 0}, body, h);
@@ -159,8 +179,7 @@ std::string store_text(const Store& s, const StoreText& text, Helpers& h) {
   std::string name = str(non_temporal ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
   const char* element = name_of_element(dtype).c;
   if (h.need(name)) {
-    std::string lanes = count.empty() ? std::to_string(type.lanes) : "n";
-    std::string body = !near           ? str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n")
+    std::string body = !near           ? strided_stores(type.lanes, !count.empty())
                        : count.empty() ? str("  *(", unaligned_type(dtype, type.lanes, h), "*)p = v;\n")
                                        : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
     if (near && !count.empty()) body = with_lanes(Way::kStore, {dtype, type.lanes, 0}, body, h);

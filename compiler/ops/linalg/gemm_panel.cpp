@@ -78,6 +78,10 @@ void GemmPanel::fill_row(const GemmBlock& block, const GemmSlab& s, const Term& 
       code_.store(name_, index(block, p, Term(w * lanes_)), 1, vector);
     }
   });
+  prefetch_later(block, s, p);
+}
+
+void GemmPanel::prefetch_later(const GemmBlock& block, const GemmSlab& s, const Term& p) {
   auto prefetch = [&](const Term& column) {
     builder_.prefetch(call_.b, b_index(s.k0 + p + Term(kPrefetchDistance), s.column + column), Prefetch::kL1);
   };

@@ -48,9 +48,11 @@ class GemmPanel {
   /// read as they lie, and become columns of the panel in squares. By loops, since written for each of the tile's
   /// vectors this would be most of the kernel.
   void fill(const GemmBlock& block, const GemmSlab& s);
-  /// Row p of the slab, not of a transposed B, and into `vectors` too; prefetches a later one.
+  /// Row p of the slab, not of a transposed B, and into `vectors` too; and prefetch_later().
   void fill_row(const GemmBlock& block, const GemmSlab& s, const kernel::Term& p,
                 const std::vector<kernel::Term>& vectors);
+  /// Prefetches the block's part of a later row of B than p of the slab: rows lie far from each other.
+  void prefetch_later(const GemmBlock& block, const GemmSlab& s, const kernel::Term& p);
 
   /// Vector w of row p of the panel.
   kernel::Term vector(const GemmBlock& block, const kernel::Term& p, int w) const;

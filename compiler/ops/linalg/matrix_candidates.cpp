@@ -21,7 +21,7 @@ using kernel::Target;
 
 constexpr const char *kComputation = "matrix_product", *kOfBatches = "batched_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "5";
+constexpr const char* kTilingVersion = "6";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {
@@ -77,17 +77,25 @@ GemmTiling least_expected(const std::vector<GemmTiling>& tilings, const MatrixPr
 }
 
 std::vector<GemmTiling> column_tilings(const MatrixProduct& p, const Target& target) {
+  constexpr int64_t kShort = 128, kLong = 512, kFewRows = 16;
   std::vector<GemmTiling> shapes;
-  // A^T is read in columns: a slab of few rows of it stays in the first cache.
-  for (auto [rows, vectors] : shapes_of(p, target))
-    shapes.push_back({rows, vectors, depth_of(p.k, p.trans_a ? 128 : 512)});
+  // In short slabs the columns of A^T, and the panel of B^T, stay in the first cache; long ones read longer runs of
+  // B^T.
+  const bool takes_long = !p.trans_a || (p.trans_b && p.m <= kFewRows && p.k > kShort),
+             takes_short = p.trans_a || (p.trans_b && p.k > kShort);
+  for (auto [rows, vectors] : shapes_of(p, target)) {
+    if (takes_long) shapes.push_back({rows, vectors, depth_of(p.k, kLong)});
+    if (takes_short) shapes.push_back({rows, vectors, depth_of(p.k, kShort)});
+  }
   return shapes;
 }
 
 // Products of few rows or columns, of which a tile computes whole vectors, or packs for few rows: OpenBLAS's small
 // kernels, those of AVX-512, pack nothing and compute the columns that there are.
 bool is_for_small_kernels(const MatrixProduct& p, const GemmTiling& tiling, const Target& target) {
-  if (std::min(p.m, p.n) > target.lanes_of(p.dtype) || target.lanes_of(DType::kFloat64) < 8) return false;
+  // Of A^T whole vectors of rows are as good.
+  const int64_t most = target.lanes_of(p.dtype) * (p.trans_a && !p.trans_b ? 2 : 1);
+  if (std::min(p.m, p.n) > most || target.lanes_of(DType::kFloat64) < 8) return false;
   if (p.n == 1) return p.trans_a;
   const Target usual = target.with_usual_rates();
   return thtrain::least_expected({{"library", expected_library_cycles(p, usual), expected_library_cycles(p, target)},

@@ -61,11 +61,28 @@ struct TilingCycles {
       const bool is_packed = t.by_rows || ceil_div(p.m, rows_of_block(t, p, vectors)) > 1;
       return is_packed ? as_number(p.k * vectors) * store : 0;
     }
+    // A panel that the first cache does not hold is written to the second one, and read there.
+    const double panel = as_number(depth * vectors * lanes),
+                 of_panel = lines(panel) * of_line(panel * as_number(size) / 2);
     const int64_t whole = depth / lanes * lanes, rest = depth - whole;
     const double square = as_number(lanes) *
                           (target.rates.crossing_load / 100.0 + store + std::log2(as_number(lanes)) * shuffle),
-                 row = as_number(lanes) * (load + shuffle) + store;
-    return as_number(slabs * vectors) * (as_number(whole / lanes) * square + as_number(rest) * row);
+                 row = as_number(lanes) * (std::min(load, 0.5) + shuffle / 2) + store;  // two elements a cycle
+    return as_number(slabs * vectors) * (as_number(whole / lanes) * square + as_number(rest) * row) +
+           as_number(slabs) * of_panel;
+  }
+
+  /// Parts of rows of B^T, as long as a slab is deep: of more rows at a time than a processor follows it has not
+  /// foreseen the first lines, where they lie further away than the second cache.
+  double of_runs() const {
+    constexpr int64_t kFollowed = 16;
+    constexpr double kUnforeseen = 3;
+    const double b = as_number(p.n * p.k);
+    if (!p.trans_b || t.vectors * lanes <= kFollowed || b * as_number(size) <= as_number(target.second_cache_bytes))
+      return 0;
+    const double unforeseen = std::min(kUnforeseen, lines(as_number(depth)));
+    return as_number(p.n * slabs) * unforeseen * std::max(0, target.rates.apart_memory_line - target.rates.third_line) /
+           100.0;
   }
 
   double all() const {
@@ -74,6 +91,7 @@ struct TilingCycles {
     auto of_tile = [&](int64_t of_vectors) { return of_sums(of_vectors) + of_packing(of_vectors); };
     double out = as_number(tiles - 1) * of_tile(t.vectors) + of_tile(last);
     const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k);
+    out += of_runs();
     if (t.by_rows) {
       // Each block of rows reads all panels; A and C go by once.
       const double panels = k * as_number(vectors * lanes);
@@ -108,8 +126,9 @@ double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target
 }
 
 double expected_library_cycles(const MatrixProduct& p, const Target& target) {
-  constexpr double kRows = 8;     // which a BLAS computes at a time
-  constexpr double kOfRow = 12;   // cycles until a row of few results is stored
+  constexpr double kRows = 8;    // which a BLAS computes at a time
+  constexpr double kOfRow = 12;  // cycles until a row of few results is stored
+  constexpr double kOfShortRow = 4, kRowsAtATime = 4;
   constexpr int64_t kShort = 32;  // the least length of what is made of products that small kernels take
   constexpr double kSmall = 1e6;  // multiplications of those
   const kernel::KernelRates& r = target.rates;
@@ -121,12 +140,26 @@ double expected_library_cycles(const MatrixProduct& p, const Target& target) {
   const double of_padded = std::ceil(n / lanes) * k * r.library_multiply_add / 100.0;
   if (target.lanes_of(DType::kFloat64) >= 8 && (least <= kShort || m * n * k <= kSmall)) {
     const double calls = std::ceil(m * n * k / kSmall);
-    // Of rows of A and of B^T each result is the sum of the lanes of a vector.
-    const double of_lanes = std::log2(lanes) * (r.shuffle + r.multiply_add) / 100.0,
-                 of_results = p.trans_b && !p.trans_a ? m * n * of_lanes : std::max(m, n) * kOfRow;
-    const double products = least <= target.lanes_of(p.dtype)
-                                ? m * n * k / lanes * r.library_narrow_multiply_add / 100.0 + of_results
-                                : m * of_padded;
+    const double of_bytes = static_cast<double>(size_of(p.dtype)), vectors = m * n * k / lanes;
+    double products = 0;
+    if (p.trans_a && p.trans_b) {  // neighbours in memory are rows of A^T alone
+      products = std::ceil(m / lanes) * n * k * r.library_multiply_add / 100.0;
+    } else if (p.trans_a) {
+      products = std::min(std::ceil(m / lanes) * n, std::ceil(n / lanes) * m) * k * r.library_multiply_add / 100.0 +
+                 m * kOfShortRow + (p.accumulates ? m * n * r.load / 200.0 : 0);
+    } else if (p.trans_b) {
+      // Each result is the sum of the lanes of a vector, unless rows are shorter; some rows of A at a time read all of
+      // B.
+      const bool is_near = n * k * of_bytes <= as_number(target.second_cache_bytes);
+      const double of_result = (p.k < target.lanes_of(p.dtype) ? 1 : std::log2(lanes) + 1) * r.shuffle / 100.0;
+      products =
+          vectors * r.library_narrow_multiply_add / 100.0 + m * n * of_result +
+          (is_near ? 0 : (std::ceil(m / kRowsAtATime) - 1) * n * k * of_bytes / kLineOfProduct * r.third_line / 100.0);
+    } else if (least <= target.lanes_of(p.dtype)) {
+      products = vectors * r.library_narrow_multiply_add / 100.0 + std::max(m, n) * kOfRow;
+    } else {
+      products = m * of_padded + m * kOfShortRow;
+    }
     // Of several products each reads parts of rows.
     const double apart = calls > 1 ? memory_cycles(p, target, r.apart_memory_line) : by_lines;
     return std::max(products, apart) + calls * of_call;
