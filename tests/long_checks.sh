@@ -8,7 +8,8 @@
 #   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
 #   coverage  1.5  the lines that the tests execute, by room
-#   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures; nothing where it is missing
+#   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures, and what the schedules' kernels
+#                  need there is compared; nothing where it is missing
 #   devices   2    on the emulated device all labs with their own layers, those of data that a clone does not have where
 #                  THTRAIN_DATA names its folder, 100 kills and 2,000 random programs
 #   ranks     0.5  100 kills of ranks, and all labs that can be trained in shards by 1, 2 and 4 processes; nothing where
@@ -81,7 +82,7 @@ long_coverage() {
 
 long_cubins() {
   built tests "" --target test_compiler_cuda
-  THTRAIN_CUBINS="75 80 90 100" run_ctest tests -R CaseKernels
+  THTRAIN_CUBINS="75 80 90 100" run_ctest tests -R 'CaseKernels|Resources'
 }
 
 # Longer than ctest lets a test run.

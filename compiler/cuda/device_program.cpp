@@ -135,7 +135,7 @@ DeviceCalls::DeviceCalls(const ProgramDevice& on)
       const auto number = static_cast<size_t>(kernel);
       self.launched_.push_back(number);
       self.may_have_failed_ = self.may_have_failed_ || (checks & kMayFail) != 0;
-      TH_CHECK(blocks <= UINT32_MAX, blocks, " blocks of ", self.program_->name(number));
+      TH_CHECK(blocks <= INT32_MAX, blocks, " blocks of ", self.program_->name(number));
       cuda::Work work{.kind = cuda::Work::Kind::kKernel,
                       .kernel = self.program_->kernel(number),
                       .blocks = static_cast<unsigned>(blocks),

@@ -73,13 +73,15 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
   for (const Expr& out : graph_.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
   cuda::Stream stream(device);
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> memory;
+  const auto shift_of = [&](size_t buffer) { return shifts_[buffer % 2] * size_of(program_.buffers[buffer].dtype); };
+  const auto begin_of = [&](size_t buffer) { return memory[buffer]->address() + shift_of(buffer); };
   for (const Buffer& buffer : program_.buffers) {
     const auto bytes = static_cast<size_t>(lengths.evaluate(buffer.elements)) * size_of(buffer.dtype);
-    memory.push_back(std::make_unique<cuda::DeviceBuffer>(device, bytes));
+    memory.push_back(std::make_unique<cuda::DeviceBuffer>(device, bytes + shift_of(memory.size())));
     const Tensor* from = buffer.kind == BufferKind::kInput      ? &inputs[buffer.index]
                          : buffer.kind == BufferKind::kConstant ? &program_.constants[buffer.index]
                                                                 : nullptr;
-    if (from && bytes > 0) stream.copy_in(memory.back()->address(), from->raw(), bytes);
+    if (from && bytes > 0) stream.copy_in(begin_of(memory.size() - 1), from->raw(), bytes);
   }
   const cuda::DeviceBuffer failure(device, 3 * sizeof(long));
   stream.fill(failure.address(), 0, failure.bytes());
@@ -90,7 +92,7 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
     if (std::holds_alternative<kernel::Transfer>(step.code)) {
       const BufferView &from = step.operands[0], &to = step.operands[1];
       const auto address_of = [&](const BufferView& view) {
-        return memory[static_cast<size_t>(view.buffer)]->address() +
+        return begin_of(static_cast<size_t>(view.buffer)) +
                static_cast<size_t>(lengths.evaluate(view.layout.offset)) * size_of(view.type.dtype);
       };
       const auto bytes = static_cast<size_t>(lengths.evaluate(to.type.elements())) * size_of(to.type.dtype);
@@ -106,7 +108,7 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
         continue;
       }
       const Buffer& of = program_.buffers[static_cast<size_t>(view.buffer)];
-      values.push_back(bytes_of(memory[static_cast<size_t>(view.buffer)]->address() +
+      values.push_back(bytes_of(begin_of(static_cast<size_t>(view.buffer)) +
                                 static_cast<size_t>(lengths.evaluate(view.layout.offset)) * size_of(of.dtype)));
     }
     for (const auto& length : call.lengths) {
@@ -130,7 +132,7 @@ std::vector<Tensor> DeviceLaunches::run(const cuda::Device& device, const cuda::
   for (size_t i = 0; i < program_.buffers.size(); ++i) {
     const Buffer& buffer = program_.buffers[i];
     if (buffer.kind != BufferKind::kOutput || outputs[buffer.index].bytes() == 0) continue;
-    stream.copy_out(outputs[buffer.index].raw(), memory[i]->address(), outputs[buffer.index].bytes());
+    stream.copy_out(outputs[buffer.index].raw(), begin_of(i), outputs[buffer.index].bytes());
   }
   stream.wait();
   return outputs;

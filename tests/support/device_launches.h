@@ -2,6 +2,7 @@
 // tests of kernels whose text was changed.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ class DeviceLaunches {
   const std::string& text() const { return text_; }
   const std::vector<std::string>& kernels() const { return kernels_; }
 
+  /// Buffers of even and of odd numbers begin so many elements behind an address that the device gives, which is a
+  /// multiple of 256 bytes.
+  void shift(size_t even, size_t odd) { shifts_ = {even, odd}; }
+
   /// The outputs. Kernels of the module have the names with `suffix`, where the kernel is `changed`.
   std::vector<Tensor> run(const cuda::Device& device, const cuda::Module& module, const std::vector<Tensor>& inputs,
                           const std::string& changed = {}, const std::string& suffix = {}) const;
@@ -32,6 +37,7 @@ class DeviceLaunches {
   Graph graph_, canonical_;
   Program program_;
   std::string text_;
+  std::array<size_t, 2> shifts_ = {};
   std::vector<std::string> kernels_;   // each once
   std::vector<std::string> launched_;  // of the steps
 };

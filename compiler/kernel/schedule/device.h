@@ -18,10 +18,15 @@ bool schedule_device_squares(StepBuilder& b, const Nest& nest, const std::string
 /// Without a tiling the lengths say which.
 bool schedule_device_product(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment,
                              const std::optional<DeviceTiling>& tiling = {});
+/// Reductions of which neighbouring rows lie side by side: a thread for some of these; false: rows lie otherwise, or
+/// are few.
+bool schedule_device_columns(StepBuilder& b, const Nest& nest, const std::string& name, const std::string& comment);
 /// With reductions: a thread, a warp or a block for each row.
 void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment);
 
-inline constexpr int kDeviceThreads = 256;  // of a block, where a shape gives no reason for others
+inline constexpr int kDeviceThreads = 256;             // of a block, where a shape gives no reason for others
+inline constexpr int64_t kFewDeviceThreads = 1 << 15;  // do not occupy a device
+inline constexpr int64_t kPieceBytes = 16;             // that one instruction loads or stores
 
 /// Iteration `i` of all these axes, in row-major order: the elements of all tracks, of which `at` are those without it.
 std::vector<Term> unravelled(StepBuilder& b, const std::vector<LoopAxis>& axes, const std::vector<Term>& at, Term i);

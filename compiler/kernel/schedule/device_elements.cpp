@@ -120,8 +120,7 @@ class DeviceElements {
     for (size_t v = 0; v < nest_.values().size(); ++v) pieces_->add_value(v);
     for (size_t s = 0; s < nest_.stores().size(); ++s) pieces_->add_store(s);
     multiples_ = pieces_->distances({parallel_.begin(), parallel_.end() - 1});
-    if (parallel_.size() > 1 && std::ranges::find(multiples_, axis.length) == multiples_.end())
-      multiples_.push_back(axis.length);
+    if (parallel_.size() > 1) multiples_.push_back(axis.length);
     const Dim count = product_of(parallel_);
     const int64_t most = pieces_->choose_width();
     if (most == 1 || (count.is_known() && count.value() < most * kDeviceThreads) ||
@@ -134,9 +133,7 @@ class DeviceElements {
     const int64_t of_block = pieces_->width() * kDeviceThreads;
     const Term first = code_.let("first", b_.block() * Term(of_block)),
                next = code_.let("next", first + Term(of_block)), end = b_.length(count);
-    Term may_be = pieces_->are_aligned(tracks_.firsts());
-    for (const Dim& d : multiples_)
-      if (!d.is_known()) may_be = b_.length(d) % Term(pieces_->width()) == Term(0) && may_be;
+    const Term may_be = pieces_->are_aligned(tracks_.firsts(), multiples_);
     const bool is_whole = count.is_known() && count.value() % of_block == 0;
     code_.if_(
         is_whole ? may_be : next <= end && may_be, [&] { piece(); },

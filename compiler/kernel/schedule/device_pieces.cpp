@@ -6,7 +6,6 @@ namespace thtrain::kernel {
 
 using Kind = Nest::Value::Kind;
 
-static constexpr size_t kPieceBytes = 16;      // that one instruction loads or stores
 static constexpr size_t kBytesOfPieces = 256;  // of all loads and stores of a thread: 64 registers
 static constexpr int64_t kMostWork = 128;
 
@@ -45,14 +44,14 @@ void DevicePieces::each(const std::function<void(const Access&)>& visit) const {
   for (const Access& store : stores_) visit(store);
 }
 
-int64_t DevicePieces::choose_width(const Dims& multiples) {
+int64_t DevicePieces::choose_width(const Dims& multiples, int64_t most) {
   size_t widest = 1, all = 0;
   each([&](const Access& access) {
     widest = std::max(widest, access.bytes());
     all += access.bytes();
   });
   if (!are_possible_ || all == 0 || nest_.work > kMostWork) return width_ = 1;
-  width_ = static_cast<int64_t>(kPieceBytes / widest);
+  width_ = std::min(kPieceBytes / static_cast<int64_t>(widest), most);
   const auto allows = [&](const Dim& d) { return !d.is_known() || d.value() % width_ == 0; };
   while (width_ > 1 && (static_cast<size_t>(width_) * all > kBytesOfPieces || !std::ranges::all_of(multiples, allows)))
     width_ /= 2;
@@ -71,7 +70,7 @@ Dims DevicePieces::distances(const std::vector<LoopAxis>& others) const {
   return out;
 }
 
-Term DevicePieces::are_aligned(const std::vector<Term>& at) const {
+Term DevicePieces::are_aligned(const std::vector<Term>& at, const Dims& multiples) const {
   Term out;
   std::vector<std::pair<int, Term>> asked;
   each([&](const Access& access) {
@@ -87,6 +86,9 @@ Term DevicePieces::are_aligned(const std::vector<Term>& at) const {
     const Term one = b_.is_aligned(operand, first, static_cast<size_t>(width_) * access.bytes());
     out = static_cast<bool>(out) ? out && one : one;
   });
+  for (auto d = multiples.begin(); d != multiples.end(); ++d)
+    if (!d->is_known() && std::find(multiples.begin(), d, *d) == d)
+      out = b_.length(*d) % Term(width_) == Term(0) && out;
   return out;
 }
 

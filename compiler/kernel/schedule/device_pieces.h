@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/kernel/schedule/device.h"
 #include "compiler/kernel/schedule/locations.h"
 
 namespace thtrain::kernel {
@@ -25,11 +26,11 @@ class DevicePieces {
   /// Elements of a piece, behind all that is added; 1: there are none. Less than what 16 bytes hold where a thread
   /// would need too many registers, or where one of these lengths is known and no multiple; none where there is so much
   /// work for an element that it hides what reaches memory: its code is there twice.
-  int64_t choose_width(const Dims& multiples = {});
+  int64_t choose_width(const Dims& multiples = {}, int64_t most = kPieceBytes);
   int64_t width() const { return width_; }
 
-  /// May a piece be loaded and stored at once that begins where the tracks are?
-  Term are_aligned(const std::vector<Term>& at) const;
+  /// May a piece be loaded and stored at once that begins where the tracks are, and are these lengths multiples of it?
+  Term are_aligned(const std::vector<Term>& at, const Dims& multiples = {}) const;
 
   /// Statements. The arrays; then the piece from `at` on is loaded: at once where it is aligned (no term: it is), else
   /// one element after the other. `values` are those that do not differ along the axis.

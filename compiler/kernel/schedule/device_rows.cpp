@@ -1,16 +1,14 @@
 // Rows on a device. One thread takes a row where neighbouring rows lie side by side, where rows are short, and where
 // something is checked for each element; else a warp takes a row of up to 1024 elements, and a block a longer one. A
 // thread combines every 32nd, or 256th, element, or piece of elements side by side; then the threads combine what they
-// have in a tree. Of few long rows each is cut in parts, which are combined by a second kernel.
+// have in a tree. Few long rows are cut in parts (device_row_parts.h).
 #include <algorithm>
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/device.h"
 #include "compiler/kernel/schedule/device_pieces.h"
+#include "compiler/kernel/schedule/device_row_parts.h"
 #include "compiler/kernel/schedule/device_row_threads.h"
-#include "compiler/kernel/schedule/locations.h"
-#include "compiler/kernel/schedule/nest_copy.h"
-#include "compiler/kernel/schedule/row_plan.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -22,14 +20,17 @@ constexpr int64_t kRowOfWarp = 1024;  // and a block
 constexpr int kWarpsOfRows = 4;       // of a block in which each has its row
 constexpr int64_t kKeptBytes = 128;   // of a thread's part of a row that it keeps for the next loop over it
 constexpr int64_t kLoadWork = 64;     // of an element that the next loop would load anew
-// Rows are cut in parts where there are fewer threads, or blocks, than this, a thread having at least so many elements
-// and a row at most so many parts.
-constexpr int64_t kFewThreads = 1 << 15, kFewBlocks = 512, kPartOfThread = 64, kPartOfBlock = 4096, kParts = 1024;
 
 class DeviceRows {
  public:
   DeviceRows(StepBuilder& b, const Nest& nest, bool may_be_cut)
-      : b_(b), code_(b.code()), nest_(nest), tracks_(nest), plan_(nest, tracks_), in_lanes_(nest.values().size()) {
+      : b_(b),
+        code_(b.code()),
+        nest_(nest),
+        tracks_(nest),
+        plan_(nest, tracks_),
+        parts_(b, nest, plan_),
+        in_lanes_(nest.values().size()) {
     for (size_t v = 0; v < nest.values().size(); ++v) varies_.push_back(plan_.varies(v));
     for (LoopAxis& axis : tracks_.axes())
       (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
@@ -39,9 +40,9 @@ class DeviceRows {
     warp_ = b.target().device.warp;
     choose_threads();
     threads_of_row_.set_count(of_row_);
-    part_ = count_;
-    if (may_be_cut && is_worth_a_cut() && is_reduction()) cut();
-    if (partial_.empty() && of_row_ > 1 && count_.is_known()) of_thread_ = (count_.value() + of_row_ - 1) / of_row_;
+    if (may_be_cut && of_row_ != warp_) parts_.cut(product_of(kept_), count_, of_row_);
+    if (parts_.are_there() && of_row_ == 1) threads_ = threads_for(b_, product_of(kept_) * parts_.count());
+    if (!parts_.are_there() && of_row_ > 1 && count_.is_known()) of_thread_ = (count_.value() + of_row_ - 1) / of_row_;
     if (of_thread_ > 0 && of_thread_ * std::max<int64_t>(static_cast<int64_t>(nest.widest()), 4) <= kKeptBytes)
       plan_.cache_rows([&](size_t v) { return of_thread_ * static_cast<int64_t>(size_of(value(v).variable.dtype())); },
                        [](size_t) { return kLoadWork; });
@@ -54,10 +55,11 @@ class DeviceRows {
         check_elements(b_, *now.how, reduced_, kept_);
         break;
       }
+    if (parts_.are_there()) parts_.begin();
     declare_parts();
     for (size_t v : plan_.cached())
       own_.emplace_back(v, code_.local_array("own", {value(v).variable.dtype(), 1, 0}, of_thread_).node().name);
-    const Dim rows = product_of(kept_) * part_count_;
+    const Dim rows = product_of(kept_) * parts_.count();
     const int64_t of_block = threads_ / of_row_;
     lane_ = of_row_ == 1 ? Term(0) : of_row_ == threads_ ? b_.thread() : code_.let("lane", b_.thread() % Term(warp_));
     const Term in_block = of_row_ == 1          ? b_.thread()
@@ -75,9 +77,9 @@ class DeviceRows {
             of_row_ == 1       ? "thread"
             : of_row_ == warp_ ? "warp"
                                : "block",
-            partial_.empty() ? " for each row" : " for each part of a row", has_two_levels_ ? ", on two levels" : "",
+            parts_.are_there() ? " for each part of a row" : " for each row", has_two_levels_ ? ", on two levels" : "",
             width_ > 1 ? str(", ", width_, " elements at once") : ""));
-    if (!partial_.empty()) combine_parts();
+    if (parts_.are_there()) parts_.combine();
   }
 
  private:
@@ -97,14 +99,17 @@ class DeviceRows {
     });
   }
 
-  // Are more operands contiguous over neighbouring rows than along a row?
+  // Are more operands contiguous over neighbouring rows than along a row? What one of the two axes does not move is
+  // small, and decides where nothing else does, or where a warp has a whole row at once.
   bool lies_across() const {
     if (kept_.empty() || reduced_.empty()) return false;
+    const int whole = count_.is_known() && count_.value() <= warp_ ? 1 : 16;
     int along = 0, across = 0;
     const auto count = [&](size_t track) {
       if (track == Tracks::kNone) return;
-      along += tracks_.is_contiguous(track, reduced_.back());
-      across += tracks_.is_contiguous(track, kept_.back());
+      const bool is_small = kept_.back().strides[track].is(0) || reduced_.back().strides[track].is(0);
+      along += tracks_.is_contiguous(track, reduced_.back()) ? (is_small ? 1 : whole) : 0;
+      across += tracks_.is_contiguous(track, kept_.back()) ? (is_small ? 1 : whole) : 0;
     };
     for (size_t v = 0; v < nest_.values().size(); ++v)
       if (value(v).kind == Kind::kLoad && plan_.varies(v)) count(tracks_.of_value(v));
@@ -133,104 +138,28 @@ class DeviceRows {
   int64_t run_elements() const { return kReduceBlock * of_row_; }
   bool has_total(const Accumulation& how) const {
     return how.rounds && is_float(how.dtype) && !how.combine_pairs &&
-           !(part_.is_known() && part_.value() <= run_elements());
+           !(part().is_known() && part().value() <= run_elements());
   }
 
-  // ---- parts of rows -----------------------------------------------------------------------------------------------
+  const Dim& part() const { return parts_.are_there() ? parts_.length() : count_; }
 
-  bool is_worth_a_cut() const {
-    const Dim rows = product_of(kept_);
-    const bool is_of_thread = of_row_ == 1;
-    return of_row_ != warp_ && rows.is_known() && rows.value() > 0 &&
-           rows.value() < (is_of_thread ? kFewThreads : kFewBlocks) &&
-           !(count_.is_known() && count_.value() < 4 * (is_of_thread ? kPartOfThread : kPartOfBlock));
-  }
-
-  // Nothing but numbers that are combined, and what is computed of the results.
-  bool is_reduction() const {
-    if (plan_.loops() != 1) return false;
-    for (size_t v = 0; v < nest_.values().size(); ++v) {
-      const Nest::Value& now = value(v);
-      if (!may_be_copied(now) || (now.how && (now.how->better || now.how->combine_pairs))) return false;
-    }
-    for (size_t s = 0; s < nest_.stores().size(); ++s)
-      if (plan_.stores_elements(s) || nest_.stores()[s].location.is_indexed()) return false;
-    return true;
-  }
-
-  void cut() {
-    part_ = of_row_ == 1 ? kPartOfThread : kPartOfBlock;
-    if (count_.is_known()) part_ = max(part_, blocks_for(blocks_for(count_, kParts), of_row_) * Dim(of_row_));
-    // One part at least, which finds that there is nothing to combine.
-    part_count_ = floor_div(max(count_, 1) + part_ - Dim(1), part_);
-    if (of_row_ == 1) threads_ = threads_for(b_, product_of(kept_) * part_count_);
-    for (size_t v : plan_.reductions(0)) {
-      const Accumulation& how = *value(v).how;
-      partial_.emplace_back(
-          v, b_.workspace(has_wide(how) ? wide_of(how.dtype) : how.dtype, product_of(kept_) * part_count_));
-    }
-  }
-  static bool has_wide(const Accumulation& how) { return how.rounds && is_float(how.dtype); }
+  // ---- rows --------------------------------------------------------------------------------------------------------
 
   // Neighbouring threads have neighbouring rows where a thread takes one.
   void row_or_part(const Term& number) {
-    if (partial_.empty()) return row(unravelled(b_, kept_, tracks_.firsts(), number));
+    if (!parts_.are_there()) return row(unravelled(b_, kept_, tracks_.firsts(), number));
     const Term rows = b_.length(product_of(kept_));
     const Term row_number = is_constant(rows, 1) ? Term(0) : code_.let("row", number % rows),
                part = is_constant(rows, 1) ? number : code_.let("part", number / rows);
     const std::vector<Term> at = kept_.empty() ? tracks_.firsts() : unravelled(b_, kept_, tracks_.firsts(), row_number);
-    first_ = code_.let("first", part * b_.length(part_));
-    const Term end = code_.let("end", first_ + b_.length(part_));
+    first_ = code_.let("first", part * b_.length(parts_.length()));
+    const Term end = code_.let("end", first_ + b_.length(parts_.length()));
     last_ = code_.let("last", select(end < b_.length(count_), end, b_.length(count_)));
     values_.assign(nest_.values().size(), {});
     between_loops(0, at);
     row_loop(0, at);
-    by_one([&] {
-      for (const auto& [v, to] : partial_)
-        b_.store(to, row_number * b_.length(part_count_) + part, cast(values_[v], to.type.dtype));
-    });
+    by_one([&] { parts_.store(values_, row_number, part); });
   }
-
-  // The second kernel: a row is what its parts gave.
-  void combine_parts() {
-    std::vector<NestAxis> axes;
-    std::vector<size_t> parallel;
-    for (size_t i = 0; i < nest_.axes().size(); ++i) {
-      if (nest_.axes()[i].kind == AxisKind::kReduce) continue;
-      parallel.push_back(i);
-      axes.push_back(nest_.axes()[i]);
-    }
-    axes.push_back({part_count_, AxisKind::kReduce});
-    const auto without_reduced = [&](Location location) {
-      Dims strides;
-      for (size_t i : parallel) strides.push_back(location.strides[i]);
-      strides.emplace_back(0);
-      location.strides = std::move(strides);
-      return location;
-    };
-    Dims lengths;
-    for (const NestAxis& axis : axes) lengths.push_back(axis.length);
-    Nest out(std::move(axes));
-    std::vector<Term> values(nest_.values().size());
-    for (const auto& [v, from] : partial_) {
-      Accumulation how = *value(v).how;
-      const DType dtype = how.dtype;
-      how.dtype = from.type.dtype;
-      how.no_elements = {};
-      const Term part = out.load("part", {from, row_major(lengths).strides});
-      values[v] = out.let(value(v).name, cast(out.reduce("combined", std::move(how), part), dtype));
-    }
-    for (size_t v = 0; v < values.size(); ++v) {
-      if (plan_.varies(v) || static_cast<bool>(values[v])) continue;
-      values[v] = value(v).kind == Kind::kLoad ? out.load(value(v).name, without_reduced(value(v).location))
-                                               : out.let(value(v).name, bound(nest_, value(v).term, values));
-    }
-    for (const Nest::Store& store : nest_.stores())
-      out.store(without_reduced(store.location), bound(nest_, store.value, values));
-    DeviceRows(b_, out, false).run("combine_parts", "what the parts of each row gave");
-  }
-
-  // ---- rows --------------------------------------------------------------------------------------------------------
 
   void row(const std::vector<Term>& at) {
     values_.assign(nest_.values().size(), {});
@@ -287,7 +216,7 @@ class DeviceRows {
       accumulators.push_back(std::move(a));
     }
     has_two_levels_ = has_two_levels_ || two_levels;
-    const Term begin = partial_.empty() ? Term(0) : first_, count = partial_.empty() ? b_.length(count_) : last_;
+    const Term begin = parts_.are_there() ? first_ : Term(0), count = parts_.are_there() ? last_ : b_.length(count_);
     std::optional<DevicePieces> pieces;
     if (width_ > 1) add_loop(pieces.emplace(b_, nest_, tracks_, reduced_[0], varies_, width_), p);
     const Term are_aligned = pieces ? code_.let("are_aligned", pieces->are_aligned(at)) : Term();
@@ -321,7 +250,7 @@ class DeviceRows {
       const Term own = static_cast<bool>(a.total) ? a.total : a.parts[0];
       const auto combine = [&](const Term& x, const Term& y) { return code_.let("part", a.how->combine(x, y)); };
       const Term all = threads_of_row_.combined(a.value, own, combine);
-      values_[a.value] = partial_.empty() ? code_.let(value(a.value).name, cast(all, a.how->dtype)) : all;
+      values_[a.value] = parts_.are_there() ? all : code_.let(value(a.value).name, cast(all, a.how->dtype));
     }
     for (const auto& [v, best] : extrema)
       values_[v] = threads_of_row_.where_best(v, *value(v).how, best, b_.length(count_));
@@ -336,7 +265,7 @@ class DeviceRows {
     DevicePieces all(b_, nest_, tracks_, reduced_[0], varies_);
     for (size_t p = 0; p < plan_.loops(); ++p) add_loop(all, p);
     width_ = all.choose_width();
-    if (part_.is_known() && part_.value() < width_ * of_row_) width_ = 1;
+    if (part().is_known() && part().value() < width_ * of_row_) width_ = 1;
   }
   void add_loop(DevicePieces& pieces, size_t p) const {
     for (size_t v : plan_.needed(p)) pieces.add_value(v);
@@ -424,6 +353,7 @@ class DeviceRows {
   const Nest& nest_;
   Tracks tracks_;
   RowPlan plan_;
+  RowParts parts_;
   std::vector<bool> in_lanes_;  // none: there are no lanes of vectors
   std::vector<bool> varies_;    // values along the row
   int64_t width_ = 1;           // elements of a piece
@@ -431,8 +361,6 @@ class DeviceRows {
   Dim count_ = 1;  // elements of a row
   int warp_ = 32, of_row_ = 1, threads_ = 1;
   bool has_two_levels_ = false;
-  Dim part_ = 1, part_count_ = 1;                    // elements of a part of a row; parts
-  std::vector<std::pair<size_t, Operand>> partial_;  // by reduction: what the parts give; none: rows are whole
   Term first_, last_;                                // elements of the part
   int64_t of_thread_ = 0;                            // elements of a whole row that a thread has, where that is known
   std::vector<std::pair<size_t, std::string>> own_;  // by value: the thread's part of a row, for later loops
@@ -444,7 +372,12 @@ class DeviceRows {
 }  // namespace
 
 void schedule_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  if (schedule_device_columns(b, nest, name, comment)) return;
   DeviceRows(b, nest, true).run(std::move(name), std::move(comment));
+}
+
+void schedule_whole_device_rows(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {
+  DeviceRows(b, nest, false).run(std::move(name), std::move(comment));
 }
 
 }  // namespace thtrain::kernel

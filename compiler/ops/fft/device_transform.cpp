@@ -1,4 +1,7 @@
-// Transforms of Fourier on a device: Stockham's passes over each line, by one block of threads.
+// Transforms of Fourier on a device: Stockham's passes over each line, by one block of threads, or over several short
+// lines.
+#include <algorithm>
+#include <bit>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -116,6 +119,13 @@ class DeviceTransform {
          });
   }
 
+  // A power of two, at least one for each number where that is known.
+  static int64_t threads_of_line(const Dim& length) {
+    if (!length.is_known()) return kernel::kDeviceThreads;
+    const auto n = static_cast<uint64_t>(std::max<int64_t>(length.value(), 1));
+    return static_cast<int64_t>(std::min<uint64_t>(std::bit_ceil(n), kernel::kDeviceThreads));
+  }
+
   // Lines of n numbers, `inner` apart, by Stockham's passes between both memories.
   void lines(const kernel::Operand& numbers, const kernel::Operand& other, const Dim& length, const Dim& outer,
              const Dim& inner) {
@@ -130,11 +140,18 @@ class DeviceTransform {
               {kernel::cast(kernel::math("cos", {angle}), dtype_), kernel::cast(kernel::math("sin", {angle}), dtype_)});
       });
     }
-    const Term n = b_.length(length), stride = b_.length(inner), block = b_.block(),
-               row = code_.let("row", block / stride),
-               start = code_.let("start", row * n * stride + block - row * stride);
+    const int64_t of_line = threads_of_line(length), of_block = kernel::kDeviceThreads / of_line;
+    const Dim lines = outer * inner;
+    const Term n = b_.length(length), stride = b_.length(inner),
+               line = of_block == 1 ? b_.block()
+                                    : code_.let("line", b_.block() * Term(of_block) + b_.thread() / Term(of_line)),
+               first = of_block == 1 ? b_.thread() : code_.let("first", b_.thread() % Term(of_line)),
+               row = code_.let("row", line / stride),
+               start = code_.let("start", row * n * stride + line - row * stride);
+    const bool are_whole = of_block == 1 || (lines.is_known() && lines.value() % of_block == 0);
+    const Term last = are_whole ? n : code_.let("last", select(line < b_.length(lines), n, 0));
     const auto each_of_line = [&](const std::function<void(const Term&)>& body) {
-      code_.loop("o", b_.thread(), n, Term(kernel::kDeviceThreads), LoopMark::kSequential, body);
+      code_.loop("o", first, last, Term(of_line), LoopMark::kSequential, body);
     };
     const auto at = [&](const Term& i) { return start + i * stride; };
     // Transforms of `done` numbers of which each `radix` become one.
@@ -177,8 +194,9 @@ class DeviceTransform {
       std::swap(from, to);
     }
     if (from == &other) each_of_line([&](const Term& o) { store(numbers, at(o), load(other, at(o))); });
-    b_.finish_device_kernel("fft_lines", "transforms along an axis", outer * inner, kernel::kDeviceThreads,
-                            "a block for each line");
+    b_.finish_device_kernel("fft_lines", "transforms along an axis", kernel::blocks_for(lines, of_block),
+                            kernel::kDeviceThreads,
+                            of_block == 1 ? "a block for each line" : str("a block for ", of_block, " lines"));
   }
 
   kernel::StepBuilder& b_;

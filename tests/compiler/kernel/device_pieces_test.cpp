@@ -12,6 +12,10 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/cumulative.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "tests/support/device_launches.h"
 
 namespace thtrain::device_pieces_test {
@@ -28,8 +32,9 @@ class DevicePieces : public testing::Test {
  protected:
   void SetUp() override {
     if (!generated_flags().empty()) GTEST_SKIP() << "a sanitizer has the functions that tell of accesses";
-    cuda::emulated::start(
-        {.checks = true, .on_touch = [this](const cuda::emulated::Touch& touch) { ++touches_[touch.bytes]; }});
+    cuda::emulated::start({.checks = true, .on_touch = [this](const cuda::emulated::Touch& touch) {
+                             touches_[touch.bytes] += touch.where.starts_with("parameter");
+                           }});
     device_.emplace(cuda::emulated::driver(), 0);
   }
 
@@ -42,13 +47,14 @@ class DevicePieces : public testing::Test {
     module_.emplace(*device_, cuda::compile_cubin(cuda::emulated::nvrtc(), launches_->text(), 75));
   }
 
-  /// Loads and stores of the launch by their bytes.
+  /// Loads and stores of the launch in the device's memory by their bytes.
   std::map<size_t, int64_t> touches(const std::vector<Tensor>& values) {
     touches_.clear();
     const std::vector<Tensor> got = launches_->run(*device_, *module_, values);
     std::vector<std::pair<Expr, Tensor>> bound;
     for (size_t i = 0; i < inputs_.size(); ++i) bound.emplace_back(inputs_[i], values[i]);
     EXPECT_FALSE(difference(got[0], evaluate({output_}, bound)[0], 0)) << launches_->text();
+    std::erase_if(touches_, [](const auto& of_size) { return of_size.second == 0; });
     return touches_;
   }
 
@@ -108,6 +114,73 @@ TEST_F(DevicePieces, OfRowsByAnIndex) {
   Tensor rows = Tensor::empty(DType::kInt64, {16});
   for (int64_t i = 0; i < 16; ++i) rows.data<int64_t>()[i] = i * 7 % 50;
   EXPECT_EQ(touches({counted(DType::kFloat32, {50, 64}), rows}), (std::map<size_t, int64_t>{{16, 2 * 256}, {8, 256}}));
+}
+
+// Squares are loaded along one axis and stored along the other one, in pieces where rows of that one are made of them.
+TEST_F(DevicePieces, OfTransposedElements) {
+  const Expr x = tensor("x", {"n", "m"}, DType::kFloat32);
+  for (const int64_t offset : {0, 1}) {
+    compile({x}, transpose(x[{Slice{}, Slice{.start = offset, .stop = offset - 4}}]) * 2.0);
+    for (const auto& [n, m] : {std::pair{32, 32}, {36, 40}, {1, 4}, {33, 36}, {36, 37}}) {
+      SCOPED_TRACE(str(n, " x ", m, " from ", offset));
+      const int64_t loads = m % 4 == 0 && offset == 0 ? 4 : 1, stores = n % 4 == 0 ? 4 : 1;
+      std::map<size_t, int64_t> expected;
+      expected[static_cast<size_t>(4 * loads)] += n * m / loads;
+      expected[static_cast<size_t>(4 * stores)] += n * m / stores;
+      EXPECT_EQ(touches({counted(DType::kFloat32, {n, m + 4})}), expected);
+    }
+  }
+}
+
+// A thread has a piece of each 1024 elements, whose address is asked for in each line.
+TEST_F(DevicePieces, OfLinesThatAreCombinedSoFar) {
+  for (const int64_t n : {64, 65, 1025, 1028}) {
+    const Expr x = tensor("x", {8, n}, DType::kFloat32);
+    compile({x}, cumsum(x, 1));
+    std::map<size_t, int64_t> expected;
+    for (int64_t line = 0; line < 8; ++line) {
+      const int64_t pieces = line * n % 4 == 0 ? n / 4 : 0;
+      expected[16] += 2 * pieces;
+      expected[4] += 2 * (n - 4 * pieces);
+    }
+    std::erase_if(expected, [](const auto& of_size) { return of_size.second == 0; });
+    EXPECT_EQ(touches({counted(DType::kFloat32, {8, n})}), expected) << n;
+  }
+}
+
+// A thread has the columns of 16 bytes, where all of them may be loaded so.
+TEST_F(DevicePieces, OfColumns) {
+  const Expr x = tensor("x", {"n", "m"}, DType::kFloat32);
+  for (const int64_t offset : {0, 1}) {
+    compile({x}, sum(x[{Slice{}, Slice{.start = offset, .stop = offset - 4}}], {0}));
+    for (const auto& [n, m] : {std::pair{1, 4}, {7, 32}, {3, 33}, {70, 1028}}) {
+      const int64_t width = m % 4 == 0 && offset == 0 ? 4 : 1;
+      EXPECT_EQ(touches({counted(DType::kFloat32, {n, m + 4})}),
+                (std::map<size_t, int64_t>{{static_cast<size_t>(4 * width), (n * m + m) / width}}))
+          << n << " x " << m << " from " << offset;
+    }
+  }
+}
+
+// Of the same numbers, which begin at a multiple of 16 bytes and at another address.
+TEST_F(DevicePieces, HaveTheSameBitsAtAnyAddress) {
+  const Expr x = tensor("x", {"n", "m"}, DType::kFloat32);
+  const auto at_first = [&](const std::function<Expr(const Expr&)>& made, int64_t offset) {
+    compile({x}, made(x[{Slice{}, Slice{.start = offset, .stop = offset - 4}}]));
+    Tensor values = Tensor::empty(DType::kFloat32, {20, 1044});
+    for (int64_t i = 0; i < 20; ++i)
+      for (int64_t k = 0; k < 1044; ++k)
+        values.data<float>()[i * 1044 + k] = 1.0F / static_cast<float>(1 + (i * 331 + (k - offset) * 7919) % 10'007);
+    return launches_->run(*device_, *module_, {values})[0];
+  };
+  const std::vector<std::function<Expr(const Expr&)>> all{
+      [](const Expr& y) { return sum(y, {0}); }, [](const Expr& y) { return sum(y, {1}); },
+      [](const Expr& y) { return cumsum(y, 1); }, [](const Expr& y) { return cumsum(y, 0); },
+      [](const Expr& y) { return softmax(y, 0); }};
+  for (const auto& made : all) {
+    const Tensor first = at_first(made, 0);
+    EXPECT_TRUE(same_bits(first, at_first(made, 1))) << launches_->text();
+  }
 }
 
 // The most elements for which rows are whole pieces.

@@ -80,7 +80,9 @@ TEST(GoldenCode, RowsOnADevice) {
 
 TEST(GoldenCode, ColumnsOnADevice) {
   const auto column_sums = [](const Dims& dims) { return sum(floats(dims), {0}); };
-  expect_golden(text_of({column_sums({31, 33}), column_sums({"n", 600})}), "code/cuda_columns.txt");
+  expect_golden(
+      text_of({column_sums({31, 33}), column_sums({"n", 600}), column_sums({3, 32'768}), column_sums({65, "m"})}),
+      "code/cuda_columns.txt");
 }
 
 TEST(GoldenCode, ChainsOfRowsOnADevice) {
@@ -92,7 +94,8 @@ TEST(GoldenCode, ChainsOfRowsOnADevice) {
 
 TEST(GoldenCode, TransposesOnADevice) {
   const Expr x = floats({16, 33}), y = floats({33, 16}, "y"), narrow = floats({15, 33}), many = floats({"b", "m", "n"});
-  expect_golden(text_of({transpose(x) * 2.0 + y, transpose(narrow) * 2.0, transpose(many, {0, 2, 1}) * 2.0}),
+  expect_golden(text_of({transpose(x) * 2.0 + y, transpose(narrow) * 2.0, transpose(many, {0, 2, 1}) * 2.0,
+                         transpose(floats({32, 36})) * 2.0}),
                 "code/cuda_transposes.txt");
 }
 
@@ -124,8 +127,8 @@ TEST(GoldenCode, SortsOnADevice) {
 }
 
 TEST(GoldenCode, RunningSumsOnADevice) {
-  expect_golden(text_of({cumsum(floats({5, 63}), 1), cumsum(floats({5, 64}), 1), cummax(floats({300, 3}), 0),
-                         cumprod(floats({2, 16'384}), 1), cumsum(floats({"n"}), 0)}),
+  expect_golden(text_of({cumsum(floats({5, 63}), 1), cumsum(floats({5, 64}), 1), cumsum(floats({5, 1025}), 1),
+                         cummax(floats({300, 3}), 0), cumprod(floats({2, 16'384}), 1), cumsum(floats({"n"}), 0)}),
                 "code/cuda_running_sums.txt");
 }
 
@@ -157,6 +160,9 @@ TEST(DeviceSchedule, ExplainPrintsTheChoices) {
   prints(sum(floats({50, 70000}), {1}), ", blocks: 900 of 256 threads, a block for each part of a row");
   prints(sum(floats({600, 70000}), {1}), ", blocks: 600 of 256 threads, a block for each row, on two levels");
   prints(sum(floats({200, 50}), {0}), ", blocks: 1 of 64 threads, a thread for each row");
+  prints(sum(floats({65, 40'000}), {0}),
+         ", blocks: 40 of 256 threads, a thread for 4 rows side by side, on two levels");
+  prints(sum(floats({512, 5000}), {0}), ", blocks: 40 of 256 threads, a thread for 4 parts of rows side by side");
   prints(sum(floats({700, 50}), {0}), ", blocks: 3 of 256 threads, a thread for each part of a row");
   prints(dot(floats({60, 784}, "a"), floats({784, 500}, "b")),
          ", blocks: 4 of 256 threads, tiles of 64 x 128, a thread for 4 x 8, on two levels");

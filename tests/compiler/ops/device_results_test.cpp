@@ -3,7 +3,9 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/fft/fft.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/order/order.h"
 #include "compiler/ops/random/random.h"
 #include "compiler/ops/reduce/cumulative.h"
@@ -113,6 +115,27 @@ TEST(DeviceReductions, InPartsEqualTheReference) {
   expect_right({columns}, sum(columns, {0}) * 0.5);
   expect_right({cube}, sum(cube, {0, 1}));
   expect_right({cube}, prod(cube, {1}));
+}
+
+// A thread has several columns, or parts of them: sums on two levels, chains of loops, factors by row and by column.
+TEST(DeviceReductions, OfColumnsSideBySideEqualTheReference) {
+  const DType f32 = DType::kFloat32;
+  const Expr wide = of(f32, "wide", {70, 32'768}), parts = of(f32, "parts", {530, 4096}),
+             doubles = of(DType::kFloat64, "doubles", {3, 32'770}), bytes = of(DType::kUInt8, "bytes", {5, 40'000}),
+             column = of(f32, "column", {70, 1}), row = of(f32, "row", {32'768});
+  expect_right({wide}, sum(wide, {0}));
+  expect_right({wide, column, row}, sum(wide * column + row, {0}) * row);
+  expect_right({wide}, wide - max(wide, {0}, true));
+  expect_right({parts}, mean(parts, {0}) * 0.5);
+  expect_right({doubles}, prod(doubles, {0}));
+  expect_right({bytes}, sum(bytes, {0}));
+  const Expr rows = tensor("rows", {"n", "m"}, f32), at = tensor("at", {6}, DType::kInt64);
+  const Tensor chosen = Tensor::of(std::vector<int64_t>{0, 2, 2, 1, 0, 2}, {6});
+  for (const int64_t m : {7, 8}) {
+    expect_equal({rows}, {softmax(rows, 0)}, {numbers({5, m}).cast(f32)}, {.target = device_under_test()});
+    expect_equal({rows, at}, {sum(take(rows, at), {0})}, {numbers({3, m}).cast(f32), chosen},
+                 {.target = device_under_test()});
+  }
 }
 
 // The length is known in the call alone.

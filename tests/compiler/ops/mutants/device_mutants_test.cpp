@@ -135,6 +135,7 @@ std::vector<Kernel> kernels() {
       of_floats("parts of columns", {300, 33}, [](const Expr& x) { return sum(x, {0}); }),
       of_floats("long rows", {2, 17'003}, [](const Expr& x) { return x - sum(x, {1}, true); }),
       of_floats("columns", {40, 33}, [](const Expr& x) { return sum(x, {0}); }),
+      of_floats("pieces of columns", {3, 32'772}, [](const Expr& x) { return sum(x, {0}); }),
       of_floats("softmax by warps", {6, 40}, [](const Expr& x) { return softmax(x); }),
       of_floats("softmax by blocks", {3, 1500}, [](const Expr& x) { return softmax(x); }),
       of_floats("two extrema", {3, 1503}, spread),
@@ -142,12 +143,13 @@ std::vector<Kernel> kernels() {
       of_floats("argmax by blocks", {3, 1500}, [](const Expr& x) { return argmax(x, {1}); }),
       of_floats("rows of a thread", {300, 3}, [](const Expr& x) { return sum(x, {1}); }),
       of_floats("transposes", {40, 33}, [](const Expr& x) { return tanh(transpose(x)); }),
+      of_floats("transposes in pieces", {36, 40}, [](const Expr& x) { return tanh(transpose(x)); }),
       {"atomic sums", {counts, at, more}, scatter_add(counts, at, more)},
       {"gathers", {counts, at}, take(counts, at)},
       {"sorts in blocks", {few}, argsort(few)},
       of_floats("sorts in runs", {1, 1300}, [](const Expr& x) { return argsort(x); }),
-      of_floats("running sums", {2, 600}, [](const Expr& x) { return cumsum(x, 1); }),
-      of_floats("running sums in parts", {1, 16'400}, [](const Expr& x) { return cumsum(x, 1); }),
+      of_floats("running sums", {2, 1301}, [](const Expr& x) { return cumsum(x, 1); }),
+      of_floats("running sums in parts", {2, 20'481}, [](const Expr& x) { return cumsum(x, 1); }),
       of_floats("an LU factorization", {9, 9}, [](const Expr& x) { return lu(x).packed; }),
       of_floats("a Cholesky factor", {2, 9, 9}, [](const Expr& x) { return cholesky(x + 40.0 * eye(9)); }),
       of_floats("triangular equations", {9, 9}, [](const Expr& x) { return triangular_solve(x, x, {.unit = true}); }),
@@ -224,6 +226,7 @@ class Tried {
         try {
           if (!module_) begin();
           const auto at = static_cast<size_t>(draw);
+          launches_.shift(at % 2, at / 2 % 2);
           const std::vector<Tensor> got = launches_.run(*device_, *module_, draws_[at], changed, suffix);
           if (difference(got[0], expected_[at], kUlps)) return "another result";
         } catch (const InternalError& error) {
@@ -258,23 +261,13 @@ TEST(DeviceMutants, AreCaught) {
   cuda::emulated::start({.bytes = size_t{1} << 26, .checks = true});
   // The last run of the outer loop has room for the element, and unrolled loops ask of each element whether it is
   // there. The first slab of a product has fewer terms than there are, and none begins where they end; a column more is
-  // loaded than is stored. Of running sums the guard is of a barrier and of what only the next 256 elements read; few
+  // loaded than is stored. Of running sums the guard is of a barrier and of what only the next 1024 elements read; few
   // parts have no next ones, nor does anything lie behind the first part of a row that is not there. Of draws one word
   // more is loaded than is read, no candidate lies behind the last ones, and more normal numbers are taken than are
-  // needed. Buffers of these launches begin at multiples of 16 bytes, and what a row loads and stores is as far from
-  // one. Extrema are drawn among the first 256 elements, which two of a block's warps take in pieces: parts of the
+  // needed. Extrema are drawn among the first 256 elements, which two of a block's warps take in pieces: parts of the
   // others, and the elements of a row that begins elsewhere, decide nothing. A thread without a row gives none as a
   // pivot; a second thread notes the same failure, and there is none to be found.
-  std::multiset<std::string> expected{"pieces: an address that may lie anywhere",
-                                      "pieces: an address that may lie anywhere",
-                                      "long rows: an address that may lie anywhere",
-                                      "long rows: an address that may lie anywhere",
-                                      "draws: an address that may lie anywhere",
-                                      "draws: an address that may lie anywhere",
-                                      "draws without rejection: an address that may lie anywhere",
-                                      "draws without rejection: an address that may lie anywhere",
-                                      "two extrema: the next element",
-                                      "two extrema: the next element",
+  std::multiset<std::string> expected{"two extrema: the next element",
                                       "two extrema: the next element",
                                       "two extrema: the next element",
                                       "two extrema: the next element",
@@ -301,6 +294,7 @@ TEST(DeviceMutants, AreCaught) {
                                       "running sums in parts: a guard that lets one more pass",
                                       "running sums in parts: without a barrier",
                                       "running sums in parts: the next element",
+                                      "running sums in parts: the next element",
                                       "an LU factorization: a loop with one more element",
                                       "a Cholesky factor: a guard that lets two threads pass",
                                       "a Cholesky factor: a loop from the next element",
@@ -326,7 +320,7 @@ TEST(DeviceMutants, AreCaught) {
   }
   std::cout << "kernels of devices: " << made << " mutants, of which " << stopped << " are stopped and "
             << made - caught << " survive\n";
-  EXPECT_TRUE(expected.empty()) << "does not survive: " << *expected.begin();
+  for (const std::string& name : expected) ADD_FAILURE() << "does not survive: " << name;
   EXPECT_GE(static_cast<double>(caught), 0.95 * static_cast<double>(made));
 }
 
