@@ -93,8 +93,7 @@ std::vector<GemmTiling> column_tilings(const MatrixProduct& p, const Target& tar
 // Products of few rows or columns, of which a tile computes whole vectors, or packs for few rows: OpenBLAS's small
 // kernels, those of AVX-512, pack nothing and compute the columns that there are.
 bool is_for_small_kernels(const MatrixProduct& p, const GemmTiling& tiling, const Target& target) {
-  // Of A^T whole vectors of rows are as good.
-  const int64_t most = target.lanes_of(p.dtype) * (p.trans_a && !p.trans_b ? 2 : 1);
+  const int64_t most = target.lanes_of(p.dtype) * (p.trans_b ? 1 : 2);
   if (std::min(p.m, p.n) > most || target.lanes_of(DType::kFloat64) < 8) return false;
   if (p.n == 1) return p.trans_a;
   const Target usual = target.with_usual_rates();
