@@ -121,15 +121,17 @@ double memory_cycles(const MatrixProduct& p, const Target& target, int of_line) 
 
 // Of kernels for short products, which pack nothing: along what lies side by side in both operands they take vectors.
 double small_product_cycles(const MatrixProduct& p, const Target& target) {
-  constexpr double kOfRow = 12, kOfShortRow = 4;  // cycles until a row of results is stored by lanes, or by vectors
-  constexpr double kOfResult = 0.6;               // one that is not stored as a part of a vector
-  constexpr double kRowsAtATime = 4;              // of A, which read all of B^T
-  constexpr double kOfLanes = 1.35;               // of sums that lie in the lanes of vectors
+  constexpr double kOfShortRow = 4;   // cycles until a row of results is stored by vectors
+  constexpr double kOfResult = 0.6;   // one that is not stored as a part of a vector
+  constexpr double kRowsAtATime = 4;  // of A, which read all of B^T
+  constexpr double kOfLanes = 1.35;   // of sums that lie in the lanes of vectors
   const kernel::KernelRates& r = target.rates;
   const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), lanes = target.lanes_of(p.dtype),
                of_vector = r.library_multiply_add / 100.0, of_narrow = r.library_narrow_multiply_add / 100.0;
   const double rows = std::ceil(m / lanes), columns = std::ceil(n / lanes),
-               of_results = m * n * kOfResult * (p.accumulates ? 2 : 1);
+               of_results = m * n * kOfResult * (p.accumulates ? 2 : 1),
+               // By lanes, which are loaded too where they are added to, unless vectors divide the sums.
+      of_row = p.accumulates && p.k % target.lanes_of(p.dtype) != 0 ? 30 : 12;
   if (p.trans_a && p.trans_b) return rows * n * k * of_vector + of_results;
   if (p.trans_a)
     return std::min(rows * n, columns * m) * k * of_narrow + m * kOfShortRow + (p.accumulates ? of_results : 0);
@@ -142,7 +144,7 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
     return m * n * k / lanes * kOfLanes * of_narrow + m * n * of_sum + of_results +
            (std::ceil(m / kRowsAtATime) - 1) * of_b;
   }
-  if (std::min(m, n) <= 2 * lanes) return m * n * k / lanes * of_narrow + std::max(m, n) * kOfRow;
+  if (std::min(m, n) <= 2 * lanes) return m * n * k / lanes * of_narrow + std::max(m, n) * of_row;
   return m * columns * k * of_vector + m * kOfShortRow;
 }
 
