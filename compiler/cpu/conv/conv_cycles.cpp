@@ -399,7 +399,9 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
   const double of_images = lines_of_images(correlation_of(forward)),
-               of_results = n * number(c.filters()) * positions * size / kLine;
+               of_results = (c.pass == ConvPass::kInputGradient ? number(c.n * c.c * c.pixels())
+                                                                : n * number(c.filters()) * positions) *
+                            size / kLine;
   if (is_far)
     out += (of_images + of_results) * (is_patch_matrix(c) && !is_vector ? rates.apart_memory : rates.memory);
   else if (of_results * kLine > number(target.second_cache_bytes))
