@@ -120,7 +120,8 @@ TEST(GradientRules, EveryOpHasOneOrSaysThatItHasNone) {
     for (const OpCase& row : op->cases()) {
       std::vector<Expr> inputs;
       for (const Type& type : row.inputs) inputs.push_back(make_input(type, str("x", inputs.size())));
-      for (const Node* node : topological_order(row.build(inputs))) {
+      const auto results = row.build(inputs);
+      for (const Node* node : topological_order(results)) {
         if (node->op != op) continue;
         const Connections connected(*node);
         for (size_t i = 0; i < node->inputs.size(); ++i)
