@@ -23,7 +23,7 @@ KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/factor/matrices.cpp", "
                    "compiler/ops/pool/lower_pool",
                    "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
                    "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp",
-                   "compiler/ops/order/vector_sort.cpp", "compiler/ops/reduce/device_scan.cpp",
+                   "compiler/ops/order/vector_sort.cpp",
                    "compiler/ops/sparse/csr_")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"

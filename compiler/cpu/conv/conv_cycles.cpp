@@ -50,7 +50,7 @@ struct Rates {
   double multiply_add = r.multiply_add / 100.0, sum = r.sum / 100.0, load = r.load / 100.0,
          crossing_load = r.crossing_load / 100.0, shuffle = r.shuffle / 100.0,
          // Lines: of what is found in the second cache; of what is copied in it or beyond; of images, which come from
-         // further away; and of either where rows are fetched ahead.
+         // further away; of either where rows are fetched ahead; and in memory, side by side or apart.
       second = r.second_line / 100.0, copied = r.copied_line / 100.0, third = r.third_line / 100.0,
          fetched_second = r.fetched_second_line / 100.0, fetched_third = r.fetched_third_line / 100.0,
          memory = r.memory_line / 100.0, apart_memory = r.apart_memory_line / 100.0;
@@ -361,12 +361,13 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   }
   // Most loads of both cross a cache line, and rows are short.
   const double factor = 1.15 * (1 + 0.1 * (channels - 1));
+  constexpr double kOfShortLoop = 2;  // cycles of a loop over a row's vectors
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   return padding +
          rows * blocks * tiles *
              (factor * up(width, lanes) *
                   std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +
-              2);
+              kOfShortLoop);
 }
 
 double expected_patches_cycles(const Convolution& c, const Target& target) {

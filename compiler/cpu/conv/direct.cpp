@@ -218,7 +218,8 @@ class DirectKernel {
     slab_ = std::clamp<int64_t>(kFilterSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
     // The next image where it is one part; else as much as stays in the first cache.
-    const int64_t bytes_of_row = c_.inputs * width().stored() * static_cast<int64_t>(size_of(c_.dtype));
+    const int64_t bytes_of_row =
+        std::max<int64_t>(1, c_.inputs * width().stored() * static_cast<int64_t>(size_of(c_.dtype)));
     ahead_ = parts == 1 ? results_.rows() : std::clamp<int64_t>(kFilterSlabBytes / bytes_of_row, 1, rows);
     results_.begin(rows);
     const int64_t range = c_.n * c_.groups * blocks_ * parts;

@@ -28,6 +28,12 @@ inline constexpr int kDeviceThreads = 256;             // of a block, where a sh
 inline constexpr int64_t kFewDeviceThreads = 1 << 15;  // do not occupy a device
 inline constexpr int64_t kPieceBytes = 16;             // that one instruction loads or stores
 
+/// A statement for each of a piece's elements, one after the other: arrays of so many elements are in registers then.
+template <class Body>
+void each_of_piece(Code& code, int64_t elements, const Body& body) {
+  code.loop("k", 0, elements, 1, LoopMark::kUnrolled, body);
+}
+
 /// Iteration `i` of all these axes, in row-major order: the elements of all tracks, of which `at` are those without it.
 std::vector<Term> unravelled(StepBuilder& b, const std::vector<LoopAxis>& axes, const std::vector<Term>& at, Term i);
 

@@ -157,7 +157,7 @@ class DeviceElements {
     pieces_->declare();
     pieces_->load(at, values);
     const std::vector<Term> of_piece = values;
-    code_.loop("k", 0, pieces_->width(), 1, LoopMark::kUnrolled, [&](const Term& k) {
+    each_of_piece(code_, pieces_->width(), [&](const Term& k) {
       const LocationInLoops here{.at = at, .inner = &parallel_.back(), .i = k};
       for (size_t v = 0; v < values.size(); ++v)
         if (pieces_->loads(v))

@@ -109,8 +109,7 @@ void DevicePieces::by_address(const std::vector<Term>& at, const Term& is_aligne
   const auto at_once = [&] { access({.at = at, .across = &axis_, .lanes = lanes()}, lanes(), 0); };
   if (!static_cast<bool>(is_aligned)) return at_once();
   b_.code().if_(is_aligned, at_once, [&] {
-    b_.code().loop("k", 0, width_, 1, LoopMark::kUnrolled,
-                   [&](const Term& k) { access({.at = at, .inner = &axis_, .i = k}, 1, k); });
+    each_of_piece(b_.code(), width_, [&](const Term& k) { access({.at = at, .inner = &axis_, .i = k}, 1, k); });
   });
 }
 

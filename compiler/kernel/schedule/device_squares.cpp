@@ -166,7 +166,7 @@ class DeviceSquares {
     }
     loads_->declare();
     loads_->load(here, values);
-    code_.loop("k", 0, width, 1, LoopMark::kUnrolled, [&](const Term& i) {
+    each_of_piece(code_, width, [&](const Term& i) {
       for (size_t k = 0; k < across_.size(); ++k) code_.store(shared[k], to + i, 1, loads_->loaded(across_[k], i));
     });
   }

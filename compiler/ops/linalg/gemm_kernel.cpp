@@ -221,7 +221,7 @@ class Gemm {
         for (int w = 0; w < block.vectors; ++w)
           b.push_back(source == Source::kPanel ? panel_.vector(block, p, w)
                                                : panel_.of_matrix(s, inner, w, panel_.count(block.columns.most, w)));
-        if (source == Source::kMatrix && !is_near(p_)) panel_.prefetch_later(block, s, p);
+        if (source == Source::kMatrix && !is_b_near()) panel_.prefetch_later(block, s, p);
         prefetch_next();
       }
       for (int w = 0; w < block.vectors; ++w) {
@@ -245,8 +245,8 @@ class Gemm {
   }
 
   // Does the first cache hold B?
-  bool is_near(const MatrixProduct& p) const {
-    return p.k * p.n * static_cast<int64_t>(size_of(p.dtype)) <= builder_.target().first_cache_bytes;
+  bool is_b_near() const {
+    return p_.k * p_.n * static_cast<int64_t>(size_of(p_.dtype)) <= builder_.target().first_cache_bytes;
   }
 
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {

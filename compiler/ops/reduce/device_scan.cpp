@@ -156,9 +156,7 @@ class DeviceScan {
   static Term element(const std::string& array, DType dtype, const Term& k) {
     return kernel::load(array, dtype, 1, k, 1);
   }
-  void each(const std::function<void(const Term& k)>& body) {
-    code_.loop("k", 0, width_, 1, LoopMark::kUnrolled, body);
-  }
+  void each(const std::function<void(const Term& k)>& body) { kernel::each_of_piece(code_, width_, body); }
   // What is not there is 0: it is combined with what nobody reads.
   void load(const std::string& to, const Line& line, const Term& i, const Term& last) {
     const DType dtype = line.operand.type.dtype;
