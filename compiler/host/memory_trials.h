@@ -11,12 +11,15 @@ namespace thtrain {
 /// What is given of a target that is not measured: where its caches were forced, or their sizes are unknown.
 kernel::MemoryLimits usual_memory_limits(const kernel::Target& target);
 
-/// Times loops of this machine's instructions and caches, those of `target`, and gives what was fastest: in about 0.1
+/// Times loops of this machine's instructions and caches, those of `target`, and gives what was fastest: in about 0.05
 /// s, and in at most twice that where other programs take the cores. The usual limits where there is nothing to time:
 /// no x86-64, or caches of unknown size.
 kernel::MemoryLimits measure_memory_limits(const kernel::Target& target);
 
 namespace detail {
+
+/// Removes the lines of so many bytes from all caches. x86-64 only.
+void forget_lines(const void* from, int64_t bytes);
 
 /// Seconds of the same loop over so many bytes in two ways.
 struct StoreTimes {

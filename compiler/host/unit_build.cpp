@@ -62,7 +62,10 @@ std::vector<UnitBuild::Unit> UnitBuild::compile(const std::vector<size_t>& missi
                                              {location.folder->get(), location.folder_path}, group);
                               });
   };
-  run_side_by_side(units.size(), setting_.processes, compile_one, [&] { group.is_cancelled = true; });
+  // The entry is short: where it alone would wait for one of several processes, it does not.
+  const size_t processes = setting_.processes;
+  const size_t at_once = processes > 1 && units.size() == processes + 1 ? units.size() : processes;
+  run_side_by_side(units.size(), at_once, compile_one, [&] { group.is_cancelled = true; });
   compiled_ += missing.size();
   return units;
 }

@@ -22,7 +22,7 @@ class UnitBuild {
     const std::vector<std::string>* flags;
     std::string key;            // what decides objects besides text and compiler
     std::string compiler_part;  // of names
-    size_t processes = 1;       // compilers at once
+    size_t processes = 1;       // compilers at once; where they are several, the entry's may be one more
   };
   UnitBuild(Setting setting, const SourceText& source);
 

@@ -11,8 +11,10 @@
 #include <new>
 #include <vector>
 
+#include "compiler/base/ceil_div.h"
 #include "compiler/base/clock.h"
 #include "compiler/base/error.h"
+#include "compiler/host/memory_trials.h"
 #include "compiler/libraries/blas.h"
 #include "compiler/libraries/threads.h"
 
@@ -143,9 +145,11 @@ int64_t read_lines_apart(const char* from, int64_t bytes) {
 struct RateTrial {
   int* rate;  // that becomes the hundredths of a cycle for one of what `run` counts
   std::function<int64_t()> run;
+  std::function<void()> prepare = {};                        // is not timed
   double seconds = std::numeric_limits<double>::infinity();  // for one, in the fastest round
 
   void time() {
+    if (prepare) prepare();
     const double begin = seconds_now();
     const int64_t count = run();
     seconds = std::min(seconds, (seconds_now() - begin) / static_cast<double>(count));
@@ -170,9 +174,12 @@ class Rates {
     const int64_t second = target.second_cache_bytes;
     near_ = second / 2;
     far_ = std::clamp(target.last_cache_bytes / 4, 2 * second, 8 * second);
-    block_.reset(static_cast<char*>(std::aligned_alloc(4096, static_cast<size_t>(far_ + near_ + 4096))));
+    constexpr int64_t kHugePage = 2 << 20;  // as memory_blocks.cpp asks for large arrays
+    const auto bytes = static_cast<size_t>(ceil_div(std::max(far_ + near_, kMemoryBytes), kHugePage) * kHugePage);
+    block_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, bytes)));
     if (!block_) throw std::bad_alloc();
-    std::fill(block_.get(), block_.get() + far_ + near_ + 4096, 0);
+    madvise(block_.get(), bytes, MADV_HUGEPAGE);
+    std::fill(block_.get(), block_.get() + bytes, 0);
   }
 
   KernelRates measured() {
@@ -180,9 +187,9 @@ class Rates {
       add_loops<Loops_zmm>();
     else
       add_loops<Loops_ymm>();
-    run_rate_rounds(trials_, 0.01);
+    run_rate_rounds(trials_, 0.003);
     add_lines();
-    run_rate_rounds(trials_, 0.015);
+    run_rate_rounds(trials_, 0.006);
     const double cycle = trials_.front().seconds;
     for (const RateTrial& trial : trials_)
       if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / cycle);
@@ -217,24 +224,15 @@ class Rates {
     trials_.push_back({&out_.copied_line, [block, this] { return copy_lines(block, block + far_, near_); }});
   }
 
-  // Twice as much as the last cache holds, of which each trial reads another part; at most 128 MiB, as larger caches
-  // are those of many cores.
+  // Each trial reads lines that no cache holds.
   void measure_memory() {
-    constexpr int64_t kLeast = 16 << 20, kMost = 128 << 20, kParts = 16, kPage = 4096, kHugePage = 2 << 20;
     if (target_.last_cache_bytes == 0) return;
-    int64_t bytes = kLeast;
-    while (bytes < std::min(2 * target_.last_cache_bytes, kMost)) bytes *= 2;
-    block_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, static_cast<size_t>(bytes))));
-    if (!block_) return;
-    madvise(block_.get(), static_cast<size_t>(bytes), MADV_HUGEPAGE);  // as memory_blocks.cpp asks for large arrays
-    for (int64_t i = 0; i < bytes; i += kPage) block_.get()[i] = 0;    // the system gives a page when it is written to
-    const int64_t part = bytes / kParts;
-    int64_t next = 0;
-    auto next_part = [&] { return block_.get() + next++ % kParts * part; };
+    char* const block = block_.get();
+    auto forget = [block] { detail::forget_lines(block, kMemoryBytes); };
     trials_ = {{nullptr, [] { return chain(200); }},
-               {&out_.memory_line, [&] { return read_lines(next_part(), part, false); }},
-               {&out_.apart_memory_line, [&] { return read_lines_apart(next_part(), part); }}};
-    run_rate_rounds(trials_, 0.01);
+               {&out_.memory_line, [block] { return read_lines(block, kMemoryBytes, false); }, forget},
+               {&out_.apart_memory_line, [block] { return read_lines_apart(block, kMemoryBytes); }, forget}};
+    run_rate_rounds(trials_, 0.005);
     for (const RateTrial& trial : trials_)
       if (trial.rate) *trial.rate = detail::rounded_rate(100 * trial.seconds / trials_.front().seconds);
   }
@@ -263,9 +261,14 @@ class Rates {
     trials_ = {{nullptr, [] { return chain(200); }},
                {nullptr, [&] { return multiply(kSide, kSide); }},
                {nullptr, [&] { return multiply(kShort, kLong); }},
-               {nullptr, [&] { return multiply(kTiny, kTiny); }},
+               {nullptr,
+                [&] {
+                  int64_t calls = 0;
+                  while (calls < 16) calls += multiply(kTiny, kTiny);
+                  return calls;
+                }},
                {nullptr, [&] { return multiply_narrow(target_.lanes_of(DType::kFloat32)); }}};
-    run_rate_rounds(trials_, 0.015);
+    run_rate_rounds(trials_, 0.008);
     auto cycles = [&](size_t trial) { return trials_[trial].seconds / trials_[0].seconds; };
     const double lanes = target_.lanes_of(DType::kFloat32), lines = double{kLong} * kLong * sizeof(float) / kLine,
                  of_one = cycles(1) / (double{kSide} * kSide * kSide / lanes);
@@ -295,6 +298,7 @@ class Rates {
     out_.wake = static_cast<int>(KernelRates{}.wake * std::exp2(std::max(octave, -3.0)));
   }
 
+  static constexpr int64_t kMemoryBytes = 4 << 20;  // a power of two
   const Target& target_;
   KernelRates out_;
   int64_t near_ = 0, far_ = 0;  // bytes that fit the second cache, and the third

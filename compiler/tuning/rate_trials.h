@@ -6,10 +6,10 @@
 
 namespace thtrain {
 
-/// Times short sequences of instructions of `target`, a BLAS's products and a thread that is woken, in about 0.1 s, and
-/// compares their fastest rounds with a chain of additions, one a cycle. What cannot be measured stays as it is without
-/// measuring: all of it but for x86-64 with multiply-adds and caches of known size; the library's where there is none;
-/// the thread's where the process has one core.
+/// Times short sequences of instructions of `target`, a BLAS's products and a thread that is woken, in about 0.03 s,
+/// and compares their fastest rounds with a chain of additions, one a cycle. What cannot be measured stays as it is
+/// without measuring: all of it but for x86-64 with multiply-adds and caches of known size; the library's where there
+/// is none; the thread's where the process has one core.
 kernel::KernelRates measure_kernel_rates(const kernel::Target& target);
 
 namespace detail {
