@@ -324,7 +324,7 @@ class Checker {
   Message message(const RepeatedTomlKey& repeated) const {
     std::vector<std::string> path;
     for (size_t i = 0; i < repeated.depth; ++i) path.push_back(repeated.keys[i].name);
-    const TomlTable& first = *repeated.first;
+    const TomlTable& first = repeated.first;
     const ConfigPosition before = position(first.key, 1);
     Message out{.what = str("key ", join(path, "."), " is given twice"),
                 .expected = "each key once",

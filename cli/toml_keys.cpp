@@ -14,7 +14,7 @@ void require_new(const TomlTable& table, const std::vector<TomlKey>& keys) {
     at = &found->second;
     const bool is_last = i + 1 == keys.size();
     if (is_last || (at->kind != TableKind::kDotted && at->kind != TableKind::kImplicit))
-      throw RepeatedTomlKey{keys, i + 1, at, !is_last};
+      throw RepeatedTomlKey{keys, i + 1, *at, !is_last};
   }
 }
 
@@ -43,14 +43,14 @@ TomlTable& open_table(TomlTable& root, const std::vector<TomlKey>& keys, bool is
     at = &found->second;
     if (is_new) at->kind = TableKind::kImplicit, at->key = keys[i].begin;
     if (at->kind == TableKind::kInline) throw ClosedTomlTable{};
-    if (at->kind == TableKind::kValue) throw RepeatedTomlKey{keys, i + 1, at, true};
+    if (at->kind == TableKind::kValue) throw RepeatedTomlKey{keys, i + 1, *at, true};
   }
   const auto [found, is_new] = at->children.try_emplace(keys.back().name);
   TomlTable& out = found->second;
   if (is_new)
     out.key = keys.back().begin;
   else if (is_array ? out.kind != TableKind::kTables : !can_be_opened(out))
-    throw RepeatedTomlKey{keys, keys.size(), &out, true};
+    throw RepeatedTomlKey{keys, keys.size(), out, true};
   out.kind = is_array ? TableKind::kTables : TableKind::kHeader;
   if (is_array) {
     ++out.elements;

@@ -35,7 +35,7 @@ struct TomlTable {
 struct RepeatedTomlKey {
   std::vector<TomlKey> keys;
   size_t depth;
-  const TomlTable* first;
+  TomlTable first;   // a copy: that of an inline table ends with it
   bool wants_table;  // where `first` may be a value
 };
 /// Thrown where a header is within an inline table.

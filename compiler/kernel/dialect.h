@@ -78,6 +78,11 @@ class Dialect {
   /// A variable that statements may assign.
   virtual std::string variable(const Var& variable, const TermText& value, Helpers& helpers) const = 0;
   virtual std::string assign(const std::string& name, const TermText& value) const = 0;
+  /// name = a * b + name, of a tile's sum. Empty: as any other assignment.
+  virtual std::string add_product(const std::string& /*name*/, const TermNode& /*fma*/,
+                                  const std::vector<std::string>& /*args*/, Helpers& /*helpers*/) const {
+    return {};
+  }
   virtual std::string store(const Store& store, const StoreText& text, Helpers& helpers) const = 0;
   /// The mark says what the iterations may do at once; a language in which they do not may run them in order.
   virtual Enclosing loop(const ForLoop& loop, const TermText& begin, const TermText& end,

@@ -1,5 +1,7 @@
 #include "compiler/kernel/printer.h"
 
+#include <unordered_set>
+
 #include "compiler/base/wrap.h"
 
 namespace thtrain::kernel {
@@ -85,8 +87,19 @@ class Printer {
 
   void statement(const Comment& s) { line(dialect_.comment(s.text)); }
   void statement(const Let& s) { line(dialect_.let(s, term(s.value), helpers_)); }
-  void statement(const Var& s) { line(dialect_.variable(s, term(s.start), helpers_)); }
-  void statement(const Assign& s) { line(dialect_.assign(s.name, term(s.value))); }
+  void statement(const Var& s) {
+    if (s.number >= 0) sums_.insert(s.name);
+    line(dialect_.variable(s, term(s.start), helpers_));
+  }
+  void statement(const Assign& s) {
+    if (const std::string text = added_product(s); !text.empty()) return line(text);
+    line(dialect_.assign(s.name, term(s.value)));
+  }
+  std::string added_product(const Assign& s) {
+    const TermNode& value = s.value.node();
+    if (value.prim != Prim::kFma || !sums_.contains(s.name) || value.args[2].node().name != s.name) return {};
+    return dialect_.add_product(s.name, value, {operand(value.args[0]), operand(value.args[1])}, helpers_);
+  }
   void statement(const Store& s) {
     TermText index = term(s.index), value = term(s.value), stride = term(s.stride), count = term(s.count);
     line(dialect_.store(s, {std::move(index), std::move(value), std::move(stride), std::move(count)}, helpers_));
@@ -115,6 +128,7 @@ class Printer {
 
   const Dialect& dialect_;
   Helpers& helpers_;
+  std::unordered_set<std::string> sums_;  // of tiles
   std::string out_;
   int depth_ = 0;
 };

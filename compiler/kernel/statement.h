@@ -63,8 +63,10 @@ struct Let {
 struct Var {
   std::string name;
   Term start;
+  int64_t number = -1;  // of a tile's sums (Code::sum); -1: of none
   static void fields(auto& s, auto& visit) {
     visit.define(s.name, s.start.type());
+    visit.option(s.number);
     visit.term(s.start);
   }
 };

@@ -28,9 +28,13 @@ Term Code::let(std::string name, Term value) {
 }
 
 Term Code::var(std::string name, Term start) {
+  return sum(std::move(name), std::move(start), -1);
+}
+
+Term Code::sum(std::string name, Term start, int64_t number) {
   name = unique(std::move(name));
   const TermType type = start.type();
-  current_->push_back(Var{name, std::move(start)});
+  current_->push_back(Var{name, std::move(start), number});
   return variable(name, type);
 }
 

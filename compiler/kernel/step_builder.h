@@ -41,6 +41,12 @@ class Code : public Names {
   Code& operator=(const Code&) = delete;
   Term let(std::string name, Term value) override;
   Term var(std::string name, Term start);  // may be assigned
+  /// Number `number` of the sums of a tile: a vector that has a register of its own, where the language lets a program
+  /// say which, from `start` on; assign(sum, fma(a, b, sum)) adds to it there. g++ moves sums of a tile among registers
+  /// else, and some of them to memory in the innermost loop. No function may be called before all of them are taken.
+  Term sum(std::string name, Term start, int64_t number);
+  /// The value of a sum, from here on a variable as any other.
+  Term taken(const Term& sum) { return let("taken", in_register(sum)); }
   void assign(const Term& var, Term value);
   void comment(std::string text);
   void loop(std::string name, Term begin, Term end, Term step, LoopMark mark, const std::function<void(Term)>& body);

@@ -27,8 +27,8 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "10";
-constexpr const char* kWinogradVersion = "1";
+constexpr const char* kDirectVersion = "11";
+constexpr const char* kWinogradVersion = "2";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
 

@@ -204,8 +204,12 @@ class DirectKernel {
     Grid out(static_cast<size_t>(rows));
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t k = 0; k < columns; ++k)
-        out[static_cast<size_t>(r)].push_back(code_.var(str("s", r, "_", k), start(r, k)));
+        out[static_cast<size_t>(r)].push_back(code_.sum(str("s", r, "_", k), start(r, k), r * columns + k));
     return out;
+  }
+  void take(Grid& sums) {
+    for (std::vector<Term>& row : sums)
+      for (Term& sum : row) sum = code_.taken(sum);
   }
   Term zero() const { return kernel::splat(kernel::constant(c_.dtype, 0), lanes_); }
 
@@ -281,7 +285,7 @@ class DirectKernel {
     auto position = [&](int64_t p, int64_t v) {
       return sums + ((x + Term(p)) * Term(width().phases) + Term(phase)) * Term(block_) + Term(v * lanes_);
     };
-    const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
+    Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
       return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, position(p, v), 1);
     });
     const bool is_border = border >= 0;
@@ -301,6 +305,7 @@ class DirectKernel {
       }
     };
     each_tap(phase, x * Term(width().stride), tile * width().stride, begin, end, tile * vectors_, is_border, tap);
+    take(acc);
     for (int64_t p = 0; p < tile; ++p)
       for (int v = 0; v < vectors_; ++v)
         code_.store(results_.array(), position(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
@@ -366,7 +371,7 @@ class DirectKernel {
     const bool is_part = width().positions_of(phase) < lanes_;
     auto first = [&](int64_t v) { return is_part ? v * lanes_ : std::min(v * lanes_, columns - lanes_); };
     auto count = [&](int64_t v) { return is_part && columns - v * lanes_ < lanes_ ? Term(columns) : Term(); };
-    const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
+    Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
     each_tap(phase, x, vectors * lanes_, 0, c_.inputs, filters * vectors, false,
              [&](const Term& image, const Term& w, int64_t) {
                std::vector<Term> elements;
@@ -383,6 +388,7 @@ class DirectKernel {
                  }
                }
              });
+    take(acc);
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];

@@ -164,8 +164,9 @@ class PlanesKernel {
     for (int64_t f = 0; f < tiling_.filters; ++f)
       for (int64_t r = 0; r < tiling_.rows; ++r)
         for (int64_t v = 0; v < vectors; ++v)
-          sum_.push_back(code_.var(str("s", f, "_", r, "_", v),
-                                   is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, position(f, r, v), 1)));
+          sum_.push_back(code_.sum(str("s", f, "_", r, "_", v),
+                                   is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, position(f, r, v), 1),
+                                   static_cast<int64_t>(sum_.size())));
     auto sum = [&](int64_t f, int64_t r, int64_t v) -> const Term& {
       return sum_[static_cast<size_t>((f * tiling_.rows + r) * vectors + v)];
     };
@@ -175,6 +176,7 @@ class PlanesKernel {
                  w = code_.let("taps", w_ + (begin + c) * Term(c_.taps() * int64_t{tiling_.filters}));
       rows_of_image(y, plane, w, code_.let("next", ahead + c * Term(c_.stored_pixels())), vectors, sum);
     });
+    for (Term& each : sum_) each = code_.taken(each);
     for (int64_t r = 0; r < tiling_.rows; ++r) {
       auto store = [&] {
         for (int64_t f = 0; f < tiling_.filters; ++f) store_row(f, r, vectors, ends, row, y, x, sum);

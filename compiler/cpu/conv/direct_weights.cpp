@@ -177,7 +177,8 @@ class DirectWeights {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < taps; ++k)
         for (int64_t v = 0; v < vectors; ++v)
-          acc.push_back(code_.var(str("s", c, "_", k, "_", v), builder_.load(sums_, position(c, k, v), lanes_)));
+          acc.push_back(code_.sum(str("s", c, "_", k, "_", v), builder_.load(sums_, position(c, k, v), lanes_),
+                                  static_cast<int64_t>(acc.size())));
     code_.loop("row", row0, row1, 1, LoopMark::kSequential, [&](const Term& row) {
       const Term y = code_.let("y", row % Term(height().out)), z = code_.let("z", row / Term(height().out));
       auto positions = [&] {
@@ -204,6 +205,7 @@ class DirectWeights {
       else
         positions();
     });
+    for (Term& sum : acc) sum = code_.taken(sum);
     size_t next = 0;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < taps; ++k)

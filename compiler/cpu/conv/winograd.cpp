@@ -292,7 +292,8 @@ class WinogradLowering {
     std::vector<Term> acc;
     for (int64_t t = 0; t < group; ++t)
       for (int64_t k = 0; k < plan_.vectors; ++k)
-        acc.push_back(code_.var(str("s", t, "_", k), is_first ? zero() : load(m, position(t, k), lanes_)));
+        acc.push_back(code_.sum(str("s", t, "_", k), is_first ? zero() : load(m, position(t, k), lanes_),
+                                static_cast<int64_t>(acc.size())));
     code_.loop("c", begin, end, 1, LoopMark::kSequential, [&](const Term& c) {
       std::vector<Term> filters;
       for (int64_t k = 0; k < plan_.vectors; ++k)
@@ -307,6 +308,7 @@ class WinogradLowering {
         }
       }
     });
+    for (Term& sum : acc) sum = code_.taken(sum);
     size_t next = 0;
     for (int64_t t = 0; t < group; ++t)
       for (int64_t k = 0; k < plan_.vectors; ++k) store(m, position(t, k), acc[next++]);

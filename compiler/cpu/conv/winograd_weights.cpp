@@ -229,8 +229,8 @@ class WinogradWeightLowering {
         std::vector<Term> acc;
         for (int64_t c = 0; c < group; ++c)
           for (int64_t k = 0; k < plan_.vectors; ++k)
-            acc.push_back(
-                code_.var(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, position(c, k), lanes_)));
+            acc.push_back(code_.sum(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, position(c, k), lanes_),
+                                    static_cast<int64_t>(acc.size())));
         code_.loop("t", begin, end, 1, LoopMark::kSequential, [&](const Term& t) {
           std::vector<Term> gradients;
           for (int64_t k = 0; k < plan_.vectors; ++k)
@@ -245,6 +245,7 @@ class WinogradWeightLowering {
             }
           }
         });
+        for (Term& sum : acc) sum = code_.taken(sum);
         size_t next = 0;
         for (int64_t c = 0; c < group; ++c)
           for (int64_t k = 0; k < plan_.vectors; ++k) builder_.store(s_, position(c, k), acc[next++]);

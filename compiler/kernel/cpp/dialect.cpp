@@ -24,6 +24,15 @@ class CppDialect : public c::Statements {
 
   // ---- statements
 
+  std::string variable(const Var& s, const TermText& value, Helpers& h) const override {
+    if (s.number < 0 || !has_own_register(s.start.type())) return Statements::variable(s, value, h);
+    return str(sum_text(s.start.type(), s.name, s.number, h), " = ", value.alone(), ";");
+  }
+  std::string add_product(const std::string& name, const TermNode& fma, const std::vector<std::string>& args,
+                          Helpers& h) const override {
+    return has_own_register(fma.type) ? add_product_text(fma, name, args, h) + ";" : "";
+  }
+
   std::string store(const Store& s, const StoreText& text, Helpers& h) const override {
     return store_text(s, text, h) + ";";
   }

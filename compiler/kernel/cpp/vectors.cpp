@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/kernel/cpp/functions.h"
 #include "compiler/kernel/cpp/types.h"
 
 namespace thtrain::kernel::cpp {
@@ -96,6 +97,7 @@ static std::string load_near_text(const TermNode& n, const Texts& a, int64_t str
 
 // One element in all lanes, by an instruction that compilers do not look into: those that load an element again in the
 // next iteration would keep it in a register of its own until then, and spread it from there, which takes longer.
+// "volatile": 16 registers have no room for what several taps share, 32 have.
 static std::string load_spread_text(const TermNode& n, const Texts& a, Helpers& h) {
   const std::string v = vector_type(n.type.dtype, n.type.lanes, h), name = str("load_", v, "_of_one");
   const char* element = name_of_element(n.type.dtype).c;
@@ -105,10 +107,10 @@ static std::string load_spread_text(const TermNode& n, const Texts& a, Helpers& 
                       instruction = n.type.dtype == DType::kFloat32 ? "vbroadcastss" : "vbroadcastsd";
     const bool has_instruction = is_float(n.type.dtype) && (bytes == 32 || bytes == 64);
     h.add(str(kInline, v, " ", name, "(const ", element, "* p) {\n  ", v, " v;\n",
-              has_instruction
-                  ? str("#ifdef ", bytes == 64 ? "__AVX512F__" : "__AVX__", "\n  __asm__(\"", instruction,
-                        " %1, %0\" : \"=", bytes == 64 ? "v" : "x", "\"(v) : \"m\"(*p));\n#else\n", plain, "#endif\n")
-                  : plain,
+              has_instruction ? str("#ifdef ", bytes == 64 ? "__AVX512F__" : "__AVX__", "\n  __asm__",
+                                    bytes == 32 ? " volatile" : "", "(\"", instruction, " %1, %0\" : \"=",
+                                    bytes == 64 ? "v" : "x", "\"(v) : \"m\"(*p));\n#else\n", plain, "#endif\n")
+                              : plain,
               "  return v;\n}\n"));
   }
   return str(name, "((const ", element, "*)(", n.name, " + ", a[0], "))");
@@ -207,8 +209,41 @@ std::string in_register_text(const TermNode& n, const std::string& a, Helpers& h
               bytes == 64   ? "__AVX512F__"
               : bytes == 32 ? "__AVX__"
                             : "__SSE2__",
-              "\n  __asm__(\"\" : \"+", bytes == 64 ? "v" : "x", "\"(a));\n#endif\n  return a;\n}\n"));
+              "\n  __asm__", bytes == 32 ? " volatile" : "", "(\"\" : \"+", bytes == 64 ? "v" : "x",
+              "\"(a));\n#endif\n  return a;\n}\n"));
   return str(name, "(", a, ")");
+}
+
+// ---- sums of tiles
+
+// Of 16 registers; with 32 g++ needs no help, and shares what several products of a tile load.
+bool has_own_register(const TermType& type) {
+  return is_float(type.dtype) && size_of(type.dtype) * static_cast<size_t>(type.lanes) == 32;
+}
+
+// What instruments loads by calls would lose what registers hold.
+static void need_sums(const TermType& type, Helpers& h) {
+  const std::string v = type_text(type, h);
+  if (!h.need("sum_" + v)) return;
+  h.add(
+      str("#if defined(__FMA__) && defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && "
+          "!defined(__SANITIZE_ADDRESS__)\n#define sum_",
+          v, "(name, number) register ", v, " name __asm__(\"xmm\" #number)\n#define add_product_", v,
+          "(sum, a, b) __asm__(\"vfmadd231", type.dtype == DType::kFloat32 ? "ps" : "pd",
+          " %2, %1, %0\" : \"+x\"(sum) : \"%x\"(a), \"xm\"(b))\n#else\n#define sum_", v, "(name, number) ", v,
+          " name\n#define add_product_", v, "(sum, a, b) sum = fma_", v, "(a, b, sum)\n#endif\n"));
+}
+
+std::string sum_text(const TermType& type, const std::string& name, int64_t number, Helpers& h) {
+  need_sums(type, h);
+  return str("sum_", type_text(type, h), "(", name, ", ", number, ")");
+}
+
+std::string add_product_text(const TermNode& fma, const std::string& sum, const std::vector<std::string>& args,
+                             Helpers& h) {
+  need_sums(fma.type, h);
+  lanewise_text("fma", fma, {args[0], args[1], sum}, h);  // for compilers that have no such registers
+  return str("add_product_", type_text(fma.type, h), "(", sum, ", ", args[0], ", ", args[1], ")");
 }
 
 std::string splat_text(const TermNode& n, const std::string& a, Helpers& h) {

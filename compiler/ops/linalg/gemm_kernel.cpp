@@ -196,7 +196,7 @@ class Gemm {
     Term zero = kernel::splat(kernel::constant_int(p_.dtype, 0), lanes_);
     for (int r = 0; r < block.rows; ++r)
       for (int w = 0; w < block.vectors; ++w)
-        sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
+        sums[static_cast<size_t>(r)].push_back(code_.sum(str("c", r, "_", w), zero, r * block.vectors + w));
     if (call_.epilogue || p_.accumulates) prefetch_c(block, s, i);
     // Worth its instructions where a tile of B is read by few blocks of rows.
     bool prefetches_next =
@@ -238,6 +238,8 @@ class Gemm {
         }
       }
     });
+    for (std::vector<Term>& row : sums)
+      for (Term& sum : row) sum = code_.taken(sum);
     if (call_.epilogue)
       write_epilogue(block, s, i, sums);
     else

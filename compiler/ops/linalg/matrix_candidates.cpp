@@ -21,7 +21,7 @@ using kernel::Target;
 
 constexpr const char *kComputation = "matrix_product", *kOfBatches = "batched_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "6";
+constexpr const char* kTilingVersion = "7";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {
@@ -159,9 +159,10 @@ std::optional<Graph> example(const std::string& properties) {
 }
 
 Candidate by_function(std::string name, const kernel::LibraryFunction& function) {
-  return {.name = std::move(name), .functions = {function.name}, .lower = [function](StepBuilder& builder) {
-            call_product(builder, function);
-          }};
+  return {
+      .name = std::move(name), .version = "2", .functions = {function.name}, .lower = [function](StepBuilder& builder) {
+        call_product(builder, function);
+      }};
 }
 
 Candidate by_tiling(const MatrixProduct& product, const GemmTiling& tiling) {

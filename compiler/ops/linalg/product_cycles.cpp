@@ -124,7 +124,7 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
   constexpr double kOfShortRow = 4;   // cycles until a row of results is stored by vectors
   constexpr double kOfResult = 0.6;   // one that is not stored as a part of a vector
   constexpr double kRowsAtATime = 4;  // of A, which read all of B^T
-  constexpr double kOfLanes = 1.35;   // of sums that lie in the lanes of vectors
+  constexpr double kOfLanes = 0.8;    // of sums that lie in the lanes of vectors
   const kernel::KernelRates& r = target.rates;
   const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), lanes = target.lanes_of(p.dtype),
                of_vector = r.library_multiply_add / 100.0, of_narrow = r.library_narrow_multiply_add / 100.0;
@@ -155,20 +155,22 @@ double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target
 }
 
 double expected_library_cycles(const MatrixProduct& p, const Target& target) {
-  constexpr double kRows = 8;     // which a BLAS computes at a time
-  constexpr double kOfRow = 12;   // cycles until a row of few results is stored
-  constexpr int64_t kShort = 32;  // the least length of what is made of products that small kernels take
-  constexpr double kSmall = 1e6;  // multiplications of those
+  constexpr double kRows = 8;        // which a BLAS computes at a time
+  constexpr double kOfRow = 12;      // cycles until a row of few results is stored
+  constexpr int64_t kShort = 32;     // the least length of what is made of products that small kernels take
+  constexpr double kSmall = 1e6;     // multiplications of those
+  constexpr double kResults = 1200;  // theirs, of A B^T
   const kernel::KernelRates& r = target.rates;
   const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), lanes = target.lanes_of(p.dtype),
                of_call = r.library_call / 100.0, by_lines = memory_cycles(p, target, r.memory_line);
   if (p.m == 1 || p.n == 1)
     return std::max(m * n * k / lanes * 2 * r.load / 100.0 + m * n * kOfRow, by_lines) + of_call;
-  if (target.lanes_of(DType::kFloat64) >= 8 && (std::min(p.m, p.n) <= kShort || m * n * k <= kSmall)) {
-    const double calls = std::ceil(m * n * k / kSmall);
+  const bool few_results = !p.trans_a && p.trans_b;
+  const double parts = std::max(m * n * k / kSmall, few_results ? m * n / kResults : 0);
+  if (target.lanes_of(DType::kFloat64) >= 8 && (std::min(p.m, p.n) <= kShort || parts <= 1)) {
     // Of several products each reads parts of rows.
-    const double apart = calls > 1 ? memory_cycles(p, target, r.apart_memory_line) : by_lines;
-    return std::max(small_product_cycles(p, target), apart) + calls * of_call;
+    const double apart = parts > 1 ? memory_cycles(p, target, r.apart_memory_line) : by_lines;
+    return std::max(small_product_cycles(p, target), apart) + std::ceil(parts) * of_call;
   }
   // What is packed, and the results.
   const double lines = (m * k + k * n + 0.8 * m * n) * static_cast<double>(size_of(p.dtype)) / kLineOfProduct,

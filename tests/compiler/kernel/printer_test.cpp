@@ -45,6 +45,10 @@ TEST(GoldenCode, EveryStatement) {
   });
   code.if_(
       n > Term(3), [&] { code.assign(sum, sum + b.load(b.input(0), n % Term(3))); }, [&] { code.assign(sum, -sum); });
+  Term of_tile = code.sum("of_tile", splat(constant(DType::kFloat32, 0), 8), 3);
+  code.assign(of_tile, fma(load(part.node().name, DType::kFloat32, 8, 0, 1), of_tile, of_tile));
+  code.assign(of_tile, of_tile + of_tile);
+  code.store(part.node().name, 0, 1, code.taken(of_tile));
   Term k = code.var("k", Term(0));
   code.while_(k < n, [&] { code.assign(k, k * Term(2) + Term(1)); });
   code.loop("u", 0, 4, 1, LoopMark::kUnrolled, [&](Term u) {

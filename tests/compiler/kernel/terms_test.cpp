@@ -77,6 +77,38 @@ TEST(Terms, AVectorInARegisterIsTheSame) {
   }
 }
 
+// Sums of a tile, with registers of their own or without, are what variables hold; functions are called after they were
+// taken.
+TEST(Terms, SumsOfATileAreThoseOfVariables) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64})
+    for (const Target& target : runnable())
+      for (int lanes : {1, target.vector_bytes / static_cast<int>(size_of(dtype))}) {
+        const int64_t n = 12 * lanes;
+        const Expr x = tensor("x", {n}, dtype);
+        const Tensor values = counted(dtype, n, -1.7);
+        auto computed = [&](bool in_registers) {
+          return run(tanh(x), {x}, {values}, target, [&](kernel::Code& code) {
+            std::vector<Term> sums;
+            for (int64_t k = 0; k < 12; ++k) {
+              const Term start = kernel::load("in0", dtype, lanes, Term(k * lanes), 1);
+              sums.push_back(in_registers ? code.sum("s", start, k) : code.var("s", start));
+            }
+            code.loop("i", 0, 12, 1, kernel::LoopMark::kSequential, [&](Term i) {
+              const Term a = code.let("a", kernel::load("in0", dtype, lanes, i * Term(lanes), 1) *
+                                               kernel::splat(kernel::constant(dtype, 0.01), lanes));
+              for (const Term& sum : sums)
+                code.assign(sum, fma(a, kernel::splat(kernel::load("in0", dtype, 1, i, 1), lanes), sum));
+            });
+            if (in_registers)
+              for (Term& sum : sums) sum = code.taken(sum);
+            for (int64_t k = 0; k < 12; ++k)
+              code.store("out0", Term(k * lanes), 1, kernel::math("tanh", {sums[static_cast<size_t>(k)]}));
+          });
+        };
+        EXPECT_TRUE(same_bits(computed(true), computed(false))) << lanes << " of " << target.text();
+      }
+}
+
 // For each n: the first n elements loaded, and stored over elevens. n is a literal, and what a loop counts.
 TEST(Terms, TheFirstLanesAreLoadedAndStoredAlone) {
   constexpr int64_t kLanes = 8, kRow = 2 * kLanes;
