@@ -37,7 +37,7 @@ const ProgramDevice& emulated_device() {
 
 const ProgramDevice& real_device(int number) {
   static std::mutex mutex;
-  static auto& opened = *new std::map<int, const ProgramDevice*>;
+  static auto& opened = *new std::map<int, const ProgramDevice*>;  // without an end, as the devices
   const std::lock_guard lock(mutex);
   const ProgramDevice*& out = opened[number];
   if (!out) {
