@@ -47,7 +47,7 @@ TEST(RbmLayer, TheFreeEnergysGradientAgreesWithDifferences) {
     const std::vector<Expr> gradients = grad(cost, model.exprs());
     for (size_t k = 0; k < gradients.size(); ++k) {
       const Tensor exact = value_of(gradients[k]);
-      const Param& param = model.params()[k];
+      const Param param = model.params()[k];
       const Tensor before = param.variable.get_value();
       for (int64_t i = 0; i < before.size(); ++i) {
         double costs[2];

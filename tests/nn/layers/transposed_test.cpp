@@ -65,7 +65,7 @@ TEST(TransposedLayer, ItsGradientsAgreeWithDifferences) {
   const std::vector<Expr> gradients = grad(cost, model.exprs());
   for (size_t k = 0; k < gradients.size(); ++k) {
     const Tensor exact = evaluated(gradients[k]);
-    const Shared& variable = model.params()[k].variable;
+    const Shared variable = model.params()[k].variable;
     const Tensor before = variable.get_value();
     for (int64_t i = 0; i < before.size(); ++i) {
       double costs[2];
