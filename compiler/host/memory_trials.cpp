@@ -114,7 +114,7 @@ bool has_clflushopt() {
   return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx >> 23 & 1) != 0;
 }
 
-// clflush, which all processors have, waits for the line before: ten times as long.
+// As clflush, which all processors have, but lines need not wait for each other.
 __attribute__((target("clflushopt"))) void forget_out_of_order(const char* from, const char* end) {
   for (; from < end; from += kLine) _mm_clflushopt(const_cast<char*>(from));
 }
