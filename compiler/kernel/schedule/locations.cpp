@@ -275,7 +275,9 @@ bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
          is_signed_int(index.location.operand.type.dtype) && !index.location.is_indexed();
 }
 
-// All positions at once; if one is wrong, lane by lane, so that the check says which.
+// All positions at once; if one is wrong, lane by lane, so that the check says which. What is below zero is told by signs,
+// not by comparisons, which g++ makes element by element where a vector is longer than a register. Where a lane that
+// does not exist looks wrong (its index is read as 1), the check lane by lane finds nothing.
 Term Tracks::vector_gather(StepBuilder& b, size_t v, const LocationInLoops& here,
                            const std::vector<Term>& values) const {
   Code& code = b.code();
@@ -286,11 +288,9 @@ Term Tracks::vector_gather(StepBuilder& b, size_t v, const LocationInLoops& here
   Term at = code.let("index",
                      cast(b.load(index.location.operand, here.element(b, of_value_[p]), here.lanes, stride, here.count),
                           DType::kInt64));
-  if (index.from_end) at = code.let("position", select(at < Term(0), at + length, at));
-  Term wrong = at < Term(0) || at >= length;
-  if (here.count) wrong = wrong && iota(DType::kInt64, here.lanes) < here.count;
+  if (index.from_end) at = code.let("position", at + (shift_right(at, Term(63)) & length));
   if (index.check)
-    code.if_(reduce_lanes("or", wrong), [&] {
+    code.if_(reduce_lanes("or", at | (length - Term(1) - at)) < Term(0), [&] {
       code.loop("lane", 0, here.count ? here.count : Term(here.lanes), 1, LoopMark::kSequential,
                 [&](Term lane) { position(b, p, here, lane, values); });
     });
