@@ -27,7 +27,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "11";
+constexpr const char* kDirectVersion = "12";
 constexpr const char* kWinogradVersion = "2";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
@@ -91,8 +91,10 @@ Candidate candidate_of(const Correlation& c, const PlanesTiling& tiling, const T
 
 std::vector<WeightTiling> tilings_of(const Convolution& c, const Target& target) {
   std::vector<WeightTiling> out;
+  // Next to 24 sums g++ 12 keeps a single vector of filters on the stack.
+  constexpr int kMostSumsOfVector = 16;
   for (bool over_filters : {true, false})
-    for (int width = 1; width <= 8; ++width) {
+    for (int width = over_filters && most_sums(target) > kMostSumsOfVector ? 2 : 1; width <= 8; ++width) {
       const WeightTiling tiling{over_filters, most_sums(target) / width, width};
       if (tiling.taps >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
     }

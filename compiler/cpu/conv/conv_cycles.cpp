@@ -63,8 +63,9 @@ struct Rates {
 
   explicit Rates(const Target& on) : target(on) {}
 
-  double throughput(double uses, double vectors, double of_load) const {
-    return std::max(uses * vectors * multiply_add, uses * load + kernel::vector_loads(target, uses, vectors) * of_load);
+  double throughput(double uses, double vectors, bool crosses = false) const {
+    return std::max(uses * vectors * multiply_add, uses * load + kernel::vector_loads(target, uses, vectors, crosses) *
+                                                                     (crosses ? crossing_load : load));
   }
   // Until a tile's sums can be added to again: of few steps a processor begins the next tile meanwhile, as it works on
   // so many instructions at a time.
@@ -74,10 +75,10 @@ struct Rates {
   }
   // One of so many steps of a tile of sums: those that wait for each other too. Where just as many are added to as keep
   // the units busy, some are late: nine sums of AVX2 take 5 % longer than their multiply-adds.
-  double tile(double uses, double vectors, double of_load,
+  double tile(double uses, double vectors, bool crosses = false,
               double steps = std::numeric_limits<double>::infinity()) const {
     constexpr double kOfWaiting = 1.2;
-    return std::max(throughput(uses, vectors, of_load), kOfWaiting * waiting(steps, uses * vectors + uses + vectors));
+    return std::max(throughput(uses, vectors, crosses), kOfWaiting * waiting(steps, uses * vectors + uses + vectors));
   }
   // A row of taps of a tile, each of which takes `of_tap` cycles: no less than its instructions take to begin.
   double row_of_taps(double taps, double uses, double vectors, double of_tap) const {
@@ -173,7 +174,7 @@ struct DirectCycles {
           int64_t positions = 0;
           for (int64_t p = x; p < x + tile; ++p)
             positions += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
-          of_taps += rates.throughput(number(positions), vectors, rates.load);
+          of_taps += rates.throughput(number(positions), vectors);
           uses += number(positions);
         }
         for (int64_t p = x; p < x + tile; ++p) {
@@ -227,6 +228,13 @@ struct DirectCycles {
     return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
   }
 
+  // Over rows: what lines cost where a tile takes several of each plane, against one of each.
+  double far_apart() const {
+    constexpr double kOfLine = 0.15;
+    const double lines_of_tile = number(t.vectors) * lanes * size / kLine;
+    return t.over_filters ? 1 : 1 + kOfLine * std::max(0.0, lines_of_tile - 1);
+  }
+
   double over_rows() const {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
@@ -239,7 +247,10 @@ struct DirectCycles {
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
     const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
                  others = bytes > 0.9 * cache && !has_pages ? of_far_pages : of_near_pages;
-    const bool is_near = bytes <= 0.5 * cache;
+    // Of one row of taps nothing is read twice by one block of filters, and all of the image by the next.
+    const bool is_of_row = c.axes[0].kernel * c.axes[1].kernel == 1, is_read_once = is_of_row && blocks == 1,
+               is_of_image = is_of_row && !takes_blocks_first(c),
+               is_near = is_read_once || (is_of_image ? number(c.inputs) * bytes_of_plane : bytes) <= 0.5 * cache;
     const double of_line = is_near ? 0 : fetched * of_newest + (1 - fetched) * others,
                  of_fetched = is_near ? 0 : fetched * rates.fetched_second;
     double row = 0;
@@ -249,7 +260,7 @@ struct DirectCycles {
         // Most loads of the image cross a cache line.
         const double tiles = number((last - first) / vectors), v = number(vectors),
                      of_taps =
-                         rates.row_of_taps(taps, filters, v, rates.tile(filters, v, rates.crossing_load, lines * taps));
+                         rates.row_of_taps(taps, filters, v, rates.tile(filters, v, /*crosses=*/true, lines * taps));
         row += blocks * tiles * lines *
                (std::max(of_taps, (v * lanes * size / kLine + 0.5) * of_fetched) + (v + 1) * of_line);
       });
@@ -269,7 +280,7 @@ double expected_cycles(const DirectTiling& t, const Correlation& c, const Target
   const int64_t block = block_of(t, read, target.lanes_of(c.dtype));
   return padding_cycles(read, direct.rates) + filter_cycles(read, block, direct.rates) +
          with_memory(t.over_filters ? direct.over_filters() : direct.over_rows(),
-                     waiting_cycles(read, direct.rates, std::min(block, c.outputs)));
+                     waiting_cycles(read, direct.rates, std::min(block, c.outputs)) * direct.far_apart());
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
@@ -354,16 +365,18 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
     const double of_line = is_far ? rates.copied : c.channels() > kFewStreams ? rates.fetched_second : rates.second;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
-    return padding +
-           rows * blocks *
-               (width * (tiles * rates.tile(taps, vectors, rates.load) * factor + vectors * rates.shuffles(lanes)) +
-                lines_of_image * of_line);
+    return padding + rows * blocks *
+                         (width * (tiles * rates.tile(taps, vectors) * factor + vectors * rates.shuffles(lanes)) +
+                          lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short.
   const double factor = 1.15 * (1 + 0.1 * (channels - 1));
   constexpr double kOfShortLoop = 2;  // cycles of a loop over a row's vectors
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
-  return padding +
+  // The lanes of each sum are added in the end.
+  const double weights = number(c.groups * c.filters() * c.channels() * c.taps()),
+               of_weight = number(plan.parts) * rates.load + std::log2(lanes) * 2 * rates.shuffle + 2 * rates.load;
+  return padding + weights * of_weight +
          rows * blocks * tiles *
              (factor * up(width, lanes) *
                   std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +

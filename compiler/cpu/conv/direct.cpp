@@ -18,15 +18,8 @@ using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
 constexpr int64_t kFilterSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
-constexpr int64_t kNearBytes = 512 << 10;       // half of a second cache of 1 MiB
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
-
-// Are filters found in the second cache, and images not? Then each part of an image is read by all filters in turn.
-bool takes_blocks_first(const Correlation& c) {
-  const int64_t size = static_cast<int64_t>(size_of(c.dtype));
-  return c.outputs * c.inputs * c.taps() * size <= kNearBytes && c.inputs * c.stored_pixels() * size > kNearBytes;
-}
 
 class DirectKernel {
  public:
@@ -379,7 +372,7 @@ class DirectKernel {
                  elements.push_back(code_.let(
                      str("a", v), kernel::held(builder_.target(),
                                                builder_.load(at_.image, image + Term(first(v)), lanes_, 1, count(v)), v,
-                                               filters, vectors)));
+                                               filters, vectors, /*crosses=*/true)));
                for (int64_t o = 0; o < filters; ++o) {
                  const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
                  for (size_t v = 0; v < elements.size(); ++v) {

@@ -71,6 +71,12 @@ bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t t
   return false;
 }
 
+bool takes_blocks_first(const Correlation& c) {
+  constexpr int64_t kNearBytes = 512 << 10;  // half of a second cache of 1 MiB
+  const int64_t size = static_cast<int64_t>(size_of(c.dtype));
+  return c.outputs * c.inputs * c.taps() * size <= kNearBytes && c.inputs * c.stored_pixels() * size > kNearBytes;
+}
+
 std::string name_of(const DirectTiling& t) {
   return name_of_tiling(t.over_filters, t.tile, t.vectors);
 }
