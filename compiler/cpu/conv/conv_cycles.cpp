@@ -231,8 +231,7 @@ struct DirectCycles {
   // Over rows: what lines cost where a tile takes several of each plane, against one of each.
   double far_apart() const {
     constexpr double kOfLine = 0.15;
-    const double lines_of_tile = number(t.vectors) * lanes * size / kLine;
-    return t.over_filters ? 1 : 1 + kOfLine * std::max(0.0, lines_of_tile - 1);
+    return t.over_filters ? 1 : 1 + kOfLine * std::max(0.0, number(t.vectors) * lanes * size / kLine - 1);
   }
 
   double over_rows() const {
@@ -294,8 +293,7 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
   double tile = 0;
   for (int64_t d = 0; d < t.rows + height.kernel - 1; ++d) {
     const double rows = number(std::min<int64_t>({d + 1, t.rows, height.kernel, t.rows + height.kernel - 1 - d}));
-    // Most loads of the image cross a cache line.
-    // All taps of a row are in one piece of code, where loads are not repeated.
+    // Most loads of the image cross a line. All taps of a row are in one piece of code, where loads are not repeated.
     tile += rates.row_of_taps(taps, filters * rows, vectors,
                               std::max(filters * rows * vectors * rates.multiply_add,
                                        filters * rows * rates.load + vectors * rates.crossing_load));

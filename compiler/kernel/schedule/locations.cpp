@@ -275,9 +275,9 @@ bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
          is_signed_int(index.location.operand.type.dtype) && !index.location.is_indexed();
 }
 
-// All positions at once; if one is wrong, lane by lane, so that the check says which. What is below zero is told by signs,
-// not by comparisons, which g++ makes element by element where a vector is longer than a register. Where a lane that
-// does not exist looks wrong (its index is read as 1), the check lane by lane finds nothing.
+// All positions at once; if one is wrong, lane by lane, so that the check says which. What is below zero is told by
+// signs, not by comparisons, which g++ makes element by element where a vector is longer than a register. Where a lane
+// that does not exist looks wrong (its index is read as 1), the check lane by lane finds nothing.
 Term Tracks::vector_gather(StepBuilder& b, size_t v, const LocationInLoops& here,
                            const std::vector<Term>& values) const {
   Code& code = b.code();

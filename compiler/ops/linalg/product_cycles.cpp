@@ -62,8 +62,7 @@ struct TilingCycles {
       return is_packed ? as_number(p.k * vectors) * store : 0;
     }
     // A panel that the first cache does not hold is written to the second one, and read there.
-    const double panel = as_number(depth * vectors * lanes),
-                 of_panel = lines(panel) * of_line(panel * as_number(size));
+    const double panel = as_number(depth * vectors * lanes), of_panel = lines(panel) * of_line(panel * as_number(size));
     const int64_t whole = depth / lanes * lanes, rest = depth - whole;
     const double square = as_number(lanes) *
                           (target.rates.crossing_load / 100.0 + store + std::log2(as_number(lanes)) * shuffle),
