@@ -235,33 +235,33 @@ struct DirectCycles {
   }
 
   double over_rows() const {
-    const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
-    const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
-                 bytes_of_plane = number(c.stored_pixels()) * size;
+    const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks,
+                 rows_of_taps = number(c.axes[0].kernel * c.axes[1].kernel),
+                 bytes_of_row = rows_of_taps * number(width.stored()) * size,
+                 bytes_of_plane = number(c.stored_pixels()) * size, bytes = number(c.inputs) * bytes_of_row,
+                 cache = number(target.first_cache_bytes);
     // What a row of positions reads again and again: is it found in the first cache, and its pages in the first table?
-    // Of many planes the newest row is fetched ahead. Multiply-adds hide a part of what lines cost.
-    const double of_far_pages = 3 * rates.second, of_near_pages = 0.75 * rates.second,
-                 of_newest = 0.25 * rates.fetched_second;
-    const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
-    const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
-    const double fetched = c.inputs > kFewStreams ? 1 / number(c.axes[0].kernel * c.axes[1].kernel) : 0,
-                 others = bytes > 0.9 * cache && !has_pages ? of_far_pages : of_near_pages;
     // Of one row of taps nothing is read twice by one block of filters, and all of the image by the next.
-    const bool is_of_row = c.axes[0].kernel * c.axes[1].kernel == 1, is_read_once = is_of_row && blocks == 1,
-               is_of_image = is_of_row && !takes_blocks_first(c),
+    const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage,
+               is_read_once = rows_of_taps == 1 && blocks == 1,
+               is_of_image = rows_of_taps == 1 && !takes_blocks_first(c),
                is_near = is_read_once || (is_of_image ? number(c.inputs) * bytes_of_plane : bytes) <= 0.5 * cache;
-    const double of_line = is_near ? 0 : fetched * of_newest + (1 - fetched) * others,
-                 of_fetched = is_near ? 0 : fetched * rates.fetched_second;
+    // Of many planes the newest row is fetched ahead. Multiply-adds hide a part of what lines cost.
+    const double newest = is_near || c.inputs <= kFewStreams ? 0 : 1 / rows_of_taps, others = is_near ? 0 : 1 - newest,
+                 of_fetched = newest * rates.fetched_second, of_newest = 0.45 * of_fetched,
+                 of_line = others * (bytes > 0.9 * cache && !has_pages ? 3 : 0.75) * rates.second;
     double row = 0;
     each_phase([&](int64_t, double taps, double positions) {
       const double all = up(positions, lanes);
       Tiles(static_cast<int64_t>(all), t.vectors).each([&](int64_t vectors, int64_t first, int64_t last) {
         // Most loads of the image cross a cache line.
         const double tiles = number((last - first) / vectors), v = number(vectors),
+                     lines_of_tile = v * lanes * size / kLine,
                      of_taps =
                          rates.row_of_taps(taps, filters, v, rates.tile(filters, v, /*crosses=*/true, lines * taps));
         row += blocks * tiles * lines *
-               (std::max(of_taps, (v * lanes * size / kLine + 0.5) * of_fetched) + (v + 1) * of_line);
+               (std::max(of_taps, (lines_of_tile + 0.5) * of_fetched) + std::ceil(lines_of_tile) * of_newest +
+                (v + 1) * of_line);
       });
       // Positions of a phase are stored one by one.
       row += number(c.outputs) *

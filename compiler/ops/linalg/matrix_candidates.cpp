@@ -93,7 +93,7 @@ std::vector<GemmTiling> column_tilings(const MatrixProduct& p, const Target& tar
 // Products of few rows or columns, of which a tile computes whole vectors, or packs for few rows: OpenBLAS's small
 // kernels, those of AVX-512, pack nothing and compute the columns that there are.
 bool is_for_small_kernels(const MatrixProduct& p, const GemmTiling& tiling, const Target& target) {
-  const int64_t most = target.lanes_of(p.dtype) * (p.trans_b ? 1 : 2);
+  const int64_t most = 2 * target.lanes_of(p.dtype);
   if (std::min(p.m, p.n) > most || target.lanes_of(DType::kFloat64) < 8) return false;
   if (p.n == 1) return p.trans_a;
   const Target usual = target.with_usual_rates();
@@ -112,11 +112,13 @@ std::string rule(const ChoiceKey& key, const Target& target, int threads, double
   const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
   if (!target.has_fma() || target.lanes_of(DType::kFloat64) < 4 || !small) return "library";
   // By rows where those are not found in the caches; somewhat above their size they still are, between one step and the
-  // next, unless others use them. Of short sums a product is little more than writing C, and by rows is no slower then.
+  // next, unless others use them; and a tile of all columns reads them once. Of short sums a product is little more
+  // than writing C, and by rows is no slower then.
   constexpr int64_t kShortSums = 8;
   std::vector<GemmTiling> tilings = by_rows(p, target);
-  if (tilings.empty() || (p.k > kShortSums && bytes_of_rows(p) <= 2 * second_cache(target)))
-    for (const GemmTiling& t : column_tilings(p, target)) tilings.push_back(t);
+  const bool has_rows = !tilings.empty(), is_near = p.k > kShortSums && bytes_of_rows(p) <= 2 * second_cache(target);
+  for (const GemmTiling& t : column_tilings(p, target))
+    if (!has_rows || is_near || (p.k > kShortSums && t.vectors >= vectors_in(p, target))) tilings.push_back(t);
   const GemmTiling tiling = least_expected(tilings, p, target);
   if (is_for_small_kernels(p, tiling, target)) return "library";
   if (!tiling.by_rows && threads > 1 && p.count < threads && vectors_in(p, target) < threads * tiling.vectors &&
