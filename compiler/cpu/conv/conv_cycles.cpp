@@ -384,14 +384,13 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
 double expected_patches_cycles(const Convolution& c, const Target& target) {
   constexpr double kLargeProduct = 1e6;  // multiplications, of which BLAS packs the operands
   const Rates rates(target);
-  // Neighbouring positions under a tap, which are copied at once, or one by one.
-  const double of_run = c.axes[2].stride > 1 ? 70 : 40;
-  // An element of a run with a stride, which is copied, or added where it belongs.
-  const double of_strided = (c.pass == ConvPass::kInputGradient ? 8 : 4) * rates.element;
+  // Neighbouring positions under a tap, which are copied at once, or one by one; and an element of those with a stride,
+  // which is copied, or added where it belongs.
+  const double of_run = c.axes[2].stride > 1 ? 70 : 40,
+               of_strided = (c.pass == ConvPass::kInputGradient ? 8 : 4) * rates.element;
   const double size = size_of_element(c.dtype), n = number(c.n * c.groups), depth = number(c.channels() * c.taps()),
-               positions = number(c.positions());
+               positions = number(c.positions()), patches = n * depth * positions, lines = patches * size / kLine;
   const int64_t slabs = ceil_div(c.positions(), patches_walk(c, true).positions);
-  const double patches = n * depth * positions, lines = patches * size / kLine;
   MatrixProduct product{
       .dtype = c.dtype, .m = c.filters(), .n = ceil_div(c.positions(), slabs), .k = c.channels() * c.taps()};
   if (c.pass == ConvPass::kInputGradient) std::swap(product.m, product.k);
@@ -401,23 +400,23 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   }
   // It is called for a product of matrices, also where there is one position.
   if (c.pass == ConvPass::kForward) product.n = std::max<int64_t>(2, product.n);
-  double out = n * number(slabs) * expected_library_cycles(product, target);
-  // Sums over positions are of long rows of both operands, which BLAS packs.
+  double out = n * number(slabs) * expected_library_cycles(product, target);  // BLAS packs long rows of positions
   if (c.pass == ConvPass::kWeightGradient && number(product.m * product.n) * number(product.k) > kLargeProduct)
     out = std::max(out, n * ((number(c.filters()) + depth) * positions * size / kLine * rates.r.library_line / 100.0 +
                              1.14 * up(number(c.filters()), 8) * 8 * positions * depth / lanes_of(c.dtype, target) *
                                  rates.r.library_multiply_add / 100.0));
-  const bool is_vector = c.pass == ConvPass::kForward && c.filters() == 1, is_far = target.is_in_memory(bytes_of(c));
+  const bool is_vector = is_patch_matrix(c) && product.m == 1, is_far = target.is_in_memory(bytes_of(c));
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
   const double of_images = lines_of_images(correlation_of(forward)),
                of_results = (c.pass == ConvPass::kInputGradient ? number(c.n * c.c * c.pixels())
                                                                 : n * number(c.filters()) * positions) *
                             size / kLine;
-  if (is_far)
-    out += (of_images + of_results) * (is_patch_matrix(c) && !is_vector ? rates.apart_memory : rates.memory);
-  else if (of_results * kLine > number(target.second_cache_bytes))
-    out += 2 * of_results * rates.copied;
+  // A single row of results takes a few columns of all rows of the other operand at a time.
+  if (is_vector && bytes_of(c) > 4 * number(target.second_cache_bytes))
+    return out + n * number(product.k) * positions * size / kLine * rates.apart_memory / 2;
+  if (is_far) out += (of_images + of_results) * (is_patch_matrix(c) ? rates.apart_memory : rates.memory);
+  if (!is_far && of_results * kLine > number(target.second_cache_bytes)) out += 2 * of_results * rates.copied;
   if (is_patch_matrix(c)) return out + (is_far ? 0 : lines * rates.second);
   // The image that they are added to begins as zeros.
   if (c.pass == ConvPass::kInputGradient) out += number(c.n * c.c * c.pixels()) * size / kLine * rates.copied;
