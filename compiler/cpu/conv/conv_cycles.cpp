@@ -137,7 +137,8 @@ double with_memory(double computing, double waiting) {
 
 // Filters in blocks, one element after the other.
 double filter_cycles(const Correlation& c, int64_t block, const Rates& rates) {
-  return number(c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps()) * (rates.element + rates.shuffle);
+  return number(c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps()) *
+         (rates.element + rates.shuffle / 2);
 }
 
 // ---- forward, and the gradient to the images
@@ -222,24 +223,22 @@ struct DirectCycles {
                  again = lines_of_row * rows_of_taps * kLine > number(target.first_cache_bytes) ? rows_of_taps : 1;
     row += lines_of_row * again * (c.inputs > kFewStreams ? rates.fetched_second : rates.second);
     // Each filter's positions of a block of rows lie in a page of their own, if its positions fill one.
-    const double of_page = kOfOtherPage * rates.third * std::min(1.0, number(c.positions()) * size / kPage);
-    const double rows_of_block =
-        std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
+    const double of_page = kOfOtherPage * rates.third * std::min(1.0, number(c.positions()) * size / kPage),
+                 most = std::floor(kCacheBytes / (all * vectors * lanes * size)),
+                 rows_of_block = std::clamp(most, 1.0, number(c.axes[1].out));
     return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
   }
 
   // Over rows: what lines cost where a tile takes several of each plane, against one of each.
   double far_apart() const {
-    constexpr double kOfLine = 0.15;
-    return t.over_filters ? 1 : 1 + kOfLine * std::max(0.0, number(t.vectors) * lanes * size / kLine - 1);
+    return t.over_filters ? 1 : 1 + 0.15 * std::max(0.0, number(t.vectors) * lanes * size / kLine - 1);
   }
 
   double over_rows() const {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks,
                  rows_of_taps = number(c.axes[0].kernel * c.axes[1].kernel),
-                 bytes_of_row = rows_of_taps * number(width.stored()) * size,
-                 bytes_of_plane = number(c.stored_pixels()) * size, bytes = number(c.inputs) * bytes_of_row,
-                 cache = number(target.first_cache_bytes);
+                 bytes_of_row = rows_of_taps * number(width.stored()) * size, bytes = number(c.inputs) * bytes_of_row,
+                 bytes_of_plane = number(c.stored_pixels()) * size, cache = number(target.first_cache_bytes);
     // What a row of positions reads again and again: is it found in the first cache, and its pages in the first table?
     // Of one row of taps nothing is read twice by one block of filters, and all of the image by the next.
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage,
@@ -252,13 +251,15 @@ struct DirectCycles {
                  of_line = others * (bytes > 0.9 * cache && !has_pages ? 3 : 0.75) * rates.second;
     double row = 0;
     each_phase([&](int64_t, double taps, double positions) {
-      const double all = up(positions, lanes);
+      // A part of a vector without masks is put together in memory.
+      const double all = up(positions, lanes),
+                   of_part = positions < lanes && lanes * size < kLine ? 16 * rates.load : 0;
       Tiles(static_cast<int64_t>(all), t.vectors).each([&](int64_t vectors, int64_t first, int64_t last) {
-        // Most loads of the image cross a cache line.
         const double tiles = number((last - first) / vectors), v = number(vectors),
                      lines_of_tile = v * lanes * size / kLine,
                      of_taps =
-                         rates.row_of_taps(taps, filters, v, rates.tile(filters, v, /*crosses=*/true, lines * taps));
+                         rates.row_of_taps(taps, filters, v, rates.tile(filters, v, /*crosses=*/true, lines * taps)) +
+                         taps * of_part;
         row += blocks * tiles * lines *
                (std::max(of_taps, (lines_of_tile + 0.5) * of_fetched) + std::ceil(lines_of_tile) * of_newest +
                 (v + 1) * of_line);
@@ -405,23 +406,23 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
     out = std::max(out, n * ((number(c.filters()) + depth) * positions * size / kLine * rates.r.library_line / 100.0 +
                              1.14 * up(number(c.filters()), 8) * 8 * positions * depth / lanes_of(c.dtype, target) *
                                  rates.r.library_multiply_add / 100.0));
-  const bool is_vector = is_patch_matrix(c) && product.m == 1, is_far = target.is_in_memory(bytes_of(c));
+  const bool is_gradient = c.pass == ConvPass::kInputGradient, is_matrix = is_patch_matrix(c),
+             is_far = target.is_in_memory(bytes_of(c));
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
-  const double of_images = lines_of_images(correlation_of(forward)),
-               of_results = (c.pass == ConvPass::kInputGradient ? number(c.n * c.c * c.pixels())
-                                                                : n * number(c.filters()) * positions) *
-                            size / kLine;
-  // A single row of results takes a few columns of all rows of the other operand at a time.
-  if (is_vector && bytes_of(c) > 4 * number(target.second_cache_bytes))
-    return out + n * number(product.k) * positions * size / kLine * rates.apart_memory / 2;
-  if (is_far) out += (of_images + of_results) * (is_patch_matrix(c) ? rates.apart_memory : rates.memory);
+  const double gradient = n * number(c.filters()) * positions * size / kLine,
+               of_images = lines_of_images(correlation_of(forward)),
+               read = is_gradient && is_matrix ? gradient : of_images,
+               of_results = is_gradient ? number(c.n * c.c * c.pixels()) * size / kLine : gradient;
+  // A row of results is made of a few columns at a time of all rows of the other operand.
+  if (is_matrix && product.m == 1 && !is_far && bytes_of(c) > 4 * number(target.second_cache_bytes))
+    return out + read * rates.apart_memory / 2;
+  if (is_far) out += (read + of_results) * (is_matrix ? rates.apart_memory : rates.memory);
   if (!is_far && of_results * kLine > number(target.second_cache_bytes)) out += 2 * of_results * rates.copied;
-  if (is_patch_matrix(c)) return out + (is_far ? 0 : lines * rates.second);
-  // The image that they are added to begins as zeros.
-  if (c.pass == ConvPass::kInputGradient) out += number(c.n * c.c * c.pixels()) * size / kLine * rates.copied;
+  if (is_matrix) return out + (is_far ? 0 : lines * rates.second);
+  if (is_gradient) out += of_results * rates.copied;  // begins as zeros, to which they are added
   // Patches are written and read; those of a gradient to the images are added where they belong.
-  const double times = c.pass == ConvPass::kInputGradient ? 8 : c.pass == ConvPass::kForward ? 0.5 : 1;
+  const double times = is_gradient ? 8 : c.pass == ConvPass::kForward ? 0.5 : 1;
   out += patches / number(c.axes[2].out) * of_run + lines * times * rates.second;
   // Runs with a stride touch all lines of their rows, which come from further away than the patches.
   if (c.axes[2].stride > 1) out += patches * of_strided + of_images * rates.third;

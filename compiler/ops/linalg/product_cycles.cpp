@@ -67,7 +67,8 @@ struct TilingCycles {
     const double square = as_number(lanes) *
                           (target.rates.crossing_load / 100.0 + store + std::log2(as_number(lanes)) * shuffle),
                  row = as_number(lanes) * (std::min(load, 0.5) + shuffle / 2) + store;  // two elements a cycle
-    return as_number(slabs * vectors) * (as_number(whole / lanes) * square + as_number(rest) * row) +
+    constexpr double kAtOnce = 0.7;  // loads, shuffles and stores, which partly overlap
+    return kAtOnce * as_number(slabs * vectors) * (as_number(whole / lanes) * square + as_number(rest) * row) +
            as_number(slabs) * of_panel;
   }
 
