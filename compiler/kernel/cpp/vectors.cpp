@@ -302,9 +302,10 @@ static std::string reduction_of_lanes(const std::string& name, DType dtype, int 
 
 std::string reduce_text(const TermNode& n, const std::string& a, Helpers& h) {
   const TermType vector = n.args[0].type();
-  const std::string v = type_text(vector, h), name = str("reduce_", n.name, "_", v);
-  if (!h.need(name)) return str(name, "(", a, ")");
   const bool is_mask = vector.dtype == DType::kBool, real = is_float(n.type.dtype);
+  // A mask and a vector of integers may have one type.
+  const std::string v = type_text(vector, h), name = str("reduce_", n.name, is_mask ? "_mask_" : "_", v);
+  if (!h.need(name)) return str(name, "(", a, ")");
   std::string combined;
   if (is_mask)
     combined = n.name == "and" || n.name == "min" || n.name == "mul" ? "$a & $b" : "$a | $b";

@@ -5,7 +5,9 @@
 #include <random>
 
 #include "compiler/ir/compare.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/native_program.h"
@@ -84,6 +86,22 @@ TEST(ArgExtremum, MoreRowsThanLanesOfTwoBytesNumber) {
   const std::vector<Tensor> got = NativeProgram({{x}, outputs, {}}, {"g++", 32})({values});
   EXPECT_EQ(difference(got[0], Tensor::vector<int64_t>({69999, 40000, 32766}), 0), std::nullopt);
   EXPECT_EQ(difference(got[1], Tensor::vector<int64_t>({5, 32768, 69998}), 0), std::nullopt);
+}
+
+// One kernel asks whether any lane is better, the other whether any sign is set: helpers of their own, though masks and
+// integers may be vectors of one type.
+TEST(ArgExtremum, NextToElementsAtPositions) {
+  const Expr x = make_input({.dtype = DType::kFloat64, .dims = {2, 40}}, "x"),
+             y = make_input({.dtype = DType::kFloat64, .dims = {40}}, "y"),
+             at = make_input({.dtype = DType::kInt64, .dims = {40}}, "at");
+  Tensor values = Tensor::zeros(DType::kFloat64, {2, 40}), elements = Tensor::zeros(DType::kFloat64, {40}),
+         positions = Tensor::zeros(DType::kInt64, {40});
+  values.data<double>()[33] = values.data<double>()[45] = elements.data<double>()[33] = 2;
+  for (int64_t i = 0; i < 40; ++i) positions.data<int64_t>()[i] = 39 - i;
+  const std::vector<Expr> inputs{x, y, at}, outputs{argmax(x, 1), sum(take(y, at) * 3.0)};
+  const std::vector<Tensor> got = NativeProgram({inputs, outputs, {}}, {"g++", 32})({values, elements, positions});
+  EXPECT_EQ(difference(got[0], Tensor::vector<int64_t>({33, 5}), 0), std::nullopt);
+  EXPECT_EQ(*got[1].data<double>(), 6);
 }
 
 }  // namespace
