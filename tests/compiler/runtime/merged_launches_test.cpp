@@ -74,7 +74,7 @@ struct Network {
 
 struct Run {
   std::vector<Tensor> values;  // the cost of each step, then what was trained
-  size_t launches;
+  size_t launches = 0;
 };
 
 Run run_of(const Network& network, const char* graphs) {
