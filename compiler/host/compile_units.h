@@ -19,8 +19,8 @@ std::string unit_text(const SourceText& source, std::span<const std::string> sym
 /// The unit that exports the entry and calls the kernels by their symbols.
 std::string entry_text(const SourceText& source, std::span<const std::string> symbols);
 
-/// How much work a kernel is for the compiler, in bytes of long texts: short ones take longer for each byte.
-size_t compile_work(const KernelText& kernel);
+/// How much work a kernel is for the compiler, in bytes of long texts: short ones, and helpers, take longer for each.
+size_t compile_work(const SourceText& source, const KernelText& kernel);
 
 /// Is the program so short that one unit is compiled sooner than several are compiled and linked?
 bool is_short(const SourceText& source);

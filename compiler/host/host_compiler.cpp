@@ -293,7 +293,8 @@ void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& 
 void link_objects(const HostCompiler& compiler, const std::vector<std::string>& flags,
                   const std::vector<std::string>& objects, const std::string& source, const std::string& output,
                   const CompilerFolder& folder) {
-  std::vector<std::string> command = {compiler.path, "-shared", "-fPIC"};
+  // The linker's plugin is for optimizing at link time, which no object is compiled for.
+  std::vector<std::string> command = {compiler.path, "-shared", "-fPIC", "-fno-use-linker-plugin"};
   // A sanitizer's flags bring its library, which finds what it watches by tables that nothing refers to.
   const bool is_plain = std::find(flags.begin(), flags.end(), "-nostdlib") != flags.end();
   if (is_plain)

@@ -24,6 +24,7 @@ using kernel::Target;
 namespace {
 
 constexpr int64_t kLine = 64;
+constexpr int64_t kPastCaches = 16 << 20;  // bytes of a loop whose lines were flushed from the caches
 
 double sum_of_logs(const std::vector<double>& seconds) {
   double out = 0;
@@ -189,8 +190,7 @@ class Trials {
 
   // A call with one operand on arrays that no cache holds.
   double past_caches(int64_t ahead_of_loads) {
-    constexpr int64_t kBytes = 16 << 20;
-    const int64_t n = length_of(kBytes, 2);
+    const int64_t n = length_of(kPastCaches, 2);
     detail::forget_lines(block_.get(), 2 * n * 8);
     const double begin = seconds_now();
     past_caches_(part(1, n), part(0, n), part(0, n), n, ahead_of_loads, 0);
@@ -212,14 +212,15 @@ class Trials {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-int64_t measured_limit(Trials& trials, const Target& target, int64_t last_cache, double until) {
+// Of sizes up to `most`; loops that touch as much as the last cache has go past it.
+int64_t measured_limit(Trials& trials, const Target& target, int64_t most, double until) {
   struct Uses {
     int64_t bytes;
     double ring[2] = {kInfinity, kInfinity}, again[2] = {kInfinity, kInfinity};  // cached, non-temporal
   };
   std::vector<Uses> uses;
   constexpr double kRatio = 2;
-  for (auto bytes = static_cast<double>(last_cache); bytes > static_cast<double>(2 * target.second_cache_bytes);
+  for (auto bytes = static_cast<double>(most); bytes > static_cast<double>(2 * target.second_cache_bytes);
        bytes /= kRatio)
     uses.push_back({.bytes = static_cast<int64_t>(bytes)});
   std::reverse(uses.begin(), uses.end());
@@ -234,9 +235,11 @@ int64_t measured_limit(Trials& trials, const Target& target, int64_t last_cache,
   std::vector<detail::StoreTimes> times;  // geometric means: both uses count alike
   for (const Uses& u : uses)
     times.push_back({u.bytes, std::sqrt(u.ring[0] * u.again[0]), std::sqrt(u.ring[1] * u.again[1])});
-  const int64_t limit = detail::best_non_temporal_limit(times);
+  int64_t limit = detail::best_non_temporal_limit(times);
+  if (limit == 0)
+    limit = static_cast<int64_t>(std::sqrt(static_cast<double>(most) * static_cast<double>(target.last_cache_bytes)));
   constexpr int64_t kUnit = 256 << 10;  // the sizes are far apart
-  return limit == 0 ? target.last_cache_bytes : std::max(kUnit, limit / kUnit * kUnit);
+  return std::max(kUnit, limit / kUnit * kUnit);
 }
 
 int measured_store_prefetch(Trials& trials, const Target& target, double until) {
@@ -274,15 +277,15 @@ void detail::forget_lines(const void* from, int64_t bytes) {
 
 MemoryLimits measure_memory_limits(const Target& target) {
   // Seconds for each of the three, or two to three rounds where they take longer.
-  constexpr double kForLimit = 0.03, kForStores = 0.005, kForLoads = 0.01;
+  constexpr double kForLimit = 0.015, kForStores = 0.005, kForLoads = 0.01;
   constexpr int64_t kMostBytes = 38 << 20;  // touching more takes a while
   if (target.second_cache_bytes == 0 || target.last_cache_bytes <= 4 * target.second_cache_bytes)
     return usual_memory_limits(target);
-  const int64_t last_cache = std::min(target.last_cache_bytes, kMostBytes);
+  const int64_t most = std::min(target.last_cache_bytes / 2, kMostBytes);
   try {
-    Trials trials(target, last_cache);
+    Trials trials(target, std::max(most, kPastCaches));
     MemoryLimits out;
-    out.non_temporal_bytes = measured_limit(trials, target, last_cache, seconds_now() + kForLimit);
+    out.non_temporal_bytes = measured_limit(trials, target, most, seconds_now() + kForLimit);
     out.store_prefetch_lines = measured_store_prefetch(trials, target, seconds_now() + kForStores);
     out.load_prefetch_lines = measured_load_prefetch(trials, seconds_now() + kForLoads);
     return out;

@@ -11,7 +11,7 @@ namespace thtrain {
 /// What is given of a target that is not measured: where its caches were forced, or their sizes are unknown.
 kernel::MemoryLimits usual_memory_limits(const kernel::Target& target);
 
-/// Times loops of this machine's instructions and caches, those of `target`, and gives what was fastest: in about 0.05
+/// Times loops of this machine's instructions and caches, those of `target`, and gives what was fastest: in about 0.035
 /// s, and in at most twice that where other programs take the cores. The usual limits where there is nothing to time:
 /// no x86-64, or caches of unknown size.
 kernel::MemoryLimits measure_memory_limits(const kernel::Target& target);

@@ -12,7 +12,7 @@
 namespace thtrain {
 
 /// A kernel that adds `value` to the sum, in a text of `bytes`: a compiler reads past the comment at once.
-inline KernelText adding_kernel(size_t number, int value, size_t bytes = 30'000) {
+inline KernelText adding_kernel(size_t number, int value, size_t bytes = 50'000) {
   return {str("k", number, "_add"),
           "add",
           "// sum + value\n",
@@ -22,7 +22,7 @@ inline KernelText adding_kernel(size_t number, int value, size_t bytes = 30'000)
 }
 
 /// Its entry returns the sum of `values`, each added by a kernel of its own.
-inline SourceText adding_program(const std::vector<int>& values, size_t bytes = 30'000) {
+inline SourceText adding_program(const std::vector<int>& values, size_t bytes = 50'000) {
   SourceText out;
   out.comment = "// A program.\n";
   out.helpers = {"static inline int helper_sum(int a, int b) { return a + b; }\n"};

@@ -155,8 +155,12 @@ class RowLoops {
     if (sums == 0 || sums > kSumsAtOnce / 2 || (!over_rows_ && (!shares || parts_of(0) > 1))) return;
     rows_at_once_ = kSumsAtOnce / sums;
     if (rows_at_once_ * nest_.operations().size() > kUnrolledCode) rows_at_once_ = 1;
+    if (const Dim& rows = kept_.back().length; rows.is_known() && rows.value() < step_of_rows()) rows_at_once_ = 1;
     choice_.at_once = static_cast<int>(rows_at_once_);
   }
+
+  // Rows that one iteration goes through, where several are gone through side by side.
+  int64_t step_of_rows() const { return static_cast<int64_t>(rows_at_once_) * (over_rows_ ? lanes_ : 1); }
 
   int64_t load_work(size_t v) const {
     if (value(v).location.is_indexed()) return lanes_;
@@ -174,7 +178,7 @@ class RowLoops {
     const LoopAxis& axis = kept_[depth];
     Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
     if (depth + 1 == kept_.size() && rows_at_once_ > 1) {
-      const int64_t step = over_rows_ ? lanes_ : 1, all = step * static_cast<int64_t>(rows_at_once_);
+      const int64_t step = over_rows_ ? lanes_ : 1, all = step_of_rows();
       const Term whole = code_.let("whole", first + (last - first) / Term(all) * Term(all));
       code_.loop("i", first, whole, Term(all), LoopMark::kSequential, [&](Term i) {
         std::vector<std::vector<Term>> rows;
@@ -184,11 +188,11 @@ class RowLoops {
       });
       first = whole;
     }
-    if (over_rows_ && depth + 1 == kept_.size()) {
-      choice_.tail = ScheduleChoice::Tail::kMasked;
-      return each_vector(code_, "i", first, last, lanes_, {},
-                         [&](Term i, Term group) { row({further(b_, at, axis, i)}, group); });
-    }
+    if (over_rows_ && depth + 1 == kept_.size())
+      return each_vector(code_, "i", first, last, lanes_, known_length(axis.length), [&](Term i, Term group) {
+        if (group) choice_.tail = ScheduleChoice::Tail::kMasked;
+        row({further(b_, at, axis, i)}, group);
+      });
     code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
                [&](Term i) { rows(depth + 1, further(b_, at, axis, i)); });
   }

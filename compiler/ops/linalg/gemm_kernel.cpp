@@ -49,8 +49,7 @@ class Gemm {
       if (last == tile_columns_) return column_tile(column, Columns(last));
       const Term is_last = tile == Term(tiles - 1);
       // One code for all tiles, where the panel has any numbers in place of the columns that the last one lacks.
-      if (ceil_div(last, lanes_) == tiling_.vectors &&
-          (p_.trans_b || rows_of_block(tiling_, p_, tiling_.vectors) < p_.m)) {
+      if (ceil_div(last, lanes_) == tiling_.vectors && (p_.trans_b || rows_of(tiling_.vectors) < p_.m)) {
         const Term count = code_.let("columns", select(is_last, Term(last), Term(tile_columns_)));
         return column_tile(column, Columns(tile_columns_, last, count));
       }
@@ -70,6 +69,7 @@ class Gemm {
   enum class Source { kMatrix, kPanel };
 
   int64_t depth() const { return std::min(tiling_.depth, p_.k); }
+  int64_t rows_of(int64_t vectors) const { return rows_of_block(tiling_, p_, vectors, builder_.target()); }
 
   std::string name(const std::string& tiling) const {
     return str("gemm_", tiling, call_.epilogue ? str("_", call_.epilogue->name()) : std::string());
@@ -160,8 +160,9 @@ class Gemm {
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, const Columns& columns) {
     const int64_t vectors = ceil_div(columns.most, lanes_);
-    const Block block{static_cast<int>(rows_of_block(tiling_, p_, vectors)), static_cast<int>(vectors), columns};
+    const Block block{static_cast<int>(rows_of(vectors)), static_cast<int>(vectors), columns};
     if (depth() == p_.k) return slab(block, {column, 0, p_.k, 1, 1});
+    if (call_.epilogue) clear_sums(block);
     code_.loop("k0", 0, p_.k, depth(), LoopMark::kSequential, [&](Term k0) {
       Term length = depth();
       if (p_.k % depth() != 0)
@@ -313,20 +314,25 @@ class Gemm {
     });
   }
 
+  // To what adding changes nothing, not even the sign of a zero: all slabs add to them.
+  void clear_sums(const Block& block) {
+    const Term nothing = kernel::splat(kernel::constant(p_.dtype, -0.0), lanes_);
+    code_.loop("j", 0, p_.m * block.vectors * lanes_, lanes_, LoopMark::kSequential,
+               [&](const Term& j) { code_.store(sums_, j, 1, nothing); });
+  }
+
   // A loop of its own: written for each of the block's vectors, an epilogue with a tanh would be most of the kernel.
   void write_epilogue(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
     const int64_t width = int64_t{block.vectors} * lanes_;
     Term first_row = is_one_slab(tiling_, p_) ? Term(0) : i * Term(width);
     auto location = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
     auto load = [&](const Term& at) { return kernel::load(sums_, p_.dtype, lanes_, at, 1); };
-    auto each = [&](bool first) {
-      for (int r = 0; r < block.rows; ++r)
-        for (int w = 0; w < block.vectors; ++w) {
-          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
-          Term at = location(Term(r), Term(w * lanes_));
-          code_.store(sums_, at, 1, first ? sum : load(at) + sum);
-        }
-    };
+    for (int r = 0; r < block.rows; ++r)
+      for (int w = 0; w < block.vectors; ++w) {
+        const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
+        const Term at = location(Term(r), Term(w * lanes_));
+        code_.store(sums_, at, 1, is_one_slab(tiling_, p_) ? sum : load(at) + sum);
+      }
     auto finish = [&] {
       code_.loop("r", 0, block.rows, 1, LoopMark::kSequential, [&](Term r) {
         Term row = code_.let("row", i + r);
@@ -341,13 +347,7 @@ class Gemm {
         });
       });
     };
-    if (is_one_slab(tiling_, p_)) {
-      each(true);
-      finish();
-      return;
-    }
-    code_.if_(
-        s.first, [&] { each(true); }, [&] { each(false); });
+    if (is_one_slab(tiling_, p_)) return finish();
     code_.if_(s.last, finish);
   }
 

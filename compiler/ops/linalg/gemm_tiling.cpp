@@ -14,11 +14,19 @@ static int registers_of(const GemmTiling& t) {
   return t.rows * t.vectors + t.vectors + 1;
 }
 
-int64_t rows_of_block(const GemmTiling& t, const MatrixProduct& p, int64_t vectors) {
+// Of a tile's row in the panel.
+static int64_t row_bytes(int64_t vectors, const MatrixProduct& p, const kernel::Target& target) {
+  return vectors * target.lanes_of(p.dtype) * static_cast<int64_t>(size_of(p.dtype));
+}
+
+int64_t rows_of_block(const GemmTiling& t, const MatrixProduct& p, int64_t vectors, const kernel::Target& target) {
   const int64_t most = std::min<int64_t>(t.rows * t.vectors / vectors, kMaxBlockRows);
   const int64_t rows = ceil_div(p.m, ceil_div(p.m, most));
-  // Up to a quarter fewer rows cost little, and blocks of one height half the code.
-  for (int64_t fewer = rows; 4 * fewer >= 3 * rows; --fewer)
+  // Blocks of one height are half the code, and fewer rows cost little: a quarter of them, or where the first cache
+  // holds the panel, as long as enough sums are left for multiply-adds not to wait for each other.
+  constexpr int64_t kEnoughSums = 15;
+  const bool is_near = 2 * std::min(t.depth, p.k) * row_bytes(vectors, p, target) <= target.first_cache_bytes;
+  for (int64_t fewer = rows; 4 * fewer >= 3 * rows || (is_near && fewer * vectors >= kEnoughSums); --fewer)
     if (p.m % fewer == 0) return fewer;
   return rows;
 }
@@ -48,8 +56,7 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
 
 bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, const kernel::Target& target, bool has_epilogue) {
   if (!has_tilings(p.dtype) || registers_of(tiling) > target.registers() || tiling.rows > kMaxBlockRows) return false;
-  const int64_t tile_bytes =
-      int64_t{tiling.vectors} * target.lanes_of(p.dtype) * static_cast<int64_t>(size_of(p.dtype));
+  const int64_t tile_bytes = row_bytes(tiling.vectors, p, target);
   if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
   if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;
   return p.k * ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), tile_bytes) * tile_bytes <= kAllPanelsBytes;

@@ -27,7 +27,8 @@ std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
 /// Rows of the blocks of a column tile that has so many vectors, at most; some have one less.
-int64_t rows_of_block(const GemmTiling& tiling, const MatrixProduct& product, int64_t vectors);
+int64_t rows_of_block(const GemmTiling& tiling, const MatrixProduct& product, int64_t vectors,
+                      const kernel::Target& target);
 /// Is the whole inner length one slab?
 bool is_one_slab(const GemmTiling& tiling, const MatrixProduct& product);
 /// How many rows of a column tile's sums are stored for an epilogue: those of a block, or all until the last slab.

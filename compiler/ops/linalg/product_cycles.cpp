@@ -37,7 +37,7 @@ struct TilingCycles {
   /// All rows of C in a tile of so many vectors.
   double of_sums(int64_t vectors) const {
     int64_t rows = std::min<int64_t>(t.rows, p.m);
-    if (!t.by_rows) rows = rows_of_block(t, p, vectors);
+    if (!t.by_rows) rows = rows_of_block(t, p, vectors, target);
     const int64_t blocks = ceil_div(p.m, rows);
     auto steps = [&](int64_t of_rows) {
       return of_rows == 0 ? 0 : kernel::tile_cycles(target, as_number(of_rows), as_number(vectors));
@@ -58,7 +58,7 @@ struct TilingCycles {
   /// The panel of a tile: rows of B as they lie, or squares of rows of B^T transposed, and what is left of these.
   double of_packing(int64_t vectors) const {
     if (!p.trans_b) {
-      const bool is_packed = t.by_rows || ceil_div(p.m, rows_of_block(t, p, vectors)) > 1;
+      const bool is_packed = t.by_rows || ceil_div(p.m, rows_of_block(t, p, vectors, target)) > 1;
       return is_packed ? as_number(p.k * vectors) * store : 0;
     }
     // A panel that the first cache does not hold is written to the second one, and read there.

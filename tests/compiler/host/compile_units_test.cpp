@@ -75,28 +75,38 @@ TEST(DealKernels, KeepsAllProcessesBusyWhereThatIsWorthTheirStart) {
 
 TEST(DealKernels, MakesMoreUnitsThanProcessesOfALongProgram) {
   auto units = dealt(std::vector<size_t>(40, 50'000), 2);
-  EXPECT_EQ(units.size(), 14u);
+  EXPECT_EQ(units.size(), 8u);
   size_t kernels = 0;
   for (const auto& unit : units) {
-    EXPECT_LE(unit.size(), 4u);
+    EXPECT_LE(unit.size(), 5u);
     EXPECT_TRUE(std::is_sorted(unit.begin(), unit.end()));
     kernels += unit.size();
   }
   EXPECT_EQ(kernels, 40u);
 }
 
+TEST(DealKernels, CountsHelpersWithEachKernelThatCallsThem) {
+  SourceText source = adding_program({1, 2, 3}, 20'000);
+  source.helpers.push_back(std::string(10'000, ' '));
+  source.kernels[1].helpers.push_back(1);
+  EXPECT_EQ(deal_kernels({0, 1, 2}, source, 2), (std::vector<std::vector<size_t>>{{1}, {0, 2}}));
+}
+
 TEST(DealKernels, LeavesTheEntryItsTimeWhereEachProcessHasOneUnit) {
   SourceText source = adding_program({1, 2, 3, 4}, 20'000);
   source.entry = std::string(40'000, ' ');
-  EXPECT_EQ(deal_kernels({0, 1, 2, 3}, source, 2), (std::vector<std::vector<size_t>>{{0, 1, 3}, {2}}));
+  EXPECT_EQ(deal_kernels({0, 1, 2, 3}, source, 2), (std::vector<std::vector<size_t>>{{0, 1, 2}, {3}}));
 }
 
-TEST(IsShort, FollowsTheKernelsAndTheirLengthsAlone) {
+TEST(IsShort, FollowsTheKernelsTheirLengthsAndThoseOfTheirHelpersAlone) {
   EXPECT_TRUE(is_short(adding_program({})));
-  EXPECT_TRUE(is_short(adding_program({1}, 30'000)));
-  EXPECT_FALSE(is_short(adding_program({1, 2}, 30'000)));
-  EXPECT_TRUE(is_short(adding_program(std::vector<int>(10, 1), 500)));
-  EXPECT_FALSE(is_short(adding_program(std::vector<int>(20, 1), 500)));
+  EXPECT_TRUE(is_short(adding_program({1}, 50'000)));
+  EXPECT_FALSE(is_short(adding_program({1, 2}, 50'000)));
+  EXPECT_TRUE(is_short(adding_program(std::vector<int>(15, 1), 500)));
+  EXPECT_FALSE(is_short(adding_program(std::vector<int>(30, 1), 500)));
+  SourceText with_helper = adding_program({1}, 50'000);
+  with_helper.helpers[0] += std::string(10'000, ' ');
+  EXPECT_FALSE(is_short(with_helper));
 }
 
 }  // namespace

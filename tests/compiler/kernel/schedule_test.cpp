@@ -163,6 +163,30 @@ TEST(Schedule, SumsOfRowsSideBySide) {
   }
 }
 
+// Of few sums there are no loops over more vectors of them, and no rest where vectors divide them.
+TEST(Schedule, FewSumsHaveNoLoopsThatNothingEnters) {
+  const auto text = [](int64_t columns) {
+    const Expr x = floats({50, columns}, "x");
+    const std::vector<Expr> outputs{sum(x * x, 0)};
+    const Program program = plan(optimize({leaves_of(outputs), outputs, {}}, {}), {},
+                                 {.target = {.vector_bytes = 64, .last_cache_bytes = 1 << 20}});
+    kernel::Helpers helpers;
+    return kernel::print_function(*only_kernel(program).function, kernel::dialect_of({.vector_bytes = 64}), helpers)
+        .named("f");
+  };
+  const auto loops = [&](int64_t columns) {
+    int out = 0;
+    const std::string of_columns = text(columns);
+    for (size_t at = 0; (at = of_columns.find("for (", at)) != std::string::npos; ++at) ++out;
+    return out;
+  };
+  EXPECT_EQ(loops(10), 1) << text(10);
+  EXPECT_EQ(loops(32), 2) << text(32);
+  EXPECT_EQ(text(32).find("_n("), std::string::npos) << text(32);
+  EXPECT_EQ(loops(70), 3) << text(70);
+  EXPECT_EQ(loops(130), 5) << text(130);
+}
+
 // Windows along the first axis overlap between the parts that threads would take; those of each image do not.
 TEST(Schedule, OneThreadAddsWhatOverlaps) {
   const Expr w = floats({1'000'000, 3}, "w"), images = floats({64, 60'000, 3}, "images");
