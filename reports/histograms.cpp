@@ -16,7 +16,7 @@ static std::string short_number(double value) {
   return text;
 }
 
-Histogram histogram_of(const std::string& name, std::span<const double> values, size_t bins) {
+HistogramPanel histogram_of(const std::string& name, std::span<const double> values, size_t bins) {
   TH_CHECK(bins > 0, "a histogram without bins");
   double low = HUGE_VAL, high = -HUGE_VAL, mean = 0, squares = 0, count = 0;
   for (double value : values) {
@@ -28,7 +28,7 @@ Histogram histogram_of(const std::string& name, std::span<const double> values, 
     mean += (value - mean) / count;
     squares += (value - before) * (value - mean);
   }
-  Histogram out{.name = name};
+  HistogramPanel out{.name = name};
   const double without = static_cast<double>(values.size()) - count;
   out.note = count == 0 ? "no finite values"
                         : str("mean ", short_number(mean), ", deviation ", short_number(std::sqrt(squares / count)));
@@ -72,7 +72,7 @@ static double most_equal(const std::vector<double>& numbers) {
   return static_cast<double>(out);
 }
 
-std::vector<std::string> draw_histograms(const std::string& path, const std::vector<Histogram>& histograms,
+std::vector<std::string> draw_histograms(const std::string& path, const std::vector<HistogramPanel>& histograms,
                                          const std::string& title) {
   const size_t columns = std::clamp<size_t>(histograms.size(), 1, 3),
                rows = (histograms.size() + columns - 1) / columns;
@@ -81,7 +81,7 @@ std::vector<std::string> draw_histograms(const std::string& path, const std::vec
   canvas.text(20, 27, shortened(title, 920, 15, true), {.size = 15, .bold = true});
   const double width = (960 - 2 * kSide) / static_cast<double>(columns);
   for (size_t i = 0; i < histograms.size(); ++i) {
-    const Histogram& one = histograms[i];
+    const HistogramPanel& one = histograms[i];
     const bool are_few = !one.numbers.empty();
     const double largest = are_few ? most_equal(one.numbers) : *std::max_element(one.counts.begin(), one.counts.end());
     Axis x{.low = one.edges.front(), .high = one.edges.back(), .ticks = 5};

@@ -13,7 +13,7 @@ namespace thtrain {
 inline constexpr size_t kFewNumbers = 10;
 
 /// counts[i] values from edges[i] to edges[i + 1]; the last one with its upper edge.
-struct Histogram {
+struct HistogramPanel {
   std::string name;
   std::vector<double> edges = {}, counts = {};
   std::string note = {};  // below the name: "mean 0, deviation 0.05"
@@ -24,11 +24,11 @@ struct Histogram {
 /// Of the finite values; `bins` (at least 1) of one width from the least to the largest. One bin of width 1 around them
 /// where all are equal, and around 0 where there are none. The note has mean and deviation, and how many are not
 /// finite.
-Histogram histogram_of(const std::string& name, std::span<const double> values, size_t bins = 40);
+HistogramPanel histogram_of(const std::string& name, std::span<const double> values, size_t bins = 40);
 
 /// PATH.png and PATH.svg, as Canvas::write(), 960 pixels wide: rows of up to three panels. Few numbers are lines that
 /// end in a dot, as high as there are equal ones.
-std::vector<std::string> draw_histograms(const std::string& path, const std::vector<Histogram>& histograms,
+std::vector<std::string> draw_histograms(const std::string& path, const std::vector<HistogramPanel>& histograms,
                                          const std::string& title);
 
 }  // namespace thtrain

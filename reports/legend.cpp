@@ -9,13 +9,13 @@ namespace {
 constexpr double kSquareSide = 4;  // of a square
 }
 
-Occupancy::Occupancy(const Box& box)
+TakenArea::TakenArea(const Box& box)
     : box_(box),
       columns_(std::max<int64_t>(1, std::llround(std::ceil(box.width() / kSquareSide)))),
       rows_(std::max<int64_t>(1, std::llround(std::ceil(box.height() / kSquareSide)))),
       taken_(static_cast<size_t>(columns_ * rows_), 0) {}
 
-void Occupancy::add(const Box& box) {
+void TakenArea::add(const Box& box) {
   auto square = [](double at, int64_t count) {
     return std::clamp<int64_t>(static_cast<int64_t>(std::floor(std::clamp(at / kSquareSide, -1.0, 1e6))), 0, count - 1);
   };
@@ -27,7 +27,7 @@ void Occupancy::add(const Box& box) {
 }
 
 // Around points of the line that are two pixels apart.
-void Occupancy::add(const Points& line, double margin) {
+void TakenArea::add(const Points& line, double margin) {
   constexpr double kStep = 2;
   const double around = margin + kStep / 2;
   auto add_point = [&](const Point& p) {
@@ -46,7 +46,7 @@ void Occupancy::add(const Points& line, double margin) {
   }
 }
 
-bool Occupancy::is_free(const Box& box) const {
+bool TakenArea::is_free(const Box& box) const {
   constexpr double kLittle = 1e-6;
   if (box.left < box_.left - kLittle || box.right > box_.right + kLittle || box.top < box_.top - kLittle ||
       box.bottom > box_.bottom + kLittle)
@@ -67,11 +67,11 @@ bool Occupancy::is_free(const Box& box) const {
   return sum(bottom, right) - sum(top, right) - sum(bottom, left) + sum(top, left) == 0;
 }
 
-std::optional<Box> free_position(const Occupancy& occupancy, const Box& within, double width, double height) {
+std::optional<Box> free_position(const TakenArea& taken, const Box& within, double width, double height) {
   const double right = within.right - width, bottom = within.bottom - height;
   if (right < within.left || bottom < within.top) return std::nullopt;
   auto at = [&](double left, double top) { return Box{left, top, left + width, top + height}; };
-  auto free_at = [&](double left, double top) { return occupancy.is_free(at(left, top)); };
+  auto free_at = [&](double left, double top) { return taken.is_free(at(left, top)); };
   for (auto [left, top] : {Point(right, within.top), {within.left, within.top}, {right, bottom}, {within.left, bottom}})
     if (free_at(left, top)) return at(left, top);
   constexpr int kSteps = 24;

@@ -11,9 +11,9 @@
 namespace thtrain {
 
 /// What is drawn in a box, in squares of 4 pixels.
-class Occupancy {
+class TakenArea {
  public:
-  explicit Occupancy(const Box& box);
+  explicit TakenArea(const Box& box);
 
   /// What is nearer to the line than `margin`.
   void add(const Points& line, double margin);
@@ -29,6 +29,6 @@ class Occupancy {
 };
 
 /// A position for a box of that size: in a corner where one is free, then along an edge, then anywhere.
-std::optional<Box> free_position(const Occupancy& occupancy, const Box& within, double width, double height);
+std::optional<Box> free_position(const TakenArea& taken, const Box& within, double width, double height);
 
 }  // namespace thtrain

@@ -262,7 +262,7 @@ Panel::LegendLayout Panel::place_legend(Legend legend, const std::vector<Curve>&
   if (legend == Legend::kPlaced) {
     const Box within{box_.left + kMargin + 2, box_.top + 1, box_.right - kMargin, box_.bottom - kMargin};
     for (bool covers : {false, true}) {
-      Occupancy occupancy(box_);
+      TakenArea occupancy(box_);
       for (const Curve& curve : curves)
         if (!covers || !curve.may_be_covered)
           occupancy.add(placed(*this, curve.points),

@@ -45,7 +45,7 @@ Program Planner::run() {
   const Graph& graph = program_.graph;
   PlanScope scope(graph, nullptr);
   scope_ = &scope;
-  const Schedule order = schedule(graph);
+  const NodeOrder order = schedule(graph);
   for (size_t i = 0; i < graph.inputs.size(); ++i) bind_leaf(graph.inputs[i], BufferKind::kInput, i);
   for (const Node* node : order.order)
     if (node->op == &shared_op()) add_shared((*node)[0]);
@@ -70,7 +70,7 @@ Program Planner::run() {
 
 // ---- a scope -------------------------------------------------------------------------------------------------------
 
-void Planner::plan_scope(const Schedule& order, std::span<const BufferView> locations) {
+void Planner::plan_scope(const NodeOrder& order, std::span<const BufferView> locations) {
   PlanScope& scope = *scope_;
   const Graph& graph = scope.graph;
   // What is returned lives to the end; an update's value must be in the variable's buffer then.
@@ -118,7 +118,7 @@ static bool has_whole_rows(const Dims& dims, const Layout& layout) {
 }
 
 // Readers first: a part may itself consist of parts.
-void Planner::want_at_destinations(const Schedule& order) {
+void Planner::want_at_destinations(const NodeOrder& order) {
   if (!options_.in_place) return;
   std::set<std::pair<const Node*, size_t>> updates;
   for (const std::vector<Expr>& links : order.in_place)

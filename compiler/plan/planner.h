@@ -24,11 +24,11 @@ class Planner {
   friend class RegionPlanner;
 
   /// All steps of the scope's graph: output k is computed into locations[k]. Its leaves have their locations already.
-  void plan_scope(const Schedule& order, std::span<const BufferView> locations);
+  void plan_scope(const NodeOrder& order, std::span<const BufferView> locations);
 
   /// What an op would only copy into its output is computed there, where the op is its last reader; not in the buffer
   /// of a variable, whose old value may be read until the op runs.
-  void want_at_destinations(const Schedule& order);
+  void want_at_destinations(const NodeOrder& order);
 
   // ---- buffers
   int add_buffer(Buffer buffer);

@@ -38,7 +38,7 @@ static bool views_output_of(const Node& reader, const Node& node) {
   return false;
 }
 
-Schedule schedule(const Graph& graph) {
+NodeOrder schedule(const Graph& graph) {
   std::vector<Expr> roots = graph.roots();
   std::vector<const Node*> nodes = topological_order(roots);
   NodeMap<size_t> position;
@@ -102,7 +102,7 @@ Schedule schedule(const Graph& graph) {
   };
   for (size_t i = 0; i < nodes.size(); ++i) offer(i);
 
-  Schedule out;
+  NodeOrder out;
   std::vector<bool> early(nodes.size(), false);
   while (out.order.size() < nodes.size()) {
     size_t i;

@@ -7,7 +7,7 @@
 
 namespace thtrain {
 
-struct Schedule {
+struct NodeOrder {
   std::vector<const Node*> order;
   /// For each update, the values that may be computed in the variable's buffer, because their nodes come after every
   /// other reader of the old value: the beginning of the chain of values_in_place(). Empty: none.
@@ -15,6 +15,6 @@ struct Schedule {
 };
 
 /// Deterministic; n log n in the number of nodes.
-Schedule schedule(const Graph& graph);
+NodeOrder schedule(const Graph& graph);
 
 }  // namespace thtrain

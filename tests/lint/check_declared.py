@@ -1,4 +1,5 @@
-"""A type or function of a header is used only where that header is included, directly or by what is included.
+"""A type or function of a header is used only where that header is included, directly or by what is included; no two
+files define types of one name in one namespace.
 
 Grouped sources (THTRAIN_GROUP_SOURCES) see their neighbours' includes: there a missing one goes unnoticed. This looks
 at words alone: a name counts as declared where a file that is seen has it behind a type, anywhere.
@@ -46,6 +47,27 @@ def outside_of_braces(text):
     return "".join(out)
 
 
+DEFINITION = re.compile(r"(?:^|\s)(?:class|struct|union|enum(?:\s+class)?)\s+([A-Za-z_]\w*)(?:\s+final)?\s*"
+                        r"(?::[^:].*)?$", re.S)
+NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
+
+
+def types_in(text):
+    """Types that are defined in namespaces with a name: qualified name and line. Others of one name would share
+    destructors and constructors, of which the linker takes any."""
+    inside, last = [], 0
+    for match in re.finditer(r"[{};]", text):
+        piece, sign = text[last:match.start()], match.group()
+        last = match.end()
+        if sign == "{":
+            namespace, type_ = NAMESPACE.search(piece), DEFINITION.search(piece)
+            if type_ and not namespace and None not in inside:
+                yield "::".join([*inside, type_.group(1)]), text.count("\n", 0, match.start()) + 1
+            inside.append(namespace.group(1) or None if namespace else None)
+        elif sign == "}" and inside:
+            inside.pop()
+
+
 def names(pattern, text):
     return {next(group for group in match.groups() if group) for match in pattern.finditer(text)}
 
@@ -63,6 +85,18 @@ def is_use(text, at):
     return not before.rstrip().endswith(",") or before.count("(") > before.count(")")
 
 
+def repeated_types(codes):
+    """Tests may have types of their own: each program of tests is linked apart."""
+    first, findings = {}, []
+    for path, text in codes.items():
+        if path.startswith("tests/") and not path.startswith("tests/support/"):
+            continue
+        for name, line in types_in(text):
+            if first.setdefault(name, path) != path:
+                findings.append(f"{path}:{line}: {name} is defined in {first[name]} too")
+    return findings
+
+
 def check(root):
     codes, includes, findings = {}, {}, []
     for path in tree.files(root):
@@ -71,6 +105,7 @@ def check(root):
             text = tree.read(root, path)
             codes[path] = code_of(text)
             includes[path] = [m.group(1)[1:-1] for m in check_includes.INCLUDE.finditer(text) if m.group(1)[0] == '"']
+    findings += repeated_types(codes)
     declared = {path: declared_in(text) for path, text in codes.items()}
     header_of = {}
     for path, text in codes.items():

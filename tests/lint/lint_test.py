@@ -97,6 +97,18 @@ class LintTest(unittest.TestCase):
                       "int g() {\n  auto depth_of = [](int) { return 1; };\n  return depth_of(1);\n}\n"]:
             self.assertEqual([], self.findings(check_declared.check, {**header, "nn/c.cpp": other}))
 
+    def test_two_types_of_one_name(self):
+        def defined(*texts):
+            return {f"nn/{letter}.h": text for letter, text in zip("abc", texts)}
+        one = "namespace thtrain {\nstruct Order {\n  int x;\n};\n}\n"
+        again = "namespace thtrain {\n\nclass Order final : public X {};\n}\n"
+        self.assert_one(check_declared.check, defined(one, again), "nn/b.h:3: thtrain::Order is defined in nn/a.h too")
+        for other in ("namespace thtrain {\nnamespace {\nstruct Order {};\n}\n}\n",
+                      "namespace thtrain::kernel {\nstruct Order {};\n}\n",
+                      "namespace thtrain {\nstruct Order;\nvoid f(struct Order* x) {}\n}\n",
+                      "namespace thtrain {\nstruct A {\n  struct Order {};\n};\nstruct A::Order {};\n}\n"):
+            self.assertEqual([], self.findings(check_declared.check, defined(one, other)))
+
     def test_missing_file_room_and_cycle(self):
         self.assert_one(check_includes.check, {"nn/x.cpp": '#include "y.h"\n'}, "is not there")
         self.assert_one(check_includes.check, {"compiler/odd/x.cpp": ""}, "no room")

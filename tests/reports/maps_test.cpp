@@ -118,12 +118,12 @@ TEST(DecisionMap, RegionsAndExamples) {
 
 TEST(Histograms, CountsOfBins) {
   const double nan = std::nan("");
-  const Histogram one = histogram_of("W", std::vector<double>{0, 0.5, 1, 1, 3, 4, nan, HUGE_VAL}, 4);
+  const HistogramPanel one = histogram_of("W", std::vector<double>{0, 0.5, 1, 1, 3, 4, nan, HUGE_VAL}, 4);
   EXPECT_EQ(one.edges, (std::vector<double>{0, 1, 2, 3, 4}));
   EXPECT_EQ(one.counts, (std::vector<double>{2, 2, 0, 2}));
   // numpy.mean and numpy.std of the finite ones: 1.5833..., 1.4264...
   EXPECT_EQ(one.note, "mean 1.58, deviation 1.43, 2 not finite");
-  const Histogram equal = histogram_of("b", std::vector<double>(7, 2.5));
+  const HistogramPanel equal = histogram_of("b", std::vector<double>(7, 2.5));
   EXPECT_EQ(equal.edges, (std::vector<double>{2, 3}));
   EXPECT_EQ(equal.counts, std::vector<double>{7});
   EXPECT_EQ(histogram_of("none", {}).note, "no finite values");
@@ -139,7 +139,7 @@ TEST(Histograms, CountsOfBins) {
 
 TEST(Histograms, PanelsForAll) {
   TemporaryFolder folder;
-  std::vector<Histogram> all;
+  std::vector<HistogramPanel> all;
   for (int i = 0; i < 5; ++i)
     all.push_back(histogram_of(str("layer", i, "/W"), std::vector<double>{0, 1, 1, 2, 5, 0, 1, 1, 2, 5}));
   EXPECT_EQ(draw_histograms(folder.path("h"), all, "parameters").size(), 2u);
@@ -155,13 +155,13 @@ TEST(Histograms, PanelsForAll) {
 // Bins of few numbers would be blocks that say nothing.
 TEST(Histograms, FewNumbersAreLines) {
   TemporaryFolder folder;
-  const Histogram one = histogram_of("b", std::vector<double>{0.25});
+  const HistogramPanel one = histogram_of("b", std::vector<double>{0.25});
   EXPECT_EQ(one.numbers, std::vector<double>{0.25});
   draw_histograms(folder.path("h"), {one}, "one number");
   const Picture picture = read_png(folder.path("h.png"));
   EXPECT_GT(picture.count(plot::kBlue), 100);
   EXPECT_LT(picture.count(plot::kBlue), 600);
-  const Histogram some = histogram_of("b", std::vector<double>{3, 1, 1, std::nan("")});
+  const HistogramPanel some = histogram_of("b", std::vector<double>{3, 1, 1, std::nan("")});
   EXPECT_EQ(some.numbers, (std::vector<double>{1, 1, 3}));
   draw_histograms(folder.path("h"), {some}, "three numbers");
   // Two lines, the first one twice as high.

@@ -103,7 +103,7 @@ void draw_pages(const std::vector<std::pair<std::string, Tensor>>& params, ShowF
   constexpr int64_t kPage = 9;
   const auto count = std::ssize(params);
   for (int64_t first = 0; first < count; first += kPage) {
-    std::vector<Histogram> panels;
+    std::vector<HistogramPanel> panels;
     for (int64_t i = first; i < std::min(first + kPage, count); ++i) {
       const auto& [name, array] = params[static_cast<size_t>(i)];
       const Tensor values = array.cast(DType::kFloat64).contiguous();

@@ -1,4 +1,4 @@
-// Schedule, buffers in place, the arena.
+// NodeOrder, buffers in place, the arena.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -46,12 +46,12 @@ TEST(LiveRangeFinder, FromTheFirstStepThatTouchesABufferToTheLast) {
   }
 }
 
-TEST(Schedule, AWriterComesAfterTheLastReader) {
+TEST(NodeOrder, AWriterComesAfterTheLastReader) {
   Shared w(Tensor::zeros(DType::kFloat64, {4}), "w"), v(Tensor::zeros(DType::kFloat64, {4}), "v");
   // The new w is made first in the text, and v still wants the old one.
   Expr new_w = w.expr() * 2, new_v = v.expr() + exp(w.expr());
   Graph graph{{}, {}, {{w, new_w}, {v, new_v}}};
-  Schedule order = schedule(graph);
+  NodeOrder order = schedule(graph);
   EXPECT_EQ(order.in_place[0].size(), 1u);
   EXPECT_EQ(order.in_place[1].size(), 1u);
   auto location = [&](const Expr& e) {
@@ -60,18 +60,18 @@ TEST(Schedule, AWriterComesAfterTheLastReader) {
   EXPECT_GT(location(new_w), location(exp(w.expr()).same(new_v) ? new_v : new_v.node().inputs[1]));
 }
 
-TEST(Schedule, WritersThatNeedEachOthersOldValueAreNotBothInPlace) {
+TEST(NodeOrder, WritersThatNeedEachOthersOldValueAreNotBothInPlace) {
   Shared w(Tensor::zeros(DType::kFloat64, {4}), "w"), v(Tensor::zeros(DType::kFloat64, {4}), "v");
-  Schedule order = schedule({{}, {}, {{w, exp(v.expr())}, {v, tanh(w.expr())}}});
+  NodeOrder order = schedule({{}, {}, {{w, exp(v.expr())}, {v, tanh(w.expr())}}});
   EXPECT_TRUE(order.in_place[0].empty() || order.in_place[1].empty());
 }
 
-TEST(Schedule, WhatAnUpdateOverwritesGoesJustBeforeIt) {
+TEST(NodeOrder, WhatAnUpdateOverwritesGoesJustBeforeIt) {
   Shared v(Tensor::zeros(DType::kFloat64, {3, 4}), "v");
   Expr x = matrix("x", {3, 5}), y = matrix("y", {5, 4}), bounded = tanh(v.expr()), z = tanh(y);
   CanonicalGraph canonical = canonical_lengths({{x, y}, {sum(z)}, {{v, bounded + dot(x, z)}}});
   Graph graph = optimize(canonical.graph, {});
-  Schedule order = schedule(graph);
+  NodeOrder order = schedule(graph);
   ASSERT_EQ(order.in_place[0].size(), 2u) << "the product is added into tanh(v)";
   const Node* product = &order.in_place[0][0].node();
   auto at = std::find(order.order.begin(), order.order.end(), product);
