@@ -112,11 +112,15 @@ struct TilingCycles {
   }
 };
 
-// What all lines of the operands take at least, where those are in memory.
-double memory_cycles(const MatrixProduct& p, const Target& target, int of_line) {
-  const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k),
-               bytes = (m * k + k * n + m * n) * static_cast<double>(size_of(p.dtype));
-  return target.is_in_memory(bytes) ? bytes / kLineOfProduct * of_line / 100.0 : 0;
+// What all lines of the operands take at least, where those are in memory; A is read so many times, where it is too
+// large for the last cache to have it again.
+double memory_cycles(const MatrixProduct& p, const Target& target, int of_line, int64_t reads_of_a = 1) {
+  const auto size = static_cast<double>(size_of(p.dtype));
+  const double m = as_number(p.m), n = as_number(p.n), k = as_number(p.k), a = m * k * size,
+               bytes = a + (k * n + m * n) * size;
+  if (!target.is_in_memory(bytes)) return 0;
+  const double again = 2 * a > as_number(target.last_cache_bytes) ? as_number(reads_of_a - 1) * a : 0;
+  return (bytes + again) / kLineOfProduct * of_line / 100.0;
 }
 
 // Of kernels for short products, which pack nothing: along what lies side by side in both operands they take vectors.
@@ -151,7 +155,8 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
 }  // namespace
 
 double expected_cycles(const GemmTiling& t, const MatrixProduct& p, const Target& target) {
-  return std::max(TilingCycles{t, p, target}.all(), memory_cycles(p, target, target.rates.memory_line));
+  const int64_t tiles = t.by_rows ? 1 : ceil_div(p.n, int64_t{t.vectors} * target.lanes_of(p.dtype));
+  return std::max(TilingCycles{t, p, target}.all(), memory_cycles(p, target, target.rates.memory_line, tiles));
 }
 
 double expected_library_cycles(const MatrixProduct& p, const Target& target) {

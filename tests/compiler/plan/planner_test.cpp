@@ -1,4 +1,4 @@
-// NodeOrder, buffers in place, the arena.
+// The order of nodes, buffers in place, the arena.
 #include <gtest/gtest.h>
 
 #include <random>
