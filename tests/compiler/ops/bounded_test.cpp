@@ -79,7 +79,7 @@ Moved moved(const Tensor& x, std::mt19937_64& random) {
         const double error = 1e-3 * static_cast<double>(std::abs(to)) + 1e-4, by = 0.999 * error * part(random);
         out.given.error.data<double>()[i] = error;
         if constexpr (is_complex_v<T>)
-          to += static_cast<T>(std::polar(by, 3 * part(random)));
+          to += static_cast<T>(std::polar(std::abs(by), 3 * part(random)));
         else
           to = static_cast<T>(static_cast<double>(to) + by);
       }
