@@ -7,7 +7,7 @@
 #   asan      3    all tests under the address and undefined-behaviour sanitizers, generated code too
 #   tsan      1    tests of code with threads under the thread sanitizer: libraries, runtime, readers of data, trainers
 #   fuzz      0.5  libFuzzer over the parsers, a minute for each
-#   coverage  1.5  the lines that the tests execute, by room
+#   coverage  1.5  the lines that the programs of tests execute, by room
 #   cubins    0.2  NVRTC compiles the kernels of all ops' cases for four architectures, and what the schedules' kernels
 #                  need there is compared; nothing where it is missing
 #   devices   2    on the emulated device all labs with their own layers, those of data that a clone does not have where
@@ -60,11 +60,22 @@ long_fuzz() {
   run_ctest fuzz
 }
 
+# Programs of tests as a whole: each process that ends adds what it has counted to a file for each source, which takes
+# longer than most tests do.
+coverage_programs() (
+  cd "$root/build/coverage/tests" || exit 1
+  THTRAIN_CACHE_DIR=$(mktemp -d "$root/build/long/cache.XXXXXX") || exit 1
+  trap 'rm -rf "$THTRAIN_CACHE_DIR"' EXIT
+  export THTRAIN_CACHE_DIR
+  # shellcheck disable=SC2016  # a command of another shell
+  printf '%s\n' ../bin/test_* | xargs -P "$jobs" -n 1 sh -c '"$0" --gtest_brief=1 || { echo "failed: $0"; exit 1; }'
+)
+
 long_coverage() {
   built coverage gcovr
-  run_ctest coverage
+  coverage_programs
   code=$?
-  (cd "$root" && gcovr -r . build/coverage -e tests -e build -e docs --csv) |
+  (cd "$root" && gcovr --gcov-ignore-parse-errors -r . build/coverage -e tests -e build -e docs --csv) |
     awk -F, 'NR > 1 {
       split($1, folder, "/")
       room = folder[1] == "compiler" && folder[3] != "" ? folder[1] "/" folder[2] : folder[1]
@@ -118,7 +129,7 @@ findings_of() {
     devices | ranks) grep -E '^\[  (PASSED|FAILED) ' "$2" ;;
     bare) grep -E '^no root file|figures compared' "$2" ;;
     *)
-      grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^covered|^SUMMARY: ' "$2" |
+      grep -E '^thtrain: the build failed|^[0-9]+% tests passed|^failed: |^covered|^SUMMARY: ' "$2" |
         sort | uniq -c | sed 's/^ *1 //'
       ;;
   esac

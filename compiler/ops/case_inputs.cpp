@@ -24,6 +24,7 @@ std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types,
   std::uniform_real_distribution<double> chance(0, 1);
   int64_t int_low = length < kCaseLength ? std::max(c.int_low, -length) : c.int_low;
   int64_t int_high = length < kCaseLength ? std::min(c.int_high, std::max<int64_t>(length, 1)) : c.int_high;
+  int_high = std::max(int_high, int_low + 1);
   for (const Type& type : types) {
     const Shape shape = case_shape(type, length);
     Tensor value = Tensor::empty(type.dtype, shape);
