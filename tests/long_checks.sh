@@ -75,6 +75,7 @@ long_coverage() {
   built coverage gcovr
   coverage_programs
   code=$?
+  # gcov counts some branches as taken less than never, at which gcovr would end.
   (cd "$root" && gcovr --gcov-ignore-parse-errors -r . build/coverage -e tests -e build -e docs --csv) |
     awk -F, 'NR > 1 {
       split($1, folder, "/")
