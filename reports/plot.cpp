@@ -262,15 +262,15 @@ Panel::LegendLayout Panel::place_legend(Legend legend, const std::vector<Curve>&
   if (legend == Legend::kPlaced) {
     const Box within{box_.left + kMargin + 2, box_.top + 1, box_.right - kMargin, box_.bottom - kMargin};
     for (bool covers : {false, true}) {
-      TakenArea occupancy(box_);
+      TakenArea area(box_);
       for (const Curve& curve : curves)
         if (!covers || !curve.may_be_covered)
-          occupancy.add(placed(*this, curve.points),
-                        curve.style.thickness / 2 + (curve.style.marker || curve.points.size() == 1 ? kMarkerSize : 3));
-      for (const Box& box : taken) occupancy.add(box);
+          area.add(placed(*this, curve.points),
+                   curve.style.thickness / 2 + (curve.style.marker || curve.points.size() == 1 ? kMarkerSize : 3));
+      for (const Box& box : taken) area.add(box);
       for (size_t columns : {size_t{1}, named.size(), size_t{2}}) {
         const auto [width, height] = size(columns);
-        if (std::optional<Box> found = free_position(occupancy, within, width, height))
+        if (std::optional<Box> found = free_position(area, within, width, height))
           return {legend_box_.emplace(*found), columns, column};
       }
     }

@@ -13,8 +13,8 @@ namespace thtrain {
 namespace {
 
 // In bytes of kernels' texts, of which g++ compiles about 500 in a millisecond; of helpers, which become part of each
-// kernel that calls them, a third as many. The entry's begins with starting the compiler. Measured:
-// docs/decisions/0011.
+// kernel that calls them, a third as many. The entry's work includes starting the compiler for it.
+// Measured: docs/decisions/0011.
 constexpr size_t kWorkOfAnyKernel = 2'500, kWorkOfHelpers = 3;
 constexpr size_t kWorkOfEntry = 14'000;
 constexpr size_t kShortProgram = 80'000;

@@ -53,8 +53,7 @@ NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 
 
 def types_in(text):
-    """Types that are defined in namespaces with a name: qualified name and line. Others of one name would share
-    destructors and constructors, of which the linker takes any."""
+    """Types that are defined in namespaces with a name: qualified name and line."""
     inside, last = [], 0
     for match in re.finditer(r"[{};]", text):
         piece, sign = text[last:match.start()], match.group()
@@ -86,7 +85,8 @@ def is_use(text, at):
 
 
 def repeated_types(codes):
-    """Tests may have types of their own: each program of tests is linked apart."""
+    """Of types of one name the linker takes any constructor and destructor for both. Tests may have types of their own:
+    each program of tests is linked apart."""
     first, findings = {}, []
     for path, text in codes.items():
         if path.startswith("tests/") and not path.startswith("tests/support/"):
