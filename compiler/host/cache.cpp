@@ -49,7 +49,8 @@ Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, op
   c99_.flags = c99_flags();
   logged_.flags = logged_flags(*search_.compiler, cpu_);
   for (Compilation* one : {&cpp_, &c99_, &logged_})
-    one->compiler_part = content_hash({search_.compiler->identity, join(one->flags, " ")}).substr(0, 16);
+    one->compiler_part =
+        content_hash({search_.compiler->identity, join(one->flags, " "), join(entry_flags(), " ")}).substr(0, 16);
 }
 
 std::string Cache::name_of_entry(const std::string& content, CompileKind kind) const {

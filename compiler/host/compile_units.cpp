@@ -16,7 +16,7 @@ namespace {
 // kernel that calls them, a third as many. The entry's work includes starting the compiler for it.
 // Measured: docs/decisions/0011.
 constexpr size_t kWorkOfAnyKernel = 2'500, kWorkOfHelpers = 3;
-constexpr size_t kWorkOfEntry = 14'000;
+constexpr size_t kWorkOfEntry = 8'000;
 constexpr size_t kShortProgram = 80'000;
 constexpr size_t kLeastOfUnit = 32'000, kMostOfUnit = 240'000;
 

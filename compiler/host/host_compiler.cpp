@@ -154,6 +154,11 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   return with_generated_flags(std::move(flags));
 }
 
+std::vector<std::string> entry_flags() {
+  return with_generated_flags(
+      {"-O1", "-std=gnu++17", "-fwrapv", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
+}
+
 std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu) {
   std::vector<std::string> flags = compile_flags(compiler, cpu);
   flags.insert(flags.end(), {"-O0", "-g1", "-fsanitize=thread,bounds", "-fno-threadsafe-statics"});

@@ -34,6 +34,9 @@ CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const c
 /// The flags for this processor, without files, and with what the build adds (THTRAIN_GENERATED_FLAGS, such as those of
 /// a sanitizer).
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu);
+/// Of a program's entry, which calls its kernels and computes nothing that takes long. What the loops of kernels need
+/// of compile_flags() is a quarter of the time of compiling it.
+std::vector<std::string> entry_flags();
 /// Those of compile_flags(), but that nothing is optimized, lines are known, and each load and store calls a function
 /// that the text defines, as the thread sanitizer's does; so does an index outside of an array of known size. Not with
 /// what a build for a sanitizer adds.

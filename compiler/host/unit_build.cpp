@@ -56,9 +56,10 @@ std::vector<UnitBuild::Unit> UnitBuild::compile(const std::vector<size_t>& missi
 
   CompilerGroup group;
   auto compile_one = [&](size_t i) {
+    const std::vector<std::string> flags = units[i].kernels.empty() ? entry_flags() : *setting_.flags;
     units[i].object = made_in([&] { return setting_.store->workplace(kUnits, units[i].name + ".cpp", units[i].text); },
                               [&](const EntryStore::Workplace& location) {
-                                compile_unit(*setting_.compiler, *setting_.flags, location.source, location.output,
+                                compile_unit(*setting_.compiler, flags, location.source, location.output,
                                              {location.folder->get(), location.folder_path}, group);
                               });
   };

@@ -337,7 +337,9 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const WeightsPlan plan(t, c, target.lanes_of(c.dtype));
   const Correlation padded = images_read_by(t, c, target);
   const Rates rates(target);
-  const double padding = padding_cycles(padded, rates);
+  const double gradient = number(c.n * c.groups * c.filters() * c.positions()) * size_of_element(c.dtype);
+  const bool is_gradient_far = gradient > number(target.second_cache_bytes);
+  const double read = padding_cycles(padded, rates) + (is_gradient_far ? gradient / kLine * rates.fetched_third : 0);
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
                rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
@@ -364,9 +366,9 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
     const double of_line = is_far ? rates.copied : c.channels() > kFewStreams ? rates.fetched_second : rates.second;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
-    return padding + rows * blocks *
-                         (width * (tiles * rates.tile(taps, vectors) * factor + vectors * rates.shuffles(lanes)) +
-                          lines_of_image * of_line);
+    return read + rows * blocks *
+                      (width * (tiles * rates.tile(taps, vectors) * factor + vectors * rates.shuffles(lanes)) +
+                       lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short.
   const double factor = 1.15 * (1 + 0.1 * (channels - 1));
@@ -375,7 +377,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   // The lanes of each sum are added in the end.
   const double weights = number(c.groups * c.filters() * c.channels() * c.taps()),
                of_weight = number(plan.parts) * rates.load + std::log2(lanes) * 2 * rates.shuffle + 2 * rates.load;
-  return padding + weights * of_weight +
+  return read + weights * of_weight +
          rows * blocks * tiles *
              (factor * up(width, lanes) *
                   std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +
@@ -385,9 +387,10 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
 double expected_patches_cycles(const Convolution& c, const Target& target) {
   constexpr double kLargeProduct = 1e6;  // multiplications, of which BLAS packs the operands
   const Rates rates(target);
-  // Neighbouring positions under a tap, which are copied at once, or one by one; and an element of those with a stride,
-  // which is copied, or added where it belongs.
-  const double of_run = c.axes[2].stride > 1 ? 70 : 40,
+  // Neighbouring positions under a tap, which are copied at once, or one by one; and with a stride the loops of a tap,
+  // and an element, which is copied, or added where it belongs.
+  const bool has_stride = c.axes[2].stride > 1;
+  const double of_run = has_stride ? 14 : 40, of_tap = has_stride ? 100 : 0,
                of_strided = (c.pass == ConvPass::kInputGradient ? 8 : 4) * rates.element;
   const double size = size_of_element(c.dtype), n = number(c.n * c.groups), depth = number(c.channels() * c.taps()),
                positions = number(c.positions()), patches = n * depth * positions, lines = patches * size / kLine;
@@ -411,40 +414,25 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
   const double gradient = n * number(c.filters()) * positions * size / kLine,
-               of_images = lines_of_images(correlation_of(forward)),
-               read = is_gradient && is_matrix ? gradient : of_images,
+               of_images = lines_of_images(correlation_of(forward)), read = is_gradient ? gradient : of_images,
                of_results = is_gradient ? number(c.n * c.c * c.pixels()) * size / kLine : gradient;
   // A row of results is made of a few columns at a time of all rows of the other operand.
   if (is_matrix && product.m == 1 && !is_far && bytes_of(c) > 4 * number(target.second_cache_bytes))
     return out + read * rates.apart_memory / 2;
-  if (is_far) out += (read + of_results) * (is_matrix ? rates.apart_memory : rates.memory);
-  if (!is_far && of_results * kLine > number(target.second_cache_bytes)) out += 2 * of_results * rates.copied;
+  // BLAS reads parts of rows of the gradient, and of a matrix.
+  if (is_far)
+    out += read * (is_gradient || is_matrix ? rates.apart_memory : rates.memory) +
+           of_results * (is_matrix ? rates.apart_memory : rates.memory);
+  if (!is_far && of_results * kLine > number(target.second_cache_bytes))
+    out += of_results * (c.pass == ConvPass::kWeightGradient ? rates.third : 2 * rates.copied);
   if (is_matrix) return out + (is_far ? 0 : lines * rates.second);
   if (is_gradient) out += of_results * rates.copied;  // begins as zeros, to which they are added
   // Patches are written and read; those of a gradient to the images are added where they belong.
   const double times = is_gradient ? 8 : c.pass == ConvPass::kForward ? 0.5 : 1;
-  out += patches / number(c.axes[2].out) * of_run + lines * times * rates.second;
+  out += n * depth * of_tap + patches / number(c.axes[2].out) * of_run + lines * times * rates.second;
   // Runs with a stride touch all lines of their rows, which come from further away than the patches.
-  if (c.axes[2].stride > 1) out += patches * of_strided + of_images * rates.third;
+  if (has_stride) out += patches * of_strided + of_images * rates.third;
   return out;
-}
-
-double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target& target) {
-  constexpr double kOfProducts = 1.15;  // against those of full tiles alone
-  const Rates rates(target);
-  const double of_transforms = 14 * rates.load;  // a vector of one product's data, filters or results
-  const double of_sums = 80 * rates.load;        // a vector of the gradient to one product's filters
-  const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
-  // Positions of the gradient to the images are its elements.
-  auto positions = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
-  const double tiles = number(c.n * ceil_div(positions(c.axes[1]), tile) * ceil_div(positions(c.axes[2]), tile));
-  const double channels = number(c.c), filters = number(c.f);
-  const bool is_weights = c.pass == ConvPass::kWeightGradient;
-  const double columns = is_weights || c.pass == ConvPass::kForward ? filters : channels,
-               depth = channels + filters - columns;
-  return products * (kOfProducts * tiles * depth * up(columns, lanes) * rates.multiply_add +
-                     of_transforms * tiles * (up(channels, lanes) + up(filters, lanes)) +
-                     (is_weights ? of_sums : of_transforms) * depth * up(columns, lanes));
 }
 
 }  // namespace thtrain

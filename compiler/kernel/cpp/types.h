@@ -10,6 +10,9 @@ namespace thtrain::kernel::cpp {
 
 // One instruction each: left to themselves, compilers stop inlining where a kernel is long.
 inline constexpr const char* kInline = "static inline __attribute__((always_inline)) ";
+/// Of long helpers for the rest of a vector: once in a unit, however many calls it has. g++ compiles a softmax in a
+/// fifth less time.
+inline constexpr const char* kOutOfLine = "static __attribute__((noinline)) ";
 
 using c::ElementName, c::name_of_element;
 

@@ -157,8 +157,9 @@ std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
                        : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
                                 : str("  v = *(const ", unaligned_type(dtype, n.type.lanes, h), "*)p;\n");
     if (near && padded) body = with_lanes(Way::kLoad, {dtype, n.type.lanes, 0}, body, h);
-    h.add(str(kInline, v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
-              ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));
+    h.add(str(padded && !near ? kOutOfLine : kInline, v, " ", name, "(const ", element, "* p",
+              near ? "" : ", long stride", padded ? ", long n" : "", ") {\n  ", v, " v",
+              padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));
   }
   std::string text = str(name, "((const ", element, "*)(", n.name, " + ", a[0], ")", near ? "" : ", " + a[1],
                          padded ? ", " + a[2] : "", ")");
@@ -187,8 +188,8 @@ std::string store_text(const Store& s, const StoreText& text, Helpers& h) {
                                        : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
     if (near && !count.empty()) body = with_lanes(Way::kStore, {dtype, type.lanes, 0}, body, h);
     if (non_temporal) body = streaming({dtype, type.lanes, 0}, h) + body;
-    h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
-              count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
+    h.add(str(!near && !count.empty() ? kOutOfLine : kInline, "void ", name, "(", element, "* p, ",
+              near ? "" : "long stride, ", v, " v", count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
   }
   return str(name, "((", element, "*)(", s.buffer, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
              count.empty() ? "" : ", " + count, ")");

@@ -23,10 +23,13 @@ int64_t rows_of_block(const GemmTiling& t, const MatrixProduct& p, int64_t vecto
   const int64_t most = std::min<int64_t>(t.rows * t.vectors / vectors, kMaxBlockRows);
   const int64_t rows = ceil_div(p.m, ceil_div(p.m, most));
   // Blocks of one height are half the code, and fewer rows cost little: a quarter of them, or where the first cache
-  // holds the panel, as long as enough sums are left for multiply-adds not to wait for each other.
+  // holds the panel or the tile is a small part of the product, as long as enough sums are left for multiply-adds not
+  // to wait for each other.
   constexpr int64_t kEnoughSums = 15;
   const bool is_near = 2 * std::min(t.depth, p.k) * row_bytes(vectors, p, target) <= target.first_cache_bytes;
-  for (int64_t fewer = rows; 4 * fewer >= 3 * rows || (is_near && fewer * vectors >= kEnoughSums); --fewer)
+  const bool is_last_of_many = vectors < t.vectors && p.n >= 4 * t.vectors * target.lanes_of(p.dtype);
+  const bool is_cheap = is_near || is_last_of_many;
+  for (int64_t fewer = rows; 4 * fewer >= 3 * rows || (is_cheap && fewer * vectors >= kEnoughSums); --fewer)
     if (p.m % fewer == 0) return fewer;
   return rows;
 }

@@ -21,7 +21,7 @@ using kernel::Target;
 
 constexpr const char *kComputation = "matrix_product", *kOfBatches = "batched_product";
 // A new number where generated kernels of the same name became others.
-constexpr const char* kTilingVersion = "8";
+constexpr const char* kTilingVersion = "9";
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {

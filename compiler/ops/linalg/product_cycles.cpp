@@ -99,10 +99,11 @@ struct TilingCycles {
       return out + blocks * lines(panels) * of_line(panels * as_number(size)) +
              lines(m * k + m * n) * of_line((m * k + m * n) * as_number(size));
     }
-    // Each tile reads all of A, and a short run of each row of C, neighbours of which share lines.
+    // Each tile reads all of A, and a short run of each row of C, neighbours of which share lines, as short rows do.
     const double of_run = n * as_number(size) > kLineOfProduct ? 1 : 0;
     const double of_a = lines(m * k) * of_line(m * as_number(depth) * as_number(size)),
-                 of_c = (lines(as_number(t.vectors * lanes)) + of_run) * m * target.rates.third_line / 100.0;
+                 of_c = std::min((lines(as_number(t.vectors * lanes)) + of_run) * m, lines(m * n)) *
+                        target.rates.third_line / 100.0;
     // Columns of A are prefetched for the next block.
     if (p.trans_a)
       out = std::max(out, as_number(tiles) * of_a);
@@ -134,21 +135,29 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
                of_vector = r.library_multiply_add / 100.0, of_narrow = r.library_narrow_multiply_add / 100.0;
   const double rows = std::ceil(m / lanes), columns = std::ceil(n / lanes),
                of_results = m * n * kOfResult * (p.accumulates ? 2 : 1),
-               // By lanes, which are loaded too where they are added to, unless vectors divide the sums.
+               of_step = r.sum / 100.0,  // of the inner length, whose multiply-adds wait for those before them
+      // By lanes, which are loaded too where they are added to, unless vectors divide the sums.
       of_row = p.accumulates && p.k % target.lanes_of(p.dtype) != 0 ? 30 : 12;
   if (p.trans_a && p.trans_b) return rows * n * k * of_vector + of_results;
   if (p.trans_a)
-    return std::min(rows * n, columns * m) * k * of_narrow + m * kOfShortRow + (p.accumulates ? of_results : 0);
+    return (std::min(rows * n, columns * m) * of_narrow + of_step) * k + m * kOfShortRow +
+           (p.accumulates ? of_results : 0);
   if (p.trans_b) {
-    // Each result is the sum of the lanes of a vector, unless rows are shorter than that. B^T is read again from beyond
-    // the second cache.
-    const double of_sum = k < lanes ? 0 : std::log2(lanes) * r.shuffle / 100.0,
-                 b = n * k * static_cast<double>(size_of(p.dtype)),
-                 of_b = b > as_number(target.second_cache_bytes) ? b / kLineOfProduct * r.third_line / 100.0 : 0;
-    return m * n * k / lanes * kOfLanes * of_narrow + m * n * of_sum + of_results +
-           (std::ceil(m / kRowsAtATime) - 1) * of_b;
+    // Each result is the sum of the lanes of a vector, unless rows are shorter than that: then it is the sum of single
+    // products. Beyond the second cache A is read once, and B^T again and again.
+    constexpr double kOfSum = 1.2, kOfProduct = 0.25;
+    const double blocks = std::ceil(m / kRowsAtATime);
+    if (k < lanes)
+      return blocks * kRowsAtATime * n * (kOfSum + k * kOfProduct) + (p.accumulates ? m * n * kOfResult : 0);
+    const double of_sum = std::log2(lanes) * r.shuffle / 100.0;
+    auto of_lines = [&](double elements) {
+      const double bytes = elements * static_cast<double>(size_of(p.dtype));
+      return bytes > as_number(target.second_cache_bytes) ? bytes / kLineOfProduct * r.third_line / 100.0 : 0;
+    };
+    return m * n * k / lanes * kOfLanes * of_narrow + m * n * of_sum + of_results + of_lines(m * k) +
+           (blocks - 1) * of_lines(n * k);
   }
-  if (std::min(m, n) <= 2 * lanes) return m * n * k / lanes * of_narrow + std::max(m, n) * of_row;
+  if (std::min(m, n) <= 2 * lanes) return (m * n / lanes * of_narrow + of_step) * k + std::max(m, n) * of_row;
   return m * columns * k * of_vector + m * kOfShortRow;
 }
 

@@ -321,13 +321,14 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
 // Fewer rows where the first cache holds the panel; else no more than a quarter.
 TEST(GemmKernel, HasBlocksOfOneHeightWhereTheyCostLittle) {
   const kernel::Target target{.first_cache_bytes = 32 << 10};
-  const auto rows = [&](const GemmTiling& tiling, int64_t m, int64_t k, int64_t vectors) {
-    return rows_of_block(tiling, {DType::kFloat32, m, 300, k, false, false, false}, vectors, target);
+  const auto rows = [&](const GemmTiling& tiling, int64_t m, int64_t k, int64_t vectors, int64_t n = 300) {
+    return rows_of_block(tiling, {DType::kFloat32, m, n, k, false, false, false}, vectors, target);
   };
   EXPECT_EQ(rows({6, 4, 50}, 784, 50, 4), 4);
   EXPECT_EQ(rows({6, 4, 392}, 784, 784, 4), 6);
   EXPECT_EQ(rows({6, 4, 10}, 50, 10, 3), 5);
-  EXPECT_EQ(rows({6, 4, 392}, 50, 784, 3), 8);
+  EXPECT_EQ(rows({6, 4, 392}, 50, 784, 3), 5);  // the last tile of five
+  EXPECT_EQ(rows({6, 4, 392}, 50, 784, 3, /*n=*/240), 8);
   EXPECT_EQ(rows({6, 4, 392}, 50, 784, 4), 5);
   EXPECT_EQ(rows({6, 4, 10}, 53, 10, 4), 6);
 }
