@@ -62,11 +62,13 @@ Graph graph_of(const std::string& kind, int64_t nodes, DType dtype) {
   throw UserError(Message{.what = "bench: no such graph", .expected = "mlp, chain, sum", .got = kind});
 }
 
-// A positive one.
+// Of nodes: a positive number.
 std::optional<int64_t> whole_number(const std::string& text) {
+  constexpr int64_t kMost = 10'000'000;  // some gigabytes
   int64_t number = 0;
   const char* const end = text.data() + text.size();
-  if (auto [at, error] = std::from_chars(text.data(), end, number); error != std::errc() || at != end || number < 1)
+  if (auto [at, error] = std::from_chars(text.data(), end, number);
+      error != std::errc() || at != end || number < 1 || number > kMost)
     return {};
   return number;
 }
@@ -163,7 +165,13 @@ void check_compile_case(const std::string& text) {
         Message{.what = "bench: no such case",
                 .expected = "a graph and its nodes, such as mlp/1000, or a start, such as cold/784-500-10/20",
                 .got = text});
-  if (what != "1000-layers" && !is_start_case(what) && !large_graph_case(what)) net_case(what);
+  if (what == "1000-layers" || is_start_case(what) || large_graph_case(what)) return;
+  if (what.find('/') == std::string::npos)
+    throw UserError(
+        Message{.what = "bench: no such start",
+                .expected = str(join(start_cases(), ", "), ", or layers and a batch, such as 784-500-10/20"),
+                .got = text});
+  net_case(what);
 }
 
 Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options) {

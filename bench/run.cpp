@@ -90,11 +90,12 @@ class Runner {
     check_cases(bench_, options_.cases);
     for (const std::string& dtype : or_default(options_.dtypes, {"float32", "float64"}))
       for (int threads : or_default(options_.threads, {1, 2})) run_setting(dtype, threads);
-    if (result_.measurements.empty())
-      throw UserError(
-          Message{.what = str("bench ", bench_.name, ": nothing was measured"),
-                  .expected = options_.only.empty() ? "" : str("--only with names among: ", join(known_, ", ")),
-                  .got = join(result_.notes, "\n")});
+    if (result_.measurements.empty()) {
+      const bool is_known = std::ranges::includes(known_, options_.only);
+      throw UserError(Message{.what = str("bench ", bench_.name, ": nothing was measured"),
+                              .expected = is_known ? "" : str("--only with names among: ", join(known_, ", ")),
+                              .got = join(result_.notes, "\n")});
+    }
     return std::move(result_);
   }
 

@@ -12,7 +12,9 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/error.h"
 #include "compiler/base/file_descriptor.h"
+#include "compiler/base/str.h"
 #include "compiler/base/system_error.h"
+#include "compiler/host/cache.h"
 #include "compiler/libraries/blas.h"
 #include "reports/json.h"
 
@@ -65,6 +67,8 @@ void serve_worker(const std::string& family, const std::string& implementation, 
           .add("ready", implementation)
           .add("version", str("thtrain ", build_id))
           .add("setting", implementation == "ceiling" ? "" : str("openblas ", blas().corename)));
+  // The reference implementation would be measured instead.
+  const bool has_code = implementation != "thtrain" || cache().has_compiler();
   std::string line, ready;
   Workload workload;
   while (std::getline(std::cin, line)) {
@@ -73,6 +77,7 @@ void serve_worker(const std::string& family, const std::string& implementation, 
     double seconds = 0;
     words >> case_name >> seconds;
     try {
+      if (!has_code) throw UserError(Message{.what = "there is no native code", .got = cache().compiler_text()});
       Rate rate;
       if (family == "compile") {
         rate = measure_compile(case_name, implementation, options);
@@ -90,7 +95,9 @@ void serve_worker(const std::string& family, const std::string& implementation, 
               .add("high", rate.high)
               .add("chosen", workload.chosen));
     } catch (const Error& error) {
-      say(JsonObject().add("error", error.messages().front().what));
+      const Message& first = error.messages().front();
+      say(JsonObject().add(
+          "error", first.got.empty() ? first.what : str(first.what, ": ", first.got.substr(0, first.got.find('\n')))));
     }
   }
 }

@@ -96,6 +96,7 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
       return tables.empty() ? void() : print_text(tables + "\n");
     for (const Measurement& m : measurements) print_text(json_line(m) + "\n");
   };
+  if (!arguments.json && !options.isa.empty()) print_text(str("Everybody is held to ", options.isa, ".\n\n"));
   BenchResult result = run_bench(bench_named(name), options, show, print);
   if (!arguments.markdown.empty())
     write_section(arguments.markdown, options.isa.empty() ? name : str(name, " --isa ", options.isa),
@@ -325,6 +326,23 @@ static std::vector<std::string> bench_names() {
   return out;
 }
 
+// Options that one benchmark takes alone, and those that `choices` does not.
+static void check_options(const CLI::App& command, const std::string& bench) {
+  constexpr std::pair<const char*, const char*> kOfOne[] = {
+      {"--samples", "maths"}, {"--vector-bytes", "maths"}, {"--seed", "choices"}, {"--untimed", "choices"},
+      {"--latency", "scale"}, {"--bandwidth", "scale"},    {"--figures", "paper"}};
+  auto refuse = [&](const std::string& option, const std::string& expected) {
+    throw UserError(Message{.what = str("bench ", bench, ": ", option, " has no effect"),
+                            .expected = expected,
+                            .hint = "`thtrain help bench` lists what it takes"});
+  };
+  for (const auto& [option, of] : kOfOne)
+    if (command.count(option) > 0 && bench != of) refuse(option, str("nothing instead, or bench ", of));
+  if (bench != "choices") return;
+  for (const char* option : {"--only", "--repetitions", "--rounds", "--seconds", "--python", "--peers", "--mkl"})
+    if (command.count(option) > 0) refuse(option, "nothing instead: all candidates are timed");
+}
+
 static Command declare_bench(CLI::App& command, const Invocation&) {
   auto arguments = std::make_shared<BenchArguments>();
   auto only = std::make_shared<std::vector<std::string>>();
@@ -374,7 +392,7 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->check(one_of("bench", "--isa", {"sse2", "avx2", "avx512"}));
   command
       .add_option("--samples", arguments->samples,
-                  "`maths`: how many inputs; without it every float32, and 10^8 of more")
+                  "`maths`: how many inputs; without it every float32, and 10^8 of what has more")
       ->type_name("N")
       ->check(number("--samples", int64_t{1}, int64_t{1'000'000'000'000}));
   command.add_option("--seed", arguments->seed, "`choices`: draws the computations; without it 0")
@@ -401,13 +419,16 @@ static Command declare_bench(CLI::App& command, const Invocation&) {
       ->type_name("FILE");
   command.add_option("--figures", arguments->figures, "`paper`: folder for its figures; without it the working folder")
       ->type_name("DIR");
-  command.add_option("--markdown", arguments->markdown, "write the tables into this page, instead of this benchmark's")
+  command
+      .add_option("--markdown", arguments->markdown,
+                  "write the tables into this page, in place of what it has of this benchmark")
       ->type_name("FILE");
   command.add_flag("--all", arguments->all, "print every measurement too");
   command.add_flag("--json", arguments->json, "print one JSON object for each measurement");
   command.add_option("--worker", arguments->worker, "be the worker of that name: bench/worker.h")->group("");
   command.add_option("--output", arguments->output, "of a worker's function: owned, borrowed or none")->group("");
-  return [arguments, only] {
+  return [arguments, only, &command] {
+    check_options(command, arguments->name);
     arguments->options.only = {only->begin(), only->end()};
     return run_bench_command(*arguments);
   };

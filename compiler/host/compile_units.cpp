@@ -12,8 +12,8 @@
 namespace thtrain {
 namespace {
 
-// In bytes of kernels' texts, of which g++ compiles about 500 in a millisecond; of helpers, which become part of each
-// kernel that calls them, a third as many. The entry's work includes starting the compiler for it.
+// In bytes of kernels' texts; g++ compiles about 500 of these bytes in a millisecond, and a third as many of helpers,
+// which become part of each kernel that calls them. The entry's work includes starting the compiler for it.
 // Measured: docs/decisions/0011.
 constexpr size_t kWorkOfAnyKernel = 2'500, kWorkOfHelpers = 3;
 constexpr size_t kWorkOfEntry = 8'000;

@@ -7,6 +7,7 @@
 #include "compiler/base/str.h"
 #include "compiler/host/cpu.h"
 #include "tests/support/cli_support.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
@@ -120,6 +121,16 @@ TEST_F(CliBench, IsaHoldsEverybodyToItsInstructions) {
   EXPECT_EQ(wide.err,
             "error: THTRAIN_TARGET names instructions that this processor does not have\n  expected: at most " +
                 cpu().widest_isa() + "\n  got:      avx512\n");
+}
+
+// Before, the reference implementation was measured.
+TEST_F(CliBench, MeasuresNothingWithoutACompiler) {
+  EnvironmentVariable none("THTRAIN_CXX", "");
+  const Ended ended = workshop.run({"bench", "gemm", "--quick", "--only", "thtrain", "--threads", "1"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: bench gemm: nothing was measured\n"
+            "  got:      thtrain: not measured: there is no native code: THTRAIN_CXX is empty\n");
 }
 
 TEST_F(CliBench, ACaseThatIsNoneEndsTheProgramBeforeAnythingIsMeasured) {

@@ -144,18 +144,19 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
            (p.accumulates ? of_results : 0);
   if (p.trans_b) {
     // Each result is the sum of the lanes of a vector, unless rows are shorter than that: then it is the sum of single
-    // products. Beyond the second cache A is read once, and B^T again and again.
+    // products. A is read once, and B^T again and again.
     constexpr double kOfSum = 1.2, kOfProduct = 0.25;
     const double blocks = std::ceil(m / kRowsAtATime);
     if (k < lanes)
       return blocks * kRowsAtATime * n * (kOfSum + k * kOfProduct) + (p.accumulates ? m * n * kOfResult : 0);
     const double of_sum = std::log2(lanes) * r.shuffle / 100.0;
-    auto of_lines = [&](double elements) {
+    // Lines of an operand that the second cache does not hold.
+    auto lines = [&](double elements) {
       const double bytes = elements * static_cast<double>(size_of(p.dtype));
-      return bytes > as_number(target.second_cache_bytes) ? bytes / kLineOfProduct * r.third_line / 100.0 : 0;
+      return bytes > as_number(target.second_cache_bytes) ? bytes / kLineOfProduct : 0;
     };
-    return m * n * k / lanes * kOfLanes * of_narrow + m * n * of_sum + of_results + of_lines(m * k) +
-           (blocks - 1) * of_lines(n * k);
+    return m * n * k / lanes * kOfLanes * of_narrow + m * n * of_sum + of_results +
+           lines(m * k) * r.fetched_third_line / 100.0 + (blocks - 1) * lines(n * k) * r.third_line / 100.0;
   }
   if (std::min(m, n) <= 2 * lanes) return (m * n / lanes * of_narrow + of_step) * k + std::max(m, n) * of_row;
   return m * columns * k * of_vector + m * kOfShortRow;
