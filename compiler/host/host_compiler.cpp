@@ -155,8 +155,8 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
 }
 
 std::vector<std::string> entry_flags() {
-  return with_generated_flags(
-      {"-O1", "-std=gnu++17", "-fwrapv", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"});
+  return with_generated_flags({"-O1", "-std=gnu++17", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared",
+                               "-fno-exceptions", "-fno-rtti", "-w"});
 }
 
 std::vector<std::string> logged_flags(const HostCompiler& compiler, const Cpu& cpu) {
