@@ -34,7 +34,7 @@ long double exact_softplus(long double x) {
 
 const std::vector<MathsFunction>& maths_functions() {
   static const std::vector<MathsFunction> all = {
-      one<exp>("exp", std::exp, 2.9, 3.3),
+      one<exp>("exp", std::exp, 3.0, 3.3),
       one<exp2>("exp2", std::exp2, 1.2, 1.9),
       one<expm1>("expm1", std::expm1, 2.5, 3.2),
       one<log>("log", std::log, 4.1, 1.9),

@@ -45,7 +45,7 @@ MemoryLimits usual_memory_limits(const Target& target) {
 int64_t detail::best_non_temporal_limit(const std::vector<StoreTimes>& times) {
   double cost = 0;
   for (const StoreTimes& t : times) cost += std::log(t.cached);
-  double least = cost;
+  double least = cost - std::log(1.1);  // less is noise
   int64_t best = 0;
   for (size_t i = times.size(); i-- > 0;) {  // sizes from i on go past the caches
     cost += std::log(times[i].non_temporal) - std::log(times[i].cached);

@@ -27,7 +27,7 @@ struct StoreTimes {
   double cached, non_temporal;
 };
 /// The limit under which the product of all times is least, if loops of more bytes are non-temporal: between two of the
-/// sizes, or 0 where none should be. `times`: the smallest first.
+/// sizes, or 0 where none should be, or less than a tenth is gained. `times`: the smallest first.
 int64_t best_non_temporal_limit(const std::vector<StoreTimes>& times);
 
 /// Seconds of the same loops, one for each size, at one distance of prefetching.

@@ -1,5 +1,6 @@
 #include "compiler/kernel/vector_maths.h"
 
+#include <cmath>
 #include <numbers>
 #include <vector>
 
@@ -36,20 +37,38 @@ const Constants& constants_of(DType dtype) {
   return dtype == DType::kFloat32 ? float32 : float64;
 }
 
-// x = power ln 2 + r with a whole power and |r| <= ln 2 / 2.
+// times x = power ln 2 + times r with a whole power and |times r| <= ln 2 / 2; times is 1 or 2.
 struct Reduced {
-  Term power, expm1_r;  // e^r - 1
+  Term power, two_to;  // 2^power, where it is a normal number
+  Term expm1_r;        // (e^(times r) - 1) / times
 };
 
-Reduced reduce(const Term& x, Code& code) {
+Reduced reduce(const Term& x, int times, Code& code) {
   const Constants& c = constants_of(x.dtype());
+  const bool f32 = x.dtype() == DType::kFloat32;
+  const DType bits = f32 ? DType::kInt32 : DType::kInt64;
   const auto number = [&](double value) { return constant(x.dtype(), value); };
-  code.comment("x = power ln 2 + r, and e^r - 1 by a polynomial");
-  const Term power = code.let("power", rint(x * number(std::numbers::log2e)));
-  const Term r = code.let("r", fma(power, number(-c.ln2_low), fma(power, number(-c.ln2_high), x)));
-  Term series = number(c.series[0]);
-  for (size_t i = 1; i < c.series.size(); ++i) series = code.let("series", fma(series, r, number(c.series[i])));
-  return {power, code.let("expm1_r", fma(series, r * r, r))};
+  code.comment(times == 1 ? "x = power ln 2 + r, and e^r - 1 by a polynomial"
+                          : "2 |x| = power ln 2 + 2 r, and (e^2r - 1) / 2 by a polynomial");
+  // Numbers of the size of `whole` lie 1 apart, and what is added to it is in its last bits: with the exponent's bias
+  // in those too, they are the exponent of 2^power.
+  const double whole = f32 ? 0x1.8p23 + 127 : 0x1.8p52 + 1023;
+  const Term rounded = code.let("rounded", fma(x, number(times * std::numbers::log2e), number(whole)));
+  const Term power = code.let("power", rounded - number(whole));
+  const Term r = code.let("r", fma(power, number(-c.ln2_low / times), fma(power, number(-c.ln2_high / times), x)));
+  // Pairs of powers, which do not wait for each other. The i-th power of `times` rounds nothing.
+  const Term square = code.let("square", r * r);
+  const auto coefficient = [&](size_t i) {
+    return number(c.series[i] * std::pow(times, static_cast<double>(c.series.size() - i)));
+  };
+  const size_t alone = c.series.size() % 2;
+  Term series = alone ? coefficient(0) : Term();
+  for (size_t i = alone; i < c.series.size(); i += 2) {
+    const Term pair = code.let("pair", fma(coefficient(i), r, coefficient(i + 1)));
+    series = series ? code.let("series", fma(series, square, pair)) : pair;
+  }
+  const Term two_to = bit_cast(shift_left(bit_cast(rounded, bits), constant_int(bits, f32 ? 23 : 52)), x.dtype());
+  return {power, two_to, code.let("expm1_r", fma(series, square, r))};
 }
 
 // e^x = 2^power e^r. W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
@@ -58,20 +77,19 @@ Term exp(const Term& x, Code& code) {
   const Term high = constant(x.dtype(), c.overflows), low = constant(x.dtype(), c.underflows);
   code.comment("from these on e^x is infinite, or 0; NaN is neither, and stays");
   const Term below = code.let("below", select(x > high, high, x));
-  const Reduced of = reduce(code.let("inside", select(below < low, low, below)), code);
+  const Reduced of = reduce(code.let("inside", select(below < low, low, below)), 1, code);
   return scale(of.expm1_r + constant(x.dtype(), 1), of.power);
 }
 
-// e^2|x| - 1 = 2^power (e^r - 1) + (2^power - 1), in which nothing cancels.
+// (e^2|x| - 1) / 2 = 2^power (e^2r - 1) / 2 + (2^power - 1) / 2, in which nothing cancels.
 Term tanh(const Term& x, Code& code) {
-  code.comment("tanh |x| = (e^2|x| - 1) / (e^2|x| - 1 + 2)");
-  const Term saturated = constant(x.dtype(), constants_of(x.dtype()).saturates), one = constant(x.dtype(), 1);
-  const Term size = code.let("size", fabs(x));
-  const Term inside = code.let("inside", select(size > saturated, saturated, size));
-  const Reduced of = reduce(code.let("twice", inside + inside), code);
-  const Term two_to = code.let("two_to", scale(splat(one, x.lanes()), of.power));
-  const Term expm1 = code.let("expm1", fma(two_to, of.expm1_r, two_to - one));
-  return copy_sign(expm1 / (expm1 + constant(x.dtype(), 2)), x);
+  code.comment("tanh |x| = half / (half + 1) with half = (e^2|x| - 1) / 2");
+  const auto number = [&](double value) { return constant(x.dtype(), value); };
+  const Term saturated = number(constants_of(x.dtype()).saturates), size = code.let("size", fabs(x));
+  const Reduced of = reduce(code.let("inside", select(size > saturated, saturated, size)), 2, code);
+  const Term two_to = code.let("two_to", of.two_to);
+  const Term half = code.let("half", fma(two_to, of.expm1_r, fma(two_to, number(0.5), number(-0.5))));
+  return copy_sign(half / (half + number(1)), x);
 }
 
 }  // namespace

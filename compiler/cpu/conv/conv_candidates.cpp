@@ -62,7 +62,8 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
 
 // As many filters as leave sums for two rows, and as many rows as the sums then suffice for. With a quarter fewer sums
 // than registers take, all taps of a row are unrolled, and nothing is spilled. Of 16 registers that leaves too few for
-// two rows of three filters: where all sums take more filters at a time, they are worth some that are spilled.
+// two rows of three filters: where all sums take more filters at a time, they are worth some that are spilled; and so
+// are those of one filter over long rows of taps, whose loads of taps are parts of no instruction there.
 std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
   constexpr int kMostRows = 8;
   std::vector<PlanesTiling> out;
@@ -72,8 +73,8 @@ std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) 
     for (const int all : {most_sums(target) * 3 / 4, target.registers() > 16 ? 0 : most_sums(target)}) {
       const int sums = all / vectors, filters = static_cast<int>(even_part(c.outputs, std::max(1, sums / 2)));
       const PlanesTiling tiling{filters, std::min(sums / filters, kMostRows), vectors};
-      if (filters > most_filters && vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target))
-        out.push_back(tiling);
+      const bool takes_more = filters > most_filters || (filters == 1 && vectors == 3 && c.axes[2].kernel > 3);
+      if (takes_more && vectors <= row && tiling.rows >= 2 && is_possible(tiling, c, target)) out.push_back(tiling);
       most_filters = filters;
     }
   }

@@ -130,6 +130,11 @@ double waiting_cycles(const Correlation& c, const Rates& rates, int64_t result_p
   return images * (c.inputs > kFewStreams ? rates.fetched_third : rates.third) + (is_far ? results * rates.copied : 0);
 }
 
+// What lines of results cost where a tile takes several of each plane, against one of each.
+double far_apart(int64_t vectors, const Correlation& c, const Target& target) {
+  return 1 + 0.15 * std::max(0.0, number(vectors) * lanes_of(c.dtype, target) * size_of_element(c.dtype) / kLine - 1);
+}
+
 // Of a kernel that fetches ahead: while it waits for memory it computes, but not all of the time.
 double with_memory(double computing, double waiting) {
   return std::max(computing, waiting) + std::min(computing, waiting) / 2;
@@ -229,11 +234,6 @@ struct DirectCycles {
     return rows * (blocks * row + number(c.outputs) / rows_of_block * of_page);
   }
 
-  // Over rows: what lines cost where a tile takes several of each plane, against one of each.
-  double far_apart() const {
-    return t.over_filters ? 1 : 1 + 0.15 * std::max(0.0, number(t.vectors) * lanes * size / kLine - 1);
-  }
-
   double over_rows() const {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks,
                  rows_of_taps = number(c.axes[0].kernel * c.axes[1].kernel),
@@ -280,7 +280,8 @@ double expected_cycles(const DirectTiling& t, const Correlation& c, const Target
   const int64_t block = block_of(t, read, target.lanes_of(c.dtype));
   return padding_cycles(read, direct.rates) + filter_cycles(read, block, direct.rates) +
          with_memory(t.over_filters ? direct.over_filters() : direct.over_rows(),
-                     waiting_cycles(read, direct.rates, std::min(block, c.outputs)) * direct.far_apart());
+                     waiting_cycles(read, direct.rates, std::min(block, c.outputs)) *
+                         (t.over_filters ? 1 : far_apart(t.vectors, c, target)));
 }
 
 double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target& target) {
@@ -307,7 +308,8 @@ double expected_cycles(const PlanesTiling& t, const Correlation& c, const Target
   const double band = number(c.inputs) * (groups * tiles * tile + copied) +
                       number(plan.slabs) * groups * tiles * (sums * rates.sum_in_memory + rates.of_tile);
   return filter_cycles(c, t.filters, rates) +
-         with_memory(number(c.n * c.groups * plan.blocks * plan.bands) * band, waiting_cycles(c, rates, t.filters));
+         with_memory(number(c.n * c.groups * plan.blocks * plan.bands) * band,
+                     waiting_cycles(c, rates, t.filters) * far_apart(t.vectors, c, target));
 }
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PositionWindows& windows,
@@ -402,8 +404,8 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
     std::swap(product.n, product.k);
     product.trans_b = true;
   }
-  // It is called for a product of matrices, also where there is one position.
-  if (c.pass == ConvPass::kForward) product.n = std::max<int64_t>(2, product.n);
+  // It is called for a product of matrices, also where there is one position, or one result.
+  if (c.pass == ConvPass::kForward || product.m == 1) product.n = std::max<int64_t>(2, product.n);
   double out = n * number(slabs) * expected_library_cycles(product, target);  // BLAS packs long rows of positions
   if (c.pass == ConvPass::kWeightGradient && number(product.m * product.n) * number(product.k) > kLargeProduct)
     out = std::max(out, n * ((number(c.filters()) + depth) * positions * size / kLine * rates.r.library_line / 100.0 +

@@ -18,15 +18,28 @@ bool in_libmvec(const std::string& function) {
   return names.count(function) != 0;
 }
 
+size_t bytes_of(const TermType& t) {
+  return size_of(t.dtype) * static_cast<size_t>(t.lanes);
+}
+
+// A body that is one instruction where `condition` holds; else `plain`, which computes the same.
+std::string by_instruction(const char* operation, const TermType& t, const std::string& arguments,
+                           const std::string& condition, const std::string& plain) {
+  const bool f32 = t.dtype == DType::kFloat32;
+  const char* width = bytes_of(t) == 64 ? "512_mask" : bytes_of(t) == 32 ? "256" : "";
+  const char* all_lanes = bytes_of(t) < 64 ? "" : f32 ? ", (unsigned short)-1, 4" : ", (unsigned char)-1, 4";
+  return str("#if ", condition, "\n  return __builtin_ia32_", operation, f32 ? "ps" : "pd", width, "(", arguments,
+             all_lanes, ");\n#else\n", plain, "#endif\n");
+}
+
+bool is_register(const TermType& t) {
+  return is_float(t.dtype) && bytes_of(t) >= 16 && bytes_of(t) <= 64;
+}
+
 // A matrix product is hundreds of fmas: as one instruction each they compile in less than half the time of `loops`.
 std::string with_fma(const TermType& t, const std::string& loops) {
-  bool f32 = t.dtype == DType::kFloat32;
-  size_t bytes = size_of(t.dtype) * static_cast<size_t>(t.lanes);
-  if (bytes < 16 || bytes > 64) return loops;
-  const char* width = bytes == 64 ? "512_mask" : bytes == 32 ? "256" : "";
-  const char* all_lanes = bytes < 64 ? "" : f32 ? ", (unsigned short)-1, 4" : ", (unsigned char)-1, 4";
-  return str("#ifdef ", bytes == 64 ? "__AVX512F__" : "__FMA__", "\n  return __builtin_ia32_vfmadd", f32 ? "ps" : "pd",
-             width, "(a, b, c", all_lanes, ");\n#else\n", loops, "#endif\n");
+  if (!is_register(t)) return loops;
+  return by_instruction("vfmadd", t, "a, b, c", bytes_of(t) == 64 ? "defined(__AVX512F__)" : "defined(__FMA__)", loops);
 }
 
 std::string builtin(const char* function, DType dtype) {
@@ -125,7 +138,27 @@ std::string lanewise_text(const char* function, const TermNode& n, const std::ve
   return str(name, "(", join(a, ", "), ")");
 }
 
-// AVX-512 has an instruction. Else by two powers of two, made of their exponents: only the last product is rounded.
+// g++ makes two instructions of "a < b ? a : b", which is one, for NaN and zeros too.
+std::string extremum_text(const TermNode& n, const std::vector<std::string>& a, Helpers& h) {
+  if (!is_register(n.type)) return {};
+  auto is = [&](const std::string& x, const char* by, const std::string& y) { return a[0] == str("(", x, by, y, ")"); };
+  const bool is_lesser = is(a[1], " < ", a[2]) || is(a[2], " > ", a[1]);
+  if (!is_lesser && !is(a[1], " > ", a[2]) && !is(a[2], " < ", a[1])) return {};
+  const std::string v = type_text(n.type, h), name = str(is_lesser ? "lesser_" : "greater_", v);
+  if (h.need(name)) {
+    const size_t bytes = bytes_of(n.type);
+    const char* extension = bytes == 64 ? "__AVX512F__" : bytes == 32 ? "__AVX__" : "__SSE2__";
+    h.add(str(kInline, v, " ", name, "(", parameters(v, 2), ") {\n",
+              by_instruction(is_lesser ? "min" : "max", n.type, bytes == 64 ? "a, b, a" : "a, b",
+                             str("defined(", extension, ") && !defined(__clang__)"),
+                             str("  return a ", is_lesser ? "<" : ">", " b ? a : b;\n")),
+              "}\n"));
+  }
+  return str(name, "(", a[1], ", ", a[2], ")");
+}
+
+// AVX-512 has an instruction. Else by two powers of two, made of their exponents, half of n and the rest: only the last
+// product is rounded.
 std::string scale_text(const TermNode& n, const std::vector<std::string>& a, Helpers& h) {
   const DType dtype = n.type.dtype;
   const bool f32 = dtype == DType::kFloat32;
@@ -133,11 +166,12 @@ std::string scale_text(const TermNode& n, const std::vector<std::string>& a, Hel
   std::string v = type_text(n.type, h), name = str("scale_", v);
   if (h.need(name)) {
     std::string ints = vector_type(mask_dtype(f32 ? 4 : 8), n.type.lanes, h);
-    const char* whole = f32 ? "0x1.8p23f" : "0x1.8p52";  // the last bits of this and a small number are that number
-    const char *bias = f32 ? "127" : "1023", *digits = f32 ? "23" : "52";
-    std::string powers = str("  const ", ints, " k = (", ints, ")(n + ", whole, ") - (", ints, ")((", v, "){} + ",
-                             whole, "), half = k >> 1;\n  return x * (", v, ")((half + ", bias, ") << ", digits,
-                             ") * (", v, ")((k - half + ", bias, ") << ", digits, ");\n");
+    // The last bits of this and a small number are that number; with twice the exponent's bias.
+    const char* whole = f32 ? "(0x1.8p23f + 254)" : "(0x1.8p52 + 2046)";
+    const char *digits = f32 ? "23" : "52", *to_half = f32 ? "22" : "51",
+               *exponent = f32 ? "-(1 << 23)" : "-(1L << 52)";
+    std::string powers = str("  const ", ints, " k = (", ints, ")(n + ", whole, "), half = (k << ", to_half, ") & ",
+                             exponent, ";\n  return x * (", v, ")half * (", v, ")((k << ", digits, ") - half);\n");
     if (size_of(dtype) * static_cast<size_t>(n.type.lanes) == 64)
       powers = str("#ifdef __AVX512F__\n  return __builtin_ia32_scalef", f32 ? "ps" : "pd",
                    "512_mask(x, n, x, (unsigned ", f32 ? "short" : "char", ")-1, 4);\n#else\n", powers, "#endif\n");

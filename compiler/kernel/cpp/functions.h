@@ -12,6 +12,8 @@ namespace thtrain::kernel::cpp {
 /// One instruction for each lane: "sqrt", "fma", ... of the compiler's builtins.
 std::string lanewise_text(const char* function, const TermNode& node, const std::vector<std::string>& args,
                           Helpers& helpers);
+/// A selection that is the lesser or the greater of two floats (the second one, where neither is); "" for any other.
+std::string extremum_text(const TermNode& select, const std::vector<std::string>& args, Helpers& helpers);
 /// args[0] times 2 to the power args[1].
 std::string scale_text(const TermNode& node, const std::vector<std::string>& args, Helpers& helpers);
 

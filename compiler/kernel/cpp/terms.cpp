@@ -14,6 +14,7 @@ std::string select_text(const TermNode& n, const std::vector<std::string>& a, He
   if (n.type.dtype == DType::kBool)
     return str("((", mask, " & ", as_mask(n.args[1], a[1], bytes, h), ") | (~", mask, " & ",
                as_mask(n.args[2], a[2], bytes, h), "))");
+  if (const std::string text = extremum_text(n, a, h); !text.empty()) return text;
   return str("(", mask, " ? ", a[1], " : ", a[2], ")");
 }
 

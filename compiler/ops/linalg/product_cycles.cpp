@@ -159,7 +159,8 @@ double small_product_cycles(const MatrixProduct& p, const Target& target) {
            lines(m * k) * r.fetched_third_line / 100.0 + (blocks - 1) * lines(n * k) * r.third_line / 100.0;
   }
   if (std::min(m, n) <= 2 * lanes) return (m * n / lanes * of_narrow + of_step) * k + std::max(m, n) * of_row;
-  return m * columns * k * of_vector + m * kOfShortRow;
+  constexpr double kOfRest = 20;  // the same where a part of a vector is left
+  return m * columns * k * of_vector + m * (p.n % target.lanes_of(p.dtype) == 0 ? kOfShortRow : kOfRest);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ TEST(NonTemporalLimit, LiesBetweenTheSizesWhereTheOtherStoreIsFaster) {
   EXPECT_EQ(best_non_temporal_limit({{1000, 1, 2}, {4000, 1, 2}, {9000, 2, 1}, {16000, 4, 2}}), 6000);
   EXPECT_EQ(best_non_temporal_limit({{1000, 1, 2}, {4000, 1, 2}}), 0) << "ordinary stores are always faster";
   EXPECT_EQ(best_non_temporal_limit({{1000, 2, 1}, {4000, 2, 1}}), 500) << "non-temporal ones are";
+  EXPECT_EQ(best_non_temporal_limit({{1000, 1, 2}, {4000, 1.05, 1}}), 0) << "by less than a tenth";
 }
 
 // A moment in which another program had the core decides nothing: the sizes around it say otherwise.
