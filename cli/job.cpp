@@ -25,7 +25,7 @@ std::string before_report() {
   const int rank = g_job ? g_job->rank() : launched_rank();
   if (rank == 0) return "";
   // A launcher takes its time to end the others.
-  std::this_thread::sleep_for(std::chrono::milliseconds(g_job ? 700 : 5000));
+  std::this_thread::sleep_for(std::chrono::milliseconds(g_job ? 2000 : 5000));
   return str(g_job ? g_job->name() : str("rank ", rank), ": ");
 }
 

@@ -230,6 +230,12 @@ Term select(Term condition, Term yes, Term no) {
   return make(Prim::kSelect, type, {std::move(condition), std::move(yes), std::move(no)});
 }
 
+// Two selections, of which the inner one is an instruction.
+Term extremum(bool is_max, const Term& a, const Term& b) {
+  const Term out = select(is_max ? b > a : b < a, b, a);
+  return is_float(a.dtype()) ? select(b != b, b, out) : out;
+}
+
 Term cast(Term a, DType dtype) {
   if (a.dtype() == dtype) return a;
   if (a.node().prim == Prim::kConstant && dtype != DType::kBool) return recast_constant(a, dtype);

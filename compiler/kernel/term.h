@@ -136,6 +136,8 @@ Term operator&&(Term a, Term b);
 Term operator||(Term a, Term b);
 Term operator!(Term a);
 Term select(Term condition, Term yes, Term no);
+/// The greater or the lesser of two numbers, `a` where they are equal; NaN where either is.
+Term extremum(bool is_max, const Term& a, const Term& b);
 Term cast(Term a, DType dtype);
 /// The bits of numbers (no bools) as another dtype of the same size.
 Term bit_cast(Term a, DType dtype);

@@ -123,7 +123,7 @@ FIGURES = [
     Figure(LABS, train("logistic_digits", "slow", "trainer.learning_rate=0.001"),
            r"With 0\.001 the validation error is ([\d.]+) % after 30 epochs",
            r"epoch 30  train loss [^\n]* valid [\d.]+, ([\d.]+) %", absolute=0.1, is_trained=True),
-    Figure(LABS, train("logistic_digits", "fast", "trainer.learning_rate=10"),
+    Figure(LABS, train("logistic_digits", "fast", "trainer.learning_rate=6"),
            r"smallest validation error of the three: ([\d. to]+) %", BEST, is_trained=True),
     Figure(LABS, train("mlp_digits", "hidden"), r"its model has ([\d,]+) numbers", PARAMETERS),
     Figure(LABS, train("mlp_digits", "hidden"), r"300 units takes the validation error to ([\d.]+) %", BEST,

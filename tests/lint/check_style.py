@@ -17,13 +17,13 @@ ROOMS = ("compiler", "config", "nn", "datasets", "reports", "trainers", "cli", "
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
-# convolutions, of pooling and of sorting are written by hand.
+# convolutions, of pooling, of sorting and of nonzero are written by hand.
 OPS = "compiler/ops/"
 KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/factor/matrices.cpp", "compiler/ops/conv/",
                    "compiler/ops/pool/lower_pool",
                    "compiler/ops/pool/pooled_places", "compiler/ops/pool/window_",
                    "compiler/ops/random/mrg_uniform.cpp", "compiler/ops/order/radix_sort.cpp",
-                   "compiler/ops/order/vector_sort.cpp",
+                   "compiler/ops/order/vector_sort.cpp", "compiler/ops/index/nonzero.cpp",
                    "compiler/ops/sparse/csr_")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"

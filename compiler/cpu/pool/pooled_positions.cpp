@@ -73,7 +73,7 @@ Term PooledPositions::outside(int lanes) const {
 }
 
 Term PooledPositions::joined(const Term& a, const Term& b) const {
-  return is_maximum_ ? kernel::select(b > a || b != b, b, a) : a + b;
+  return is_maximum_ ? kernel::extremum(true, a, b) : a + b;
 }
 
 // A column or a row of a window, in the order of its positions.

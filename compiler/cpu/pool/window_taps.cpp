@@ -62,7 +62,7 @@ void WindowValues::store_taps_of_row(const std::vector<Term>& values, const Term
 
 Term WindowValues::reduced(const Taps& x) {
   auto joined = [&](const Term& a, const Term& b) {
-    return code_.let("joined", what_ == Pooled::kSum ? a + b : larger(a, b));
+    return code_.let("joined", what_ == Pooled::kSum ? a + b : kernel::extremum(true, a, b));
   };
   Term out;
   for (size_t k = 0; k < x[0].size(); ++k) {

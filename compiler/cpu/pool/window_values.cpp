@@ -20,11 +20,6 @@ void WindowValues::declare_buffers() {
   if (what_ == Pooled::kPicked) picked_ = buffer("picked", buffer_columns_);
 }
 
-// NaN in either stays; where both are equal, the first.
-Term WindowValues::larger(const Term& a, const Term& b) const {
-  return kernel::select(is_float(dtype_) ? b > a || b != b : b > a, b, a);
-}
-
 // Padding: no element is smaller, and in a row behind all others.
 WindowValues::Column WindowValues::outside(int lanes) const {
   double lowest = is_float(dtype_) ? -std::numeric_limits<double>::infinity() : 0;
@@ -36,7 +31,7 @@ WindowValues::Column WindowValues::outside(int lanes) const {
 // An element of a later row.
 WindowValues::Column WindowValues::met(const Column& before, const Column& element) {
   if (what_ == Pooled::kSum) return {before.best + element.best, {}, {}};
-  if (what_ == Pooled::kMaximum) return {larger(before.best, element.best), {}, {}};
+  if (what_ == Pooled::kMaximum) return {kernel::extremum(true, before.best, element.best), {}, {}};
   const Term is_better = code_.let(
       "is_better", element.best > before.best || (element.best != element.best && before.best == before.best));
   return {kernel::select(is_better, element.best, before.best), kernel::select(is_better, element.row, before.row),
@@ -122,7 +117,7 @@ Term WindowValues::reduce_columns(const Term& i) {
       is_first = false;
       return;
     }
-    out.set(what_ == Pooled::kSum ? out.term() + column(k) : larger(out.term(), column(k)));
+    out.set(what_ == Pooled::kSum ? out.term() + column(k) : kernel::extremum(true, out.term(), column(k)));
   });
   return out.term();
 }
@@ -140,7 +135,7 @@ Term WindowValues::chosen_column(const Term& i) {
   };
   Running best(code_, in_loop, "best_of_window", column(best_, 0, known_best));
   each_in_window("k", window, false, [&](const Term& k) {
-    if (!kernel::is_constant(k, 0)) best.set(larger(best.term(), column(best_, k, known_best)));
+    if (!kernel::is_constant(k, 0)) best.set(kernel::extremum(true, best.term(), column(best_, k, known_best)));
   });
   auto has_best = [&](const Term& k) {
     const Term x = column(best_, k, known_best);

@@ -62,7 +62,6 @@ class WindowValues : public WindowLoops {
   Column met(const Column& before, const Column& element);
   Column reduced_column(const WindowRow& at, const Term& offset, const Term& count);
   void store(const Term& at, const Column& column);
-  Term larger(const Term& a, const Term& b) const;
   /// Is x the maximum of its window? Of windows with NaN these are the maxima.
   static Term equals_maximum(const Term& x, const Term& maximum) { return x == maximum || x != x; }
   Term count_of_vector(int64_t v, const Term& count);

@@ -14,11 +14,11 @@ static T minimum_term(T a, T b) {
 
 static Term maximum_term(const Term& a, const Term& b) {
   if (is_bool(a.dtype())) return a || b;
-  return kernel::select(is_float(a.dtype()) ? a >= b || a != a : a >= b, a, b);
+  return kernel::extremum(true, a, b);
 }
 static Term minimum_term(const Term& a, const Term& b) {
   if (is_bool(a.dtype())) return a && b;
-  return kernel::select(is_float(a.dtype()) ? a <= b || a != a : a <= b, a, b);
+  return kernel::extremum(false, a, b);
 }
 
 const Op& maximum_op() {

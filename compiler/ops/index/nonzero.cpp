@@ -1,5 +1,6 @@
 // Where the elements are that are not 0.
-#include "compiler/kernel/schedule/schedule.h"
+#include <algorithm>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -28,15 +29,29 @@ std::vector<Tensor> reference_nonzero(const ReferenceArgs& args) {
 }
 
 // One thread: where an element goes depends on all before it. Each element is written there, and stays where it is
-// true: a branch for each would be guessed wrong.
+// true: a branch for each would be guessed wrong. Vectors of the mask in which none is true are passed over.
 void lower_nonzero(kernel::StepBuilder& b) {
+  using kernel::Term;
   const kernel::Operand &mask = b.input(0), &out = b.output();
-  kernel::Nest nest({{mask.type.dims[0], kernel::AxisKind::kSequential}});
-  const kernel::Term found = nest.carried("found", 0), i = nest.axis(0);
-  nest.where(found < b.length(out.type.dims[0]));
-  nest.store(kernel::Location{out, {0}}.at(found, out.layout.strides[0]), i);
-  nest.set(found, found + kernel::cast(nest.load("is_true", kernel::placed(mask)), DType::kInt64));
-  kernel::schedule(b, nest, "nonzero", "the indices of the elements of in0 that are true");
+  kernel::Code& code = b.code();
+  const Term all = b.length(mask.type.dims[0]), found = code.var("found", 0);
+  const auto elements = [&](const Term& begin, const Term& end) {
+    code.loop("i", begin, end, 1, kernel::LoopMark::kSequential, [&](const Term& i) {
+      code.if_(found < b.length(out.type.dims[0]), [&] {
+        b.store(out, b.index_of(out, {found}), i);
+        code.assign(found, found + kernel::cast(b.load(mask, b.index_of(mask, {i})), DType::kInt64));
+      });
+    });
+  };
+  const int lanes = mask.layout.strides[0].is(1) ? std::min(b.lanes_of(DType::kBool), 32) : 1;
+  const Term whole = lanes == 1 ? Term(0) : code.let("whole", all / Term(lanes) * Term(lanes));
+  if (lanes > 1)
+    code.loop("first", 0, whole, lanes, kernel::LoopMark::kSequential, [&](const Term& first) {
+      const Term any = code.let("any", kernel::reduce_lanes("or", b.load(mask, first, lanes)));
+      code.if_(any, [&] { elements(first, first + Term(lanes)); });
+    });
+  elements(whole, all);
+  b.finish_kernel("nonzero", "the indices of the elements of in0 that are true", 1);
 }
 
 std::vector<OpCase> cases_nonzero() {

@@ -11,10 +11,9 @@ namespace {
 
 using kernel::Term;
 
-// NaN in either operand stays. `a` is an accumulator: it is not negative.
+// `a` is an accumulator: it is not negative.
 Term larger(Term a, Term b) {
-  const Term size = kernel::unary(kernel::Prim::kFabs, b);
-  return kernel::select(size > a || size != size, size, a);
+  return kernel::extremum(true, a, kernel::unary(kernel::Prim::kFabs, b));
 }
 
 void largest(DType element, const void* elements, int64_t n, void* result) {

@@ -98,12 +98,10 @@ Term extremum_identity(DType dtype) {
   });
 }
 
-// NaN in either operand stays; where both are equal, the first.
 template <bool is_max>
 Term extremum_combine(Term a, Term b) {
   if (is_bool(a.dtype())) return is_max ? a || b : a && b;
-  Term better = is_max ? b > a : b < a;
-  return kernel::select(is_float(a.dtype()) ? better || b != b : better, b, a);
+  return kernel::extremum(is_max, a, b);
 }
 
 template <bool is_max, bool lowest_of_none = false>
