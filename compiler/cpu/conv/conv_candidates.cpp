@@ -63,7 +63,7 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
 // As many filters as leave sums for two rows, and as many rows as the sums then suffice for. With a quarter fewer sums
 // than registers take, all taps of a row are unrolled, and nothing is spilled. Of 16 registers that leaves too few for
 // two rows of three filters: where all sums take more filters at a time, they are worth some that are spilled; and so
-// are those of one filter over long rows of taps, whose loads of taps are parts of no instruction there.
+// are 1x4x3 (1x6x2 is not) over rows of more than three taps, which are not kept in registers.
 std::vector<PlanesTiling> planes_of(const Correlation& c, const Target& target) {
   constexpr int kMostRows = 8;
   std::vector<PlanesTiling> out;

@@ -345,7 +345,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const double weights = number(c.groups * c.filters() * c.channels() * c.taps()),
                bytes_of_weights = weights * size_of_element(c.dtype),
                written = target.is_in_memory(bytes_of_weights) ? bytes_of_weights / kLine * rates.apart_memory : 0;
-  const double read =
+  const double moved =
       padding_cycles(padded, rates) + (is_gradient_far ? gradient / kLine * rates.fetched_third : 0) + written;
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
                width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
@@ -373,9 +373,9 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
     const double of_line = is_far ? rates.copied : c.channels() > kFewStreams ? rates.fetched_second : rates.second;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
-    return read + rows * blocks *
-                      (width * (tiles * rates.tile(taps, vectors) * factor + vectors * rates.shuffles(lanes)) +
-                       lines_of_image * of_line);
+    return moved + rows * blocks *
+                       (width * (tiles * rates.tile(taps, vectors) * factor + vectors * rates.shuffles(lanes)) +
+                        lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short.
   const double factor = 1.15 * (1 + 0.1 * (channels - 1));
@@ -383,7 +383,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& convolution, co
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   // The lanes of each sum are added in the end.
   const double of_weight = number(plan.parts) * rates.load + std::log2(lanes) * 2 * rates.shuffle + 2 * rates.load;
-  return read + weights * of_weight +
+  return moved + weights * of_weight +
          rows * blocks * tiles *
              (factor * up(width, lanes) *
                   std::max({taps * of_tile * rates.multiply_add, (taps + of_tile) * rates.crossing_load, rates.sum}) +
